@@ -124,8 +124,7 @@ async function write(target: string, { config, trust }: Filled, { from, agents }
   const isWanted = (path: string) => wanted === null || path.startsWith(IMPORTERS) || !path.includes(".") || wanted.has(path);
   for (const folder of FOLDERS) {
     const source = join(from, folder);
-    const there = await stat(source).catch(() => null);
-    if (there !== null)
+    if (existsSync(source))
       await cp(source, join(target, folder), {
         recursive: true,
         filter: (path) =>
@@ -135,15 +134,9 @@ async function write(target: string, { config, trust }: Filled, { from, agents }
   await cp(join(from, MAIN_JOURNAL), join(target, MAIN_JOURNAL));
   await mkdir(join(target, IMPORT), { recursive: true });
   await mkdir(join(target, STATE), { recursive: true, mode: 0o700 });
-  for (const [path, text] of [
-    [CONFIG, config],
-    [TRUST, trust],
-    [".gitignore", GITIGNORE],
-    [".gitattributes", GITATTRIBUTES],
-    [`${IMPORT}.gitkeep`, ""],
-  ] as const) {
-    await writeFile(join(target, path), text);
-  }
+  const settings = { [CONFIG]: config, [TRUST]: trust };
+  const files = { ...settings, ".gitignore": GITIGNORE, ".gitattributes": GITATTRIBUTES, [`${IMPORT}.gitkeep`]: "" };
+  for (const [path, text] of Object.entries(files)) await writeFile(join(target, path), text);
   await writeLauncher(target, from);
 }
 

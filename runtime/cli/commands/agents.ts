@@ -71,10 +71,7 @@ function printAgent(output: Output, found: AgentFact, detail: AgentDetail): void
       ...(found.lastRun === null ? [] : [["  last run", runLine(output, found.lastRun).join("  ").trimEnd()]]),
     ];
     output.rows(rows);
-    for (const [title, fields] of [
-      ["Input", header.input],
-      ["Output", header.output],
-    ] as const) {
+    for (const [title, fields] of Object.entries({ Input: header.input, Output: header.output })) {
       if (Object.keys(fields).length > 0) output.line(output.bold(title));
       output.rows(fieldRows(fields));
     }

@@ -47,18 +47,12 @@ export const run: Command = async ({ output, workspace }) => {
     const value = configValue(config.raw, key);
     if (typeof value !== "object" || value === null || Array.isArray(value)) say(key, value, CONFIG);
   }
-  say(
-    TRUST,
-    unconfirmed === null ? "confirmed by a person of this machine" : `${WHY[unconfirmed]}: \`cleared trust\``,
-    userState(),
-    unconfirmed === null,
-  );
-  for (const { person, file } of holdersHere(dir, trust))
-    say(
-      "your key",
-      `${person.name}${file === join(dir, KEY) ? ", inside the workspace: whoever copies it has your key. `cleared trust` moves it" : ""}`,
-      file,
-    );
+  const confirmed = unconfirmed === null ? "confirmed by a person of this machine" : `${WHY[unconfirmed]}: \`cleared trust\``;
+  say(TRUST, confirmed, userState(), unconfirmed === null);
+  for (const { person, file } of holdersHere(dir, trust)) {
+    const inside = file === join(dir, KEY) ? ", inside the workspace: whoever copies it has your key. `cleared trust` moves it" : "";
+    say("your key", `${person.name}${inside}`, file);
+  }
   const defaults = limitsFor({ ...trust, limits: { agents: {} } }, "");
   for (const [key, value] of Object.entries(limitsFor(trust, "")))
     say(`limits.${key}`, value, value === defaults[key as keyof typeof defaults] ? "default" : TRUST);
@@ -100,11 +94,8 @@ export const run: Command = async ({ output, workspace }) => {
   await lookAtWalls(dir, trust, say);
   for (const tool of ["hledger", "ledger"]) {
     const found = spawnSync(tool, ["--version"], { encoding: "utf8", timeout: 5000 });
-    say(
-      tool,
-      found.status === 0 ? (found.stdout.split("\n")[0] ?? "") : "not installed: `cleared verify --independent` runs without it",
-      "PATH",
-    );
+    const version = found.status === 0 ? found.stdout.split("\n")[0] : "not installed: `cleared verify --independent` runs without it";
+    say(tool, version, "PATH");
   }
   const owner = await connectSocket(dir);
   say("owner", owner === null ? "none: `cleared start` runs triggers and the status page" : "a running `cleared start`", "socket");
@@ -182,16 +173,9 @@ async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withh
         const findings = await findingsOf(tree, file, { sandbox, registry: { whole: async () => registry }, trust });
         // What it calls may come from a plugin that is not loaded yet.
         const later = withheld && findings.length > 0;
-        say(
-          "agent",
-          later
-            ? `${header.name}: can be checked once trust.yaml is confirmed`
-            : findings.length === 0
-              ? header.name
-              : findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; "),
-          file,
-          later || findings.length === 0,
-        );
+        const wrong = findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; ");
+        const said = later ? `${header.name}: can be checked once trust.yaml is confirmed` : wrong || header.name;
+        say("agent", said, file, later || findings.length === 0);
       } catch (failure) {
         const { code, message, at } = toWire(failure);
         say("agent", `${at === undefined ? "" : `${formatAt(at)} `}${code} ${message}`, file, false);

@@ -134,10 +134,8 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
   let expectBlank = false;
   const windows = text.indexOf("\r");
   if (windows >= 0) {
-    wrong(
-      text.slice(0, windows).split("\n").length,
-      "The line ends as on Windows. Save the file with a line feed alone at each line's end.",
-    );
+    const message = "The line ends as on Windows. Save the file with a line feed alone at each line's end.";
+    wrong(text.slice(0, windows).split("\n").length, message);
     return { entries, findings, unread: findings[0] ?? null };
   }
   if (text !== "" && !text.endsWith("\n")) wrong(text.split("\n").length, "The file does not end with a line feed.");
@@ -169,11 +167,8 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
       if (canonical !== null && text.slice(start, to) !== canonical) {
         const lines = canonical.split("\n");
         const bad = [header, ...body].findIndex((one, i) => one !== lines[i]);
-        if (bad >= 0)
-          wrong(
-            first + bad,
-            `Write "${(lines[bad] ?? "").slice(0, 200)}" here: tags are in alphabetical order, with single spaces and plain characters.`,
-          );
+        const how = "tags are in alphabetical order, with single spaces and plain characters";
+        if (bad >= 0) wrong(first + bad, `Write "${(lines[bad] ?? "").slice(0, 200)}" here: ${how}.`);
       }
       entries.push(parsed);
     } else if (body.length > 0 || !REMARK.test(header)) unread ??= findings.at(-1) ?? null;
@@ -248,10 +243,8 @@ function parseEntry(header: string, body: string[], wrong: (offset: number, mess
     }
     const posting = parsePosting(text);
     if (posting === null) {
-      wrong(
-        index + 1,
-        `"${text.slice(0, 60)}" is neither a tag nor a posting. Write four spaces, the account, two spaces, amount and currency.`,
-      );
+      const how = "Write four spaces, the account, two spaces, amount and currency";
+      wrong(index + 1, `"${text.slice(0, 60)}" is neither a tag nor a posting. ${how}.`);
       return null;
     }
     postings.push(posting);

@@ -51,11 +51,10 @@ const digests = new Kept<string, Digest>(200_000, ({ ids }) => 1 + ids.size);
 export async function digestOf(tree: Tree, file: string): Promise<Digest> {
   const blob = await tree.blob(file);
   if (blob === null) return NOTHING;
-  const name = `${file}@${blob}`;
-  const known = digests.get(name);
-  if (known !== undefined) return known;
-  const kept = tree.kept?.get("digest", name) ?? null;
-  return kept === null ? digested(await wholeMonth(tree, file), blob, tree) : digests.of(name, () => fromText(kept));
+  return digests.load(`${file}@${blob}`, async () => {
+    const kept = tree.kept?.get("digest", `${file}@${blob}`) ?? null;
+    return kept === null ? digested(await wholeMonth(tree, file), blob, tree) : fromText(kept);
+  });
 }
 
 function digested(month: Month | null, blob: string, tree: Tree): Digest {

@@ -50,14 +50,8 @@ export async function undoBooks(
   const { edits, notes } = await editsOf(head, await netOf(commits));
   try {
     const files = await (await applyEdits(head, edits, rules)).files();
-    const put = edits.add.length;
-    return {
-      files,
-      removed: edits.remove.size - edits.add.filter(({ id }) => edits.remove.has(id)).length,
-      reversed: 0,
-      restored: put,
-      notes,
-    };
+    const removed = edits.remove.size - edits.add.filter(({ id }) => edits.remove.has(id)).length;
+    return { files, removed, reversed: 0, restored: edits.add.length, notes };
   } catch (error) {
     if (!(error instanceof ClearedError) || (error.code !== "JOURNAL_ASSERTION" && error.code !== "JOURNAL_CLOSED")) throw error;
     const because = error.code === "JOURNAL_CLOSED" ? "the period is closed" : "a balance that was stated later depends on them";

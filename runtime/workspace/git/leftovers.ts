@@ -39,12 +39,7 @@ const OURS = "refs/cleared";
 export function gitDirOf(dir: string): string {
   const place = join(dir, ".git");
   if (statOf(place)?.isFile() !== true) return place;
-  return resolve(
-    dir,
-    readFileSync(place, "utf8")
-      .replace(/^gitdir: /, "")
-      .trim(),
-  );
+  return resolve(dir, readFileSync(place, "utf8").slice("gitdir: ".length).trim());
 }
 
 /** Objects are being written until `drop` is called: what git leaves of them in the middle is ours. `killed`: one that wrote them was. */

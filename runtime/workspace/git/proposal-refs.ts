@@ -86,11 +86,8 @@ export function createSideRefs(dir: string) {
   async function list(folder: string): Promise<Map<string, string>> {
     const said = await tryGit(dir, ["for-each-ref", "--format=%(refname) %(objectname)", folder]);
     if (said.status !== 0) throw gitFailed("git for-each-ref", said);
-    const refs = new Map<string, string>();
-    for (const line of said.stdout.toString().trimEnd().split("\n")) {
-      const [name = "", oid = ""] = line.split(" ");
-      if (name !== "") refs.set(name, oid);
-    }
+    const listed = said.stdout.toString().matchAll(/^(\S+) (\S*)$/gm);
+    const refs = new Map(Array.from(listed, ([, name = "", oid = ""]) => [name, oid]));
     for (const broken of said.stderr.matchAll(/broken ref (\S+)/g)) refs.set(broken[1] ?? "", "");
     return refs;
   }

@@ -43,11 +43,9 @@ export function createGitUpkeep(dir: string, gitDir: string) {
   async function refs(): Promise<void> {
     const listed = (await git(dir, ["for-each-ref", "--format=%(refname) %(objectname)"])).toString();
     const others = [...listed.matchAll(/^(?!refs\/cleared\/)(\S+) (\w+)$/gm)].map(([, ref = "", oid = ""]) => [ref, oid]);
-    for (const command of [
-      ["pack-refs", "--all"],
-      ["reflog", "expire", "--all", ...EXPIRE],
-    ])
-      await writing(gitDir, Object.fromEntries(others), () => git(dir, command));
+    const told = (...command: string[]) => writing(gitDir, Object.fromEntries(others), () => git(dir, command));
+    await told("pack-refs", "--all");
+    await told("reflog", "expire", "--all", ...EXPIRE);
   }
 
   return {

@@ -192,11 +192,8 @@ export function createWorktree(dir: string, gitDir: string) {
       await rm(target, { force: true });
       // Like git, an emptied folder goes away; one with anything in it refuses.
       for (let at = dirname(touched.path); at !== "."; at = dirname(at)) {
-        const removed = await rmdir(join(dir, at)).then(
-          () => true,
-          () => false,
-        );
-        if (!removed) break;
+        const left = await rmdir(join(dir, at)).catch(() => "not empty");
+        if (left !== undefined) break;
       }
       return true;
     },
