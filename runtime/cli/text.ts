@@ -126,6 +126,7 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
     ...{ "not booked by the script": unbooked.length, "to be answered": asked.length, "deleted from the books": removed.length },
     "left for the next run": later,
   };
+  const waits = asked.length === 1 ? "waits for an answer" : "wait for an answer";
   const left = rows - Object.values(counts).reduce((sum, count) => sum + count, 0);
   const parts = Object.entries({ ...counts, "left out by a person": left }).flatMap(([what, count]) =>
     count > 0 ? [`${count} ${what}`] : [],
@@ -136,13 +137,9 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
       : `${output.bold(receipt.file)}  ${receipt.dialect}  account ${receipt.account || "not known"}`,
     `  ${rows === 1 ? "1 row" : `${rows} rows`}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}${receipt.account === "" ? "" : `; ${tie}`}`,
     ...(receipt.earlier === undefined ? [] : ["  begins with a statement that was imported before: its file was extended"]),
-    ...(receipt.asked.length === 0
+    ...(asked.length === 0
       ? []
-      : [
-          output.yellow(
-            `  ${receipt.asked.length} may be in the books under another name and ${receipt.asked.length === 1 ? "waits" : "wait"} for an answer: \`cleared queue\``,
-          ),
-        ]),
+      : [output.yellow(`  ${asked.length} may be in the books under another name and ${waits}: \`cleared queue\``)]),
     ...receipt.removed
       .slice(0, SHOWN)
       .map((id) => output.yellow(`  ${id} was deleted from the books and is not booked again; \`cleared revive ${id}\` books it again`)),

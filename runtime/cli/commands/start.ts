@@ -139,19 +139,16 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     host.page = isLoopback(new URL(web.url).host) ? web.url : null;
     closing.push(() => web.close());
     stopping(keepSending(host, web.url, output.note, say));
-    const pushing = keepPushing(tasks, {
-      fetch: createFetch({ rules: host.trust.addresses, maxBytes: 65_536 }),
-      may: () => {
-        host.assertTrust();
-        host.world.guard();
-      },
-      note: output.note,
-      onError: say,
-    });
-    stopping(pushing);
+    const may = () => {
+      host.assertTrust();
+      host.world.guard();
+    };
+    const fetch = createFetch({ rules: host.trust.addresses, maxBytes: 65_536 });
+    stopping(keepPushing(tasks, { fetch, may, note: output.note, onError: say }));
     const timing = keepTaskTime(host, say);
     closing.push(async () => clearInterval(timing));
     guarding = stopping(keepGuarding(host, output.note, say));
+    closing.push(() => settled);
     const started = startTriggers({
       ...filePorts(host),
       dir,
@@ -173,10 +170,8 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       found: () => host.folder.said.splice(0),
       note: output.note,
     });
-    triggers = started;
-    closing.push(() => settled);
+    triggers = stopping(started);
     settle(host);
-    stopping(started);
     stopping(keepChecking(host, async (agent) => (await import("../../app/check-api.ts")).checkAgent(host, agent), say));
     upkeep = stopping(keepUp(host, say));
     const looking = setInterval(() => {

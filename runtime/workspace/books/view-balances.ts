@@ -43,8 +43,6 @@ export interface StatedContext {
   listed: ReadonlySet<string>;
   /** True for an entry of this statement that is new: only such a one explains that an opening or an assertion changes. */
   isFresh(entry: Entry): boolean;
-  /** Ids of the bank's balances that held before the new entries came in, as stateOpening answers them. */
-  held: ReadonlySet<string>;
   /** True while a row of the statement is refused, not booked or asked about: then nothing is proven. */
   isOpen: boolean;
   isAsked: boolean;
@@ -77,13 +75,16 @@ export async function placeBalances(overlay: Overlay, account: string, currency:
 }
 
 /** Opening and closing of one account's part; answers what the bank says minus what the books say, or null. @throws JOURNAL_FORM */
-export async function stateBalances(part: Stated, context: Omit<StatedContext, "held">): Promise<string | null> {
-  return stateClosing(part, { ...context, held: await stateOpening(part, context) });
+export async function stateBalances(part: Stated, context: StatedContext): Promise<string | null> {
+  return stateClosing(part, context, await stateOpening(part, context));
 }
 
-/** Writes the closing balance where it ties; answers what the bank says minus what the books say, or null. @throws JOURNAL_FORM */
-export async function stateClosing(part: Stated, context: StatedContext): Promise<string | null> {
-  const { overlay, config, closed, hash, held } = context;
+/**
+ * Writes the closing balance where it ties; answers what the bank says minus what the books say, or null. `held`: ids of the bank's balances
+ * that held before the new entries came in, as stateOpening answers them. @throws JOURNAL_FORM
+ */
+export async function stateClosing(part: Stated, context: StatedContext, held: ReadonlySet<string>): Promise<string | null> {
+  const { overlay, config, closed, hash } = context;
   const { closing, currency } = part;
   if (closing === null) return null;
   const chart = await loadChart(await overlay.head());
@@ -126,7 +127,7 @@ export async function gapOf(part: Stated, listed: ReadonlySet<string>, overlay: 
  * nothing as they come in. Amounts are computed anew from what the checkpoints state, so nothing depends on the order of imports.
  * Answers the ids of the bank's balances that held before the statement's new entries came in. @throws JOURNAL_FORM
  */
-export async function stateOpening(part: Stated, context: Omit<StatedContext, "held">): Promise<Set<string>> {
+export async function stateOpening(part: Stated, context: StatedContext): Promise<Set<string>> {
   const { overlay, config, isOpen, isAsked, listed } = context;
   const { first, currency, opening, closing } = part;
   const chart = await loadChart(await overlay.head());

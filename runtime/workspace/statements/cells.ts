@@ -120,6 +120,13 @@ export function cleanText(text: string): string {
 
 export const collapse = (text: string): string => text.replace(/\s+/g, " ").trim();
 
+/** How often a sign stands in a text; counting ends behind `most`. */
+export function occurrences(text: string, sign: string, most = Number.POSITIVE_INFINITY): number {
+  let count = 0;
+  for (let at = text.indexOf(sign); at >= 0 && count <= most; at = text.indexOf(sign, at + 1)) count++;
+  return count;
+}
+
 /** A short, printable piece of untrusted text for a message. */
 export function excerpt(text: string): string {
   const plain = collapse(cleanText(text.slice(0, 200)));

@@ -15,10 +15,7 @@ import { excerpt } from "./cells.ts";
 import { type StatedContext, stateBalances } from "../books/view-balances.ts";
 
 /** Why the statement is not booked, and the entries that the run has made of it; null when it contradicts nothing. */
-export async function contradictionOf(
-  parsed: Parsed,
-  context: Omit<StatedContext, "held">,
-): Promise<{ refused: Refused; entries: string[] } | null> {
+export async function contradictionOf(parsed: Parsed, context: StatedContext): Promise<{ refused: Refused; entries: string[] } | null> {
   const { overlay, closed } = context;
   const keys = new Set(parsed.parts.flatMap((part) => part.rows.map((row) => row.key)));
   // A row that is booked a second time has the key of the first with a number behind it.

@@ -41,11 +41,8 @@ export function pairsOf(rows: readonly PairRow[], known: readonly PairRow[], evi
   for (const [sum, entries] of Map.groupBy(known, sumOf)) {
     let open = bySum.get(sum) ?? [];
     if (open.length === 0) continue;
-    const left = Map.groupBy(entries, ({ date }) => dayNumber(date));
-    const all = [
-      Map.groupBy(entries, ({ date }) => dayNumber(date)),
-      Map.groupBy(listedBySum.get(sum) ?? [], ({ date }) => dayNumber(date)),
-    ];
+    const left = byDay(entries);
+    const all = [byDay(entries), byDay(listedBySum.get(sum) ?? [])];
     const pair = (why: Pair["why"], days: number, fits: (row: PairRow, entry: PairRow) => boolean): void => {
       open = open.filter((row) => {
         for (const list of nearLists(left, row, days)) {
@@ -82,6 +79,7 @@ const sumOf = ({ amount, currency }: PairRow): string => {
 };
 
 const dayNumber = (day: string): number => Date.parse(day) / 86_400_000;
+const byDay = (rows: readonly PairRow[]) => Map.groupBy(rows, ({ date }) => dayNumber(date));
 
 /** The lists of the days at most so many days away, nearest first. */
 function nearLists(lists: ReadonlyMap<number, PairRow[]>, { date }: PairRow, days: number): PairRow[][] {

@@ -149,7 +149,7 @@ function addedTo(before: KeptReceipt | null, receipt: KeptReceipt): KeptReceipt 
 }
 
 /** What the balances of a statement are compared with once the run has booked its rows. */
-async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, closed }: ReceiptContext): Promise<Omit<StatedContext, "held">> {
+async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, closed }: ReceiptContext): Promise<StatedContext> {
   const { booked } = receipt.record;
   const isFresh = ({ id, date, tags: { key = "" } }: Entry): boolean =>
     overlay.mine.has(id) && Object.hasOwn(booked, key.includes("#") ? entryId(date, key.replace(/#\d+$/, "")) : id);
@@ -158,7 +158,7 @@ async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, close
 }
 
 /** States openings and closings, and those of earlier statements that tie now. Answers the gap. */
-async function stateAll(receipt: KeptReceipt, about: Omit<StatedContext, "held">): Promise<string | null> {
+async function stateAll(receipt: KeptReceipt, about: StatedContext): Promise<string | null> {
   const { overlay } = about;
   const gaps: (string | null)[] = [];
   for (const part of receipt.record.stated) {
@@ -170,7 +170,7 @@ async function stateAll(receipt: KeptReceipt, about: Omit<StatedContext, "held">
         const others = found.filter(({ hash }) => hash !== receipt.hash);
         await heal(others, about);
       }
-      return stateClosing(part, { ...about, held });
+      return stateClosing(part, about, held);
     };
     // Its rows are of months that can be read: they are booked, and only what would need all the others is left.
     const leave = (error: ClearedError): null => {
