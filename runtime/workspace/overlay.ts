@@ -119,17 +119,18 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
     headTree = null;
   };
 
+  /** With the status that the run has given it. */
+  const asIs = (entry: Entry): Entry => {
+    const changed = status.get(entry.id);
+    return changed === undefined ? entry : { ...entry, status: changed };
+  };
+
   const month = async (file: string): Promise<readonly Entry[]> => {
     const base = await wholeMonth(await head(), file);
     const entries = base?.entries ?? [];
     const ids = byFile.get(file);
     if ((ids === undefined || ids.size === 0) && status.size === 0 && removed.size === 0) return entries;
-    const kept = entries
-      .filter((entry) => !removed.has(entry.id))
-      .map((entry): Entry => {
-        const changed = status.get(entry.id);
-        return changed === undefined ? entry : { ...entry, status: changed };
-      });
+    const kept = entries.filter((entry) => !removed.has(entry.id)).map(asIs);
     for (const id of ids ?? []) {
       const entry = added.get(id);
       if (entry !== undefined && (base?.byId.has(id) !== true || removed.has(id))) kept.push(entry);
@@ -188,8 +189,7 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
       const own = added.get(id);
       const entry =
         own === undefined ? await findEntry(await head(), id) : ((await loadMonth(await head(), monthOfId(id)))?.byId.get(id) ?? own);
-      const changed = status.get(id);
-      return entry === null || changed === undefined ? entry : { ...entry, status: changed };
+      return entry === null ? null : asIs(entry);
     },
     months: async () =>
       [...new Set([...(await monthFiles(await head())), ...[...byFile].filter(([, ids]) => ids.size > 0).map(([file]) => file)])].sort(),

@@ -19,13 +19,7 @@ export interface FileTree extends Tree {
   item(path: string): Promise<Item | null>;
 }
 
-export interface Objects {
-  /** Id and bytes of an object by id or ref name, or null. */
-  find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null>;
-  tree(commit: string): FileTree;
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+export type Objects = ReturnType<typeof createObjects>;
 
 // Text of one workspace's busy months and scripts; the host as a whole is to stay below 200 MB.
 const BLOB_BYTES = 16 * 1024 * 1024;
@@ -71,12 +65,13 @@ function parseTree(bytes: Buffer, oidBytes: number): Map<string, Item> {
   return items;
 }
 
-export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>): Objects {
+export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
   const reader = new KeptGit(dir, ["cat-file", "--batch"]);
   const trees = new Kept<string, Map<string, Item>>(TREE_COUNT, ({ size }) => 1 + Math.floor(size / 50));
   const blobs = new Kept<string, string>(BLOB_BYTES, ({ length }) => length + 100);
   const roots = new Kept<string, string>(TREE_COUNT);
 
+  /** Id and bytes of an object by id or ref name, or null. */
   async function find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
     if (/[\n\0]/.test(name)) return null;
     return unlessKilled(() => reader.ask(`${name}\n`, takeObject));

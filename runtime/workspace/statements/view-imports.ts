@@ -233,11 +233,7 @@ export function createImports(context: ImportsContext): ImportsView {
     },
     deduplicate: async (rows) => {
       const parts = [...files.values()].flatMap((parsed) => parsed.parts);
-      const held = parts.flatMap(({ same, asked, removed }) => [
-        ...Object.keys(same),
-        ...asked.map(({ id }) => id),
-        ...Object.keys(removed),
-      ]);
+      const held = parts.flatMap((part) => part.rows.flatMap(({ id, held }) => (held === undefined ? [] : [id])));
       const there = new Set([...(await overlay.existing(rows.map((row) => row.id))), ...held]);
       return rows.filter((row) => !there.has(row.id));
     },
