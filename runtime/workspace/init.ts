@@ -143,10 +143,8 @@ async function write(target: string, { config, trust }: Filled, { from, agents }
 /** `./cleared` and `cleared.cmd`: the product by its absolute path, so that a workspace needs nothing in PATH but node. */
 async function writeLauncher(dir: string, product: string): Promise<void> {
   const program = join(resolve(product), "bin", "cleared.js");
-  await writeFile(
-    join(dir, "cleared"),
-    `#!/bin/sh\n# Runs Cleared for this workspace; made by cleared init.\nexec node '${program.replaceAll("'", "'\\''")}' "$@"\n`,
-  );
+  const call = `exec node '${program.replaceAll("'", "'\\''")}' "$@"`;
+  await writeFile(join(dir, "cleared"), `#!/bin/sh\n# Runs Cleared for this workspace; made by cleared init.\n${call}\n`);
   await chmod(join(dir, "cleared"), 0o755);
   await writeFile(join(dir, "cleared.cmd"), `@echo off\r\nnode "${program.replaceAll("%", "%%")}" %*\r\n`);
 }

@@ -186,11 +186,10 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     },
     async edited(paths) {
       const tree = objects.tree(await head());
-      const touched = [];
-      for (const path of paths) {
+      const touched = await Array.fromAsync(paths, async (path) => {
         const item = await tree.item(path);
-        touched.push({ path, old: item, next: item });
-      }
+        return { path, old: item, next: item };
+      });
       return touched.length === 0 ? [] : worktree.edited(touched);
     },
     async pin(commit) {

@@ -39,16 +39,8 @@ export interface Difference {
   now: Item | null;
 }
 
-/** A commit as git keeps it. */
-export interface CommitText {
-  parents: string[];
-  /** ms */
-  at: number;
-  message: string;
-}
-
-/** Null for anything that is no commit object. */
-export function parseCommit(object: { type: string; bytes: Buffer } | null): CommitText | null {
+/** A commit as git keeps it, `at` in ms; null for anything that is no commit object. */
+export function parseCommit(object: { type: string; bytes: Buffer } | null) {
   if (object?.type !== "commit") return null;
   const text = object.bytes.toString("utf8");
   const end = text.indexOf("\n\n");

@@ -10,7 +10,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { betweenCommits, createIndexLock } from "./index-lock.ts";
 import { findGitDir } from "./git.ts";
 import { git } from "./git-process.ts";
-import { type Item, createObjects, isFile } from "./tree.ts";
+import { type Item, blobId, createObjects, isFile } from "./tree.ts";
 import { type Touched, createWorktree, listIndex } from "./worktree.ts";
 import { STATE } from "../layout.ts";
 
@@ -34,10 +34,6 @@ export interface ReadEdit {
 }
 
 const LOCK_WAIT_MS = 2000;
-const EMPTY = {
-  sha1: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-  sha256: "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
-};
 
 /** Everything that differs from HEAD in index or files, ignored files left out, sorted by path. @throws GIT_FAILED */
 export async function editsOf(dir: string): Promise<Edit[]> {
@@ -123,7 +119,7 @@ export async function takeBack(dir: string, head: string, edits: readonly Pick<R
     const tree = objects.tree(head);
     const touched: Touched[] = [];
     for (const { path, item } of edits) touched.push({ path, old: item, next: await tree.item(path) });
-    const empty = head.length === 64 ? EMPTY.sha256 : EMPTY.sha1;
+    const empty = blobId(Buffer.alloc(0), head.length);
     const entries = touched.map((one, i) => (edits[i]?.intent === true ? { ...one, old: { mode: "100644", oid: empty } } : one));
     if (!(await lock.take(LOCK_WAIT_MS)))
       throw new ClearedError(

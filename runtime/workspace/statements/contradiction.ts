@@ -10,6 +10,7 @@ import { applyEdits } from "../books/ledger.ts";
 import { ifWhole, loadMonth, monthFiles } from "../books/months.ts";
 import { monthFile } from "../layout.ts";
 import type { Overlay } from "../overlay.ts";
+import type { PairRow } from "./pairs.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { excerpt } from "./cells.ts";
 import { type StatedContext, stateBalances } from "../books/view-balances.ts";
@@ -66,11 +67,7 @@ async function mayContradict(own: readonly Entry[], overlay: Overlay): Promise<b
 // A payment is booked within days of its announcement.
 const NEAR_DAYS = 5;
 
-interface Movement {
-  date: string;
-  amount: string;
-  text: string;
-}
+type Movement = Pick<PairRow, "date" | "amount" | "text">;
 
 /** The likeliest causes, by what stands in the books: payments that no rule recognised, so that nobody was asked, or one row that is the difference. */
 async function causes(own: readonly Entry[], account: string, currency: string, difference: string, overlay: Overlay): Promise<string> {
