@@ -176,6 +176,15 @@ function entriesOf(folder: string) {
   }
 }
 
+/** Names in a folder; none where it is not there, has just gone, or is another user's. */
+export function namesIn(folder: string, recursive = false): string[] {
+  try {
+    return readdirSync(folder, { recursive }).map(String);
+  } catch {
+    return [];
+  }
+}
+
 /**
  * The path of a folder of the workspace, such as `import/processed/`, whose parts are folders and no links: through a link files would be
  * taken from, or put into, places outside of the workspace. A part that is missing is none. @throws FILE_INVALID
