@@ -1,6 +1,8 @@
 /** Every command: how it is called, what it does, and its file in commands/, loaded when it is asked for. Size: one table, a row a command. */
 import type { CommandSpec } from "./invocation.ts";
 
+const BY: [string, string] = ["--by <person>", "whose key this shell holds"];
+
 // name with arguments, what it does, its options, its file
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -124,7 +126,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--set <path=value...>", "change a parameter of its calls first, such as amount=50.00"],
       ["--account <account>", "book to this account instead"],
       ["--reason <text>", "kept with the decision"],
-      ["--by <person>", "whose key this shell holds"],
+      BY,
       ["--result <json>", "what the call in doubt returned"],
       ["--despite <reason>", "approve a proposal although it is unproven"],
     ],
@@ -133,20 +135,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "reject <cards...>",
     about: "reject cards",
-    options: [
-      ["--reason <text>", "kept with the decision"],
-      ["--by <person>", "whose key this shell holds"],
-    ],
+    options: [["--reason <text>", "kept with the decision"], BY],
     load: async () => ({ run: (await import("./commands/decide.ts")).reject }),
   },
   {
     name: "correct <entry>",
     about: "move a confirmed entry to another account, by an entry that leaves the bank's leg as it is",
-    options: [
-      ["--account <account>", "where it belongs: number or name"],
-      ["--reason <text>", "kept with the correction"],
-      ["--by <person>", "whose key this shell holds"],
-    ],
+    options: [["--account <account>", "where it belongs: number or name"], ["--reason <text>", "kept with the correction"], BY],
     load: async () => ({ run: (await import("./commands/decide.ts")).correct }),
   },
   {
@@ -189,10 +184,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "answer <card> [values...]",
     about: "fill in a form: name=value ...",
-    options: [
-      ["--reason <text>", "kept with the answer"],
-      ["--by <person>", "whose key this shell holds"],
-    ],
+    options: [["--reason <text>", "kept with the answer"], BY],
     load: async () => ({ run: (await import("./commands/decide.ts")).answer }),
   },
   {

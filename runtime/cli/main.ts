@@ -6,7 +6,7 @@ import { ClearedError } from "../kernel/errors.ts";
 import { VERSION } from "../kernel/version.ts";
 import { findWorkspace } from "../app/find.ts";
 import { COMMANDS } from "./commands.ts";
-import type { Invocation, Options } from "./invocation.ts";
+import type { CommandSpec, Invocation, Options } from "./invocation.ts";
 import { createOutput, reportError } from "./output.ts";
 
 const EXITS = `Exit codes: 0 done; 1 the script is wrong; 2 the input, a file or the command line is wrong; 3 refused by a rule or a person;
@@ -42,6 +42,7 @@ async function main(argv: string[]): Promise<number> {
       const dir = (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined;
       const at: Invocation = { output: createOutput(json), dir, workspace: () => findWorkspace(dir), commands: COMMANDS };
       try {
+        assertVerb(spec, all[0]);
         exit = await (await spec.load()).run(at, all.slice(0, -2) as string[], options);
       } catch (error) {
         exit = reportError(at.output, error, at.dir ?? process.cwd());
@@ -65,6 +66,13 @@ async function main(argv: string[]): Promise<number> {
     );
   }
   return exit;
+}
+
+/** `[verb]` of a command is one of its words. @throws USAGE */
+function assertVerb({ name, words = [] }: CommandSpec, given: unknown): void {
+  if (given === undefined || !name.includes(" [verb]") || words.includes(String(given))) return;
+  const known = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(words);
+  throw new ClearedError("USAGE", `\`cleared ${name.split(" ")[0]} ${String(given)}\` is not known: ${known}.`);
 }
 
 /** `cleared agent run NAME` and `cleared server` are the seed's words for `run NAME` and `start`. */

@@ -10,6 +10,10 @@ export interface Output {
   json: boolean;
   /** One line for people, whatever stands in it: a line break in a title begins no other. Silent with --json. */
   line(text?: string): void;
+  /** A line each. */
+  lines(lines: readonly string[]): void;
+  /** Cells in columns, a line each row. */
+  rows(rows: string[][]): void;
   /** Several lines. */
   text(lines: string): void;
   /** The command's result: the only thing printed with --json. */
@@ -26,9 +30,15 @@ export interface Output {
 export function createOutput(json: boolean): Output {
   const colour = !json && process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
   const paint = (code: number) => (text: string) => (colour ? `\x1b[${code}m${text}\x1b[0m` : text);
+  const line = (text = "") => void (json || process.stdout.write(`${printable(text.replaceAll("\n", "\\n"), colour)}\n`));
+  const lines = (all: readonly string[]): void => {
+    for (const one of all) line(one);
+  };
   return {
     json,
-    line: (text = "") => void (json || process.stdout.write(`${printable(text.replaceAll("\n", "\\n"), colour)}\n`)),
+    line,
+    lines,
+    rows: (rows) => lines(table(rows)),
     text: (lines) => void (json || process.stdout.write(`${printable(lines, colour)}\n`)),
     result: (value) => void (json && process.stdout.write(`${jsonText(value)}\n`)),
     note: (text) => void process.stderr.write(`${printable(text)}\n`),

@@ -4,6 +4,7 @@ import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
 import type { Card, Json, Receipt, RunRecord } from "../kernel/ports.ts";
 import { clip } from "../kernel/text.ts";
 import { rowAnswers, summaryOf } from "../web/story.ts";
+import type { Options } from "./invocation.ts";
 import type { Output } from "./output.ts";
 
 /** @throws USAGE naming the option */
@@ -39,20 +40,27 @@ export function exitOf(run: RunRecord): number {
   return 0;
 }
 
+/** Those of the options that were given. */
+export const textsOf = <N extends string>(options: Options, ...names: N[]) =>
+  Object.fromEntries(names.flatMap((name) => (options[name] === undefined ? [] : [[name, String(options[name])]]))) as {
+    [K in N]?: string;
+  };
+
+/** `120.00 USD, 5.00 EUR` */
+export const moneyOf = (amounts: Readonly<Record<string, string>>): string =>
+  Object.entries(amounts)
+    .map(([currency, amount]) => `${amount} ${currency}`)
+    .join(", ");
+
 // Of what a run waits for or came to; the card and the run have all of it.
 const LONG = 160;
 export const clipped = (text: string): string => clip(text, LONG);
 
 export function runLine(output: Output, run: RunRecord): string[] {
   const word = run.status === "done" ? (run.outcome ?? "done") : run.status;
-  const paint =
-    run.status === "failed" || run.status === "diverged"
-      ? output.red
-      : run.status === "waiting"
-        ? output.yellow
-        : run.status === "done"
-          ? output.green
-          : output.dim;
+  const paints: Partial<Record<RunRecord["status"], Output["red"]>> = {
+    ...{ failed: output.red, diverged: output.red, waiting: output.yellow, done: output.green },
+  };
   const why =
     run.error !== null
       ? `${run.error.code}${run.error.at === undefined ? "" : ` at ${formatAt(run.error.at)}`}`
@@ -61,12 +69,10 @@ export function runLine(output: Output, run: RunRecord): string[] {
         : run.status === "queued" && run.notBefore !== undefined
           ? `not before ${when(run.notBefore)}`
           : clipped(summaryOf(run));
-  return [run.id, paint(word), run.agent, when(run.createdAt), why];
+  return [run.id, (paints[run.status] ?? output.dim)(word), run.agent, when(run.createdAt), why];
 }
 
-export function when(ms: number | null): string {
-  return ms === null ? "-" : new Date(ms).toISOString().slice(0, 19).replace("T", " ");
-}
+export const when = (ms: number | null): string => (ms === null ? "-" : new Date(ms).toISOString().slice(0, 19).replace("T", " "));
 
 export function cardLines(output: Output, card: Card): string[] {
   const state = card.decision === null ? output.yellow("open") : card.decision.decision;
@@ -120,6 +126,7 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
     ...{ "not booked by the script": unbooked.length, "to be answered": asked.length, "deleted from the books": removed.length },
     "left for the next run": later,
   };
+  const waits = asked.length === 1 ? "waits for an answer" : "wait for an answer";
   const left = rows - Object.values(counts).reduce((sum, count) => sum + count, 0);
   const parts = Object.entries({ ...counts, "left out by a person": left }).flatMap(([what, count]) =>
     count > 0 ? [`${count} ${what}`] : [],
@@ -130,13 +137,9 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
       : `${output.bold(receipt.file)}  ${receipt.dialect}  account ${receipt.account || "not known"}`,
     `  ${rows === 1 ? "1 row" : `${rows} rows`}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}${receipt.account === "" ? "" : `; ${tie}`}`,
     ...(receipt.earlier === undefined ? [] : ["  begins with a statement that was imported before: its file was extended"]),
-    ...(receipt.asked.length === 0
+    ...(asked.length === 0
       ? []
-      : [
-          output.yellow(
-            `  ${receipt.asked.length} may be in the books under another name and ${receipt.asked.length === 1 ? "waits" : "wait"} for an answer: \`cleared queue\``,
-          ),
-        ]),
+      : [output.yellow(`  ${asked.length} may be in the books under another name and ${waits}: \`cleared queue\``)]),
     ...receipt.removed
       .slice(0, SHOWN)
       .map((id) => output.yellow(`  ${id} was deleted from the books and is not booked again; \`cleared revive ${id}\` books it again`)),

@@ -47,6 +47,15 @@ export class Kept<K, V> extends Map<K, V> {
     if (made instanceof Promise) made.catch(() => this.delete(key));
     return made;
   }
+
+  /** The same where the value, by which it is weighed, is waited for; who asks in the meantime makes it as well. */
+  async load(key: K, make: () => Promise<V>): Promise<V> {
+    const found = this.get(key);
+    if (found !== undefined) return found;
+    const made = await make();
+    this.set(key, made);
+    return made;
+  }
 }
 
 // A few hundred: accounts, currencies, runs, names of tags.

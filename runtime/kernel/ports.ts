@@ -622,17 +622,22 @@ export interface Account {
 export interface Row {
   /** Row id: the entry id this row gets. */
   id: string;
+  /** YYYY-MM-DD */
   date: string;
+  /** The bank's text with white space collapsed. */
   description: string;
+  /** The bank's text as it is, without control characters. Part of the row's identity. */
   raw_description: string;
   amount: string;
   currency: string;
   /** The bank's own id, else the row id; never empty. */
   reference: string;
+  /** The bank's word for the kind of row, or "". */
   type: string;
   /** Account number of the statement, from config.yaml. */
   account: string;
   counterparty?: string;
+  /** Running balance after this row. */
   balance?: string;
 }
 

@@ -124,8 +124,7 @@ async function write(target: string, { config, trust }: Filled, { from, agents }
   const isWanted = (path: string) => wanted === null || path.startsWith(IMPORTERS) || !path.includes(".") || wanted.has(path);
   for (const folder of FOLDERS) {
     const source = join(from, folder);
-    const there = await stat(source).catch(() => null);
-    if (there !== null)
+    if (existsSync(source))
       await cp(source, join(target, folder), {
         recursive: true,
         filter: (path) =>
@@ -135,25 +134,17 @@ async function write(target: string, { config, trust }: Filled, { from, agents }
   await cp(join(from, MAIN_JOURNAL), join(target, MAIN_JOURNAL));
   await mkdir(join(target, IMPORT), { recursive: true });
   await mkdir(join(target, STATE), { recursive: true, mode: 0o700 });
-  for (const [path, text] of [
-    [CONFIG, config],
-    [TRUST, trust],
-    [".gitignore", GITIGNORE],
-    [".gitattributes", GITATTRIBUTES],
-    [`${IMPORT}.gitkeep`, ""],
-  ] as const) {
-    await writeFile(join(target, path), text);
-  }
+  const settings = { [CONFIG]: config, [TRUST]: trust };
+  const files = { ...settings, ".gitignore": GITIGNORE, ".gitattributes": GITATTRIBUTES, [`${IMPORT}.gitkeep`]: "" };
+  for (const [path, text] of Object.entries(files)) await writeFile(join(target, path), text);
   await writeLauncher(target, from);
 }
 
 /** `./cleared` and `cleared.cmd`: the product by its absolute path, so that a workspace needs nothing in PATH but node. */
 async function writeLauncher(dir: string, product: string): Promise<void> {
   const program = join(resolve(product), "bin", "cleared.js");
-  await writeFile(
-    join(dir, "cleared"),
-    `#!/bin/sh\n# Runs Cleared for this workspace; made by cleared init.\nexec node '${program.replaceAll("'", "'\\''")}' "$@"\n`,
-  );
+  const call = `exec node '${program.replaceAll("'", "'\\''")}' "$@"`;
+  await writeFile(join(dir, "cleared"), `#!/bin/sh\n# Runs Cleared for this workspace; made by cleared init.\n${call}\n`);
   await chmod(join(dir, "cleared"), 0o755);
   await writeFile(join(dir, "cleared.cmd"), `@echo off\r\nnode "${program.replaceAll("%", "%%")}" %*\r\n`);
 }

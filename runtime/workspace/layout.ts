@@ -39,24 +39,16 @@ export const TYPES = ".cleared/types/";
 export const CACHE = ".cleared/cache/";
 
 /** `journal/2026/11.journal` of `2026-11-06`. */
-export function monthFile(date: string): string {
-  return `${JOURNAL}${date.slice(0, 4)}/${date.slice(5, 7)}.journal`;
-}
+export const monthFile = (date: string): string => `${JOURNAL}${date.slice(0, 4)}/${date.slice(5, 7)}.journal`;
 
 /** `agents/ingest.ts` of `ingest`. */
-export function agentFile(name: string): string {
-  return `${AGENTS}${name}.ts`;
-}
+export const agentFile = (name: string): string => `${AGENTS}${name}.ts`;
 
 /** `scripts/round.ts` of `round`. */
-export function scriptFile(name: string): string {
-  return `${SCRIPTS}${name}.ts`;
-}
+export const scriptFile = (name: string): string => `${SCRIPTS}${name}.ts`;
 
 /** `scripts/tools/overtime_split.ts` of the primitive `compute_overtime_split`. */
-export function toolFile(primitive: string): string {
-  return `${TOOLS}${primitive.replace(/^compute_/, "")}.ts`;
-}
+export const toolFile = (primitive: string): string => `${TOOLS}${primitive.replace(/^compute_/, "")}.ts`;
 
 /** `compute_overtime_split` of `scripts/tools/overtime_split.ts`; null for a file that can be no tool. */
 export function toolOf(path: string): string | null {
@@ -65,16 +57,10 @@ export function toolOf(path: string): string | null {
 }
 
 /** `import/receipts/<hash>.yaml` of a statement's content hash (sha256, hex). */
-export function receiptFile(hash: string): string {
-  return `${RECEIPTS}${hash}.yaml`;
-}
+export const receiptFile = (hash: string): string => `${RECEIPTS}${hash}.yaml`;
 
 /** `policies/payroll.yaml` of `payroll`. */
-export function policyFile(name: string): string {
-  return `${POLICIES}${name}.yaml`;
-}
+export const policyFile = (name: string): string => `${POLICIES}${name}.yaml`;
 
 /** `cases/ingest/run_x.yaml` of `ingest` and `run_x`. */
-export function caseFile(agent: string, name: string): string {
-  return `${CASES}${agent}/${name}.yaml`;
-}
+export const caseFile = (agent: string, name: string): string => `${CASES}${agent}/${name}.yaml`;

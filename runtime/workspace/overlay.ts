@@ -61,9 +61,7 @@ interface Held {
 }
 
 /** An empty overlay over one tree. */
-export function overlayOn(tree: Tree): Overlay {
-  return createOverlay({ head: async () => tree.commit, tree: () => tree });
-}
+export const overlayOn = (tree: Tree): Overlay => createOverlay({ head: async () => tree.commit, tree: () => tree });
 
 /** An overlay over the branch of `git`: empty, or with what another one holds. */
 export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Overlay {
@@ -93,9 +91,7 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
     added.set(entry.id, entry);
     mine.set(entry.id, entry);
     usedKeys.add(entry.tags["key"] ?? "");
-    const file = monthFile(entry.date);
-    const ids = byFile.get(file) ?? new Set();
-    byFile.set(file, ids.add(entry.id));
+    byFile.getOrInsertComputed(monthFile(entry.date), () => new Set<string>()).add(entry.id);
     lastId = entry.id;
   };
 
@@ -123,17 +119,18 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
     headTree = null;
   };
 
+  /** With the status that the run has given it. */
+  const asIs = (entry: Entry): Entry => {
+    const changed = status.get(entry.id);
+    return changed === undefined ? entry : { ...entry, status: changed };
+  };
+
   const month = async (file: string): Promise<readonly Entry[]> => {
     const base = await wholeMonth(await head(), file);
     const entries = base?.entries ?? [];
     const ids = byFile.get(file);
     if ((ids === undefined || ids.size === 0) && status.size === 0 && removed.size === 0) return entries;
-    const kept = entries
-      .filter((entry) => !removed.has(entry.id))
-      .map((entry): Entry => {
-        const changed = status.get(entry.id);
-        return changed === undefined ? entry : { ...entry, status: changed };
-      });
+    const kept = entries.filter((entry) => !removed.has(entry.id)).map(asIs);
     for (const id of ids ?? []) {
       const entry = added.get(id);
       if (entry !== undefined && (base?.byId.has(id) !== true || removed.has(id))) kept.push(entry);
@@ -192,8 +189,7 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
       const own = added.get(id);
       const entry =
         own === undefined ? await findEntry(await head(), id) : ((await loadMonth(await head(), monthOfId(id)))?.byId.get(id) ?? own);
-      const changed = status.get(id);
-      return entry === null || changed === undefined ? entry : { ...entry, status: changed };
+      return entry === null ? null : asIs(entry);
     },
     months: async () =>
       [...new Set([...(await monthFiles(await head())), ...[...byFile].filter(([, ids]) => ids.size > 0).map(([file]) => file)])].sort(),

@@ -9,7 +9,7 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSyn
 import { homedir, tmpdir, userInfo } from "node:os";
 import { basename, isAbsolute, join, resolve, sep } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
-import { STATE } from "./layout.ts";
+import { ID, STATE } from "./layout.ts";
 
 const WINDOWS = process.platform === "win32";
 
@@ -84,6 +84,33 @@ export function isInside(path: string, folder: string): boolean {
   return `${realpathSync(path)}${sep}`.startsWith(`${realpathSync(folder)}${sep}`);
 }
 
+/** Tells this copy of the workspace from others, once a person has confirmed it. */
+export const idOf = (dir: string): string | null => readIfThere(join(dir, ID));
+
+/** The file of the user's state folder for the workspace at this place; `kind`: what it keeps. */
+export const placeFile = (kind: string, dir: string): string =>
+  join(userState(), kind, `${createHash("sha256").update(realpathSync(dir)).digest("hex").slice(0, 32)}.json`);
+
+/** What is kept there; null where nothing is, and for another workspace that was put in its place. @throws FOLDER_UNSAFE */
+export function keptFor<T extends object>(kind: string, dir: string): (T & { id: string | null }) | null {
+  if (ownFolder(userState()) === null || ownFolder(join(userState(), kind)) === null) return null;
+  if (isInside(userState(), dir))
+    throw new ClearedError(
+      "FOLDER_UNSAFE",
+      `${userState()} lies inside the workspace, so whoever brings the workspace brings what counts as confirmed. Set XDG_STATE_HOME to a folder outside of it.`,
+    );
+  const text = readIfThere(placeFile(kind, dir));
+  const kept = text === null ? null : (JSON.parse(text) as T & { id: string | null });
+  return kept !== null && kept.id === idOf(dir) ? kept : null;
+}
+
+/** @throws FOLDER_UNSAFE */
+export function keepFor(kind: string, dir: string, what: object): void {
+  makeOwnFolder(userState());
+  makeOwnFolder(join(userState(), kind));
+  writePrivate(placeFile(kind, dir), JSON.stringify({ path: realpathSync(dir), id: idOf(dir), ...what }, null, 2));
+}
+
 /** A file that only this user may read, written whole or not at all. */
 export function writePrivate(path: string, text: string): void {
   const aside = `${path}.${process.pid}`;
@@ -146,6 +173,15 @@ function entriesOf(folder: string) {
     // Another process of ours has just removed it; or it is the file that stands for `.git` in a work tree.
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
     throw error;
+  }
+}
+
+/** Names in a folder; none where it is not there, has just gone, or is another user's. */
+export function namesIn(folder: string, recursive = false): string[] {
+  try {
+    return readdirSync(folder, { recursive }).map(String);
+  } catch {
+    return [];
   }
 }
 

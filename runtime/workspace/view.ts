@@ -5,22 +5,7 @@
 import { ClearedError } from "../kernel/errors.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { dayIn } from "../scripts/header.ts";
-import type {
-  Card,
-  Change,
-  ProposalRequest,
-  Children,
-  CommitResult,
-  Git,
-  Json,
-  Notices,
-  Row,
-  RunLlm,
-  Step,
-  Tools,
-  Tree,
-  WorkspaceView,
-} from "../kernel/ports.ts";
+import type { Card, Change, CommitResult, Git, Json, ProposalRequest, Row, Step, Tree, WorkspaceView } from "../kernel/ports.ts";
 import { createAudit, createDataFiles } from "./data-files.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./settings/config.ts";
 import { legsOf } from "./books/draft.ts";
@@ -34,7 +19,9 @@ import { tidyImports } from "./statements/tidy.ts";
 import { createBooks } from "./books/view-books.ts";
 import { createImports } from "./statements/view-imports.ts";
 
-export interface ViewOptions {
+type GivenPorts = Pick<WorkspaceView["ports"], "notices" | "tools" | "children" | "llm" | "session" | "agents">;
+
+export interface ViewOptions extends GivenPorts {
   dir: string;
   folder: ImportFolder;
   git: Git;
@@ -60,12 +47,6 @@ export interface ViewOptions {
     admit(wish: ProposalRequest, own: number): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
   } & WorkspaceView["ports"]["wishes"];
   log(message: string): void;
-  notices: Notices;
-  tools: Tools;
-  children: Children;
-  llm: RunLlm;
-  session: WorkspaceView["ports"]["session"];
-  agents: WorkspaceView["ports"]["agents"];
 }
 
 // Loaded by the first verdict: it takes as much as the rest of the view.
@@ -74,6 +55,7 @@ const loadPolicies = () => (loading ??= import("./settings/policies.ts"));
 
 export function createView(options: ViewOptions): WorkspaceView {
   const { dir, folder, git, config, run, base, again = [], files = null, rows } = options;
+  const { notices, tools, children, llm, session, agents, wishes } = options;
   const overlay = createOverlay(git);
   const today = (ms: number) => dayIn(config.timezone, ms);
   const closed = closedThrough(options);
@@ -105,14 +87,13 @@ export function createView(options: ViewOptions): WorkspaceView {
       review: (item) => overlay.record({ op: "review", ...item, ...booked(overlay, item.entry) }),
       pending: async () => options.pending(),
       async propose(wish) {
-        const answer = await options.wishes.admit(wish, wished);
+        const answer = await wishes.admit(wish, wished);
         if (answer.accepted) {
           wished += 1;
-          overlay.record({ op: "propose", ...wish, by: options.wishes.by, base: base.commit });
+          overlay.record({ op: "propose", ...wish, by: wishes.by, base: base.commit });
         }
         return answer;
       },
-      wishes: options.wishes,
       log: (message) => options.log(message),
       emit: (event, payload) => overlay.record({ op: "emit", event, payload }),
       gitLog: (query) => git.log(query),
@@ -124,12 +105,7 @@ export function createView(options: ViewOptions): WorkspaceView {
           return verdict;
         },
       },
-      notices: options.notices,
-      tools: options.tools,
-      llm: options.llm,
-      session: options.session,
-      agents: options.agents,
-      children: options.children,
+      ...{ notices, tools, children, llm, session, agents, wishes },
       audit: createAudit(overlay),
     },
     restore: (step) => {

@@ -20,7 +20,7 @@ import { confirm } from "../confirm.ts";
 
 const as = (text: string): string => text;
 const nothing = (): void => undefined;
-const SILENT = { json: true, line: nothing, text: nothing, result: nothing, note: nothing, bold: as, dim: as, green: as, red: as, yellow: as };
+const SILENT = { json: true, line: nothing, lines: nothing, rows: nothing, text: nothing, result: nothing, note: nothing, bold: as, dim: as, green: as, red: as, yellow: as };
 const PEOPLE = ["Mo", "Lee"] as const;
 type Person = (typeof PEOPLE)[number];
 /** The highest rank and every role: what a level demands is tried elsewhere. */

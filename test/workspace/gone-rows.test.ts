@@ -56,6 +56,16 @@ async function remove(ids: string[]): Promise<Map<string, Entry>> {
   return past;
 }
 
+test("a script that reads all rows and takes out the known ones gets no deleted one", async () => {
+  await imported(10_000, ROWS.slice(0, 4));
+  await remove(idsOf("RENT"));
+  workspace.drop("all.csv", statement(10_000, ROWS));
+  const { imports } = (await workspace.view("run_all")).ports;
+  const rows = await imports.parse("all.csv", { all: true });
+  expect(rows).toHaveLength(5);
+  expect((await imports.deduplicate(rows)).map(({ description }) => description)).toEqual(["AWS"]);
+});
+
 test("a deleted row does not come back with the next statement, the gap is said, and it comes back when it is asked for", async () => {
   await imported(10_000, ROWS.slice(0, 4));
   const [id = ""] = idsOf("RENT");

@@ -11,12 +11,10 @@ import { TRUST, agentFile } from "../../workspace/layout.ts";
 import { partsOf, starterAgents } from "../../workspace/init.ts";
 import { readIfThere } from "../../workspace/own-folders.ts";
 import type { Command } from "../invocation.ts";
-import { table } from "../output.ts";
 import { PRODUCT } from "./init.ts";
 
-export const run: Command = async (at, [given]) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }, [given]) => {
+  const dir = workspace();
   const names = [given ?? []].flat();
   const read = (path: string) => readFileSync(join(PRODUCT, path), "utf8");
   if (names.length === 0) {
@@ -25,8 +23,7 @@ export const run: Command = async (at, [given]) => {
       return { name, title, description, here: existsSync(join(dir, agentFile(name))) };
     });
     output.result(all);
-    for (const line of table(all.map((one) => [output.bold(one.name), one.here ? output.green("here") : "", one.description])))
-      output.line(line);
+    output.rows(all.map((one) => [output.bold(one.name), one.here ? output.green("here") : "", one.description]));
     return 0;
   }
   const { files, tools } = partsOf(PRODUCT, names);

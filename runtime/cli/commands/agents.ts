@@ -5,38 +5,34 @@ import { type AgentDetail, agentDetail, drawMachine, fieldRows } from "../agent-
 import type { AgentFact } from "../../app/api.ts";
 import { withLook } from "../../app/connect.ts";
 import type { Command } from "../invocation.ts";
-import { type Output, table } from "../output.ts";
+import type { Output } from "../output.ts";
 import { markWords } from "../../app/marks.ts";
 import { pasted } from "../../app/starts.ts";
 import { runLine, when } from "../text.ts";
 
-export const run: Command = async (at, [verb, name]) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }, [verb, name]) => {
+  const dir = workspace();
   if (verb === "show") {
     if (typeof name !== "string")
       throw new ClearedError("USAGE", "Name an agent: `cleared agents show NAME`; `cleared agents` lists them.");
     return show(output, dir, name);
   }
   const agents = await withLook(dir, (api) => api.agents({}));
-  if (verb === undefined || verb === "list") {
-    output.result(agents);
-    const rows = agents.map((one) => [
-      output.bold(one.name),
-      one.header?.name ?? output.red(one.error?.message ?? ""),
-      one.header?.trigger.join(", ") ?? "",
-      one.paused !== null
-        ? output.yellow(`paused by ${one.paused.by ?? "an unidentified user"}`)
-        : one.nextRun === null
-          ? ""
-          : `next ${when(one.nextRun)}`,
-      one.lastRun === null ? "never ran" : `last ${one.lastRun.outcome ?? one.lastRun.status} ${when(one.lastRun.createdAt)}`,
-      output.yellow(markWords(one.checked) ?? ""),
-    ]);
-    for (const line of table(rows)) output.line(line);
-    return 0;
-  }
-  throw new ClearedError("USAGE", `\`cleared agents ${String(verb)}\` is not known: list or show.`);
+  output.result(agents);
+  const rows = agents.map((one) => [
+    output.bold(one.name),
+    one.header?.name ?? output.red(one.error?.message ?? ""),
+    one.header?.trigger.join(", ") ?? "",
+    one.paused !== null
+      ? output.yellow(`paused by ${one.paused.by ?? "an unidentified user"}`)
+      : one.nextRun === null
+        ? ""
+        : `next ${when(one.nextRun)}`,
+    one.lastRun === null ? "never ran" : `last ${one.lastRun.outcome ?? one.lastRun.status} ${when(one.lastRun.createdAt)}`,
+    output.yellow(markWords(one.checked) ?? ""),
+  ]);
+  output.rows(rows);
+  return 0;
 };
 
 async function show(output: Output, dir: string, name: string): Promise<number> {
@@ -74,13 +70,10 @@ function printAgent(output: Output, found: AgentFact, detail: AgentDetail): void
       ...(found.nextRun === null ? [] : [["  next run", when(found.nextRun)]]),
       ...(found.lastRun === null ? [] : [["  last run", runLine(output, found.lastRun).join("  ").trimEnd()]]),
     ];
-    for (const line of table(rows)) output.line(line);
-    for (const [title, fields] of [
-      ["Input", header.input],
-      ["Output", header.output],
-    ] as const) {
+    output.rows(rows);
+    for (const [title, fields] of Object.entries({ Input: header.input, Output: header.output })) {
       if (Object.keys(fields).length > 0) output.line(output.bold(title));
-      for (const line of table(fieldRows(fields))) output.line(line);
+      output.rows(fieldRows(fields));
     }
     output.line(`${output.bold("Example")}  ${pasted(`cleared run ${found.name}`, header)}`);
     if (header.machine !== null) {

@@ -7,16 +7,15 @@ import type { Ask, AskEnd, AskRow, WatchedAsk } from "../../app/asks.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
 import { askedAfter } from "../../meta/requests.ts";
-import type { Command, Invocation } from "../invocation.ts";
-import { type Output, table } from "../output.ts";
+import type { Command } from "../invocation.ts";
+import type { Output } from "../output.ts";
 import { proposalLines } from "../proposal-lines.ts";
 import { cardLines, toCount, when } from "../text.ts";
 
 const SAID = 2000;
 
-export const run: Command = async (at, [words], options) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }, [words], options) => {
+  const dir = workspace();
   const said = ((words ?? []) as string[]).join(" ");
   return withApi(dir, async (api) => {
     if (options["showPrompt"] === true) {
@@ -36,19 +35,18 @@ export const run: Command = async (at, [words], options) => {
             ...(answer === "" ? {} : { answer }),
             ...starterHere(dir),
           });
-    return tell(at, api, await follow(output, api, begun, starterHere(dir)));
+    return tell(output, api, await follow(output, api, begun, starterHere(dir)));
   });
 };
 
 /** `cleared rule`: the card that offers it, or the request that looks for it. */
-export const rule: Command = async (at, [entry]) => {
-  const { output } = at;
-  const starter = starterHere(at.workspace());
-  return withApi(at.workspace(), async (api) => {
+export const rule: Command = async ({ output, workspace }, [entry]) => {
+  const starter = starterHere(workspace());
+  return withApi(workspace(), async (api) => {
     const made = await api.rule({ entry: String(entry), ...starter });
-    if ("ask" in made) return tell(at, api, await follow(output, api, made.ask, starter));
+    if ("ask" in made) return tell(output, api, await follow(output, api, made.ask, starter));
     output.result(made);
-    for (const line of cardLines(output, made.card)) output.line(line);
+    output.lines(cardLines(output, made.card));
     return 0;
   });
 };
@@ -92,7 +90,7 @@ const questionLines = (output: Output, { question, options, outside = [] }: Ques
 async function answerHere(output: Output, end: Question): Promise<string | null> {
   if (process.stdin.isTTY !== true) return null;
   const { options } = end;
-  for (const line of questionLines(output, end)) output.line(line);
+  output.lines(questionLines(output, end));
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new AbortController();
   lines.once("SIGINT", () => closed.abort());
@@ -107,12 +105,11 @@ async function answerHere(output: Output, end: Question): Promise<string | null>
 }
 
 /** The end, and the exit code. */
-async function tell({ output }: Invocation, api: Api, { ask, cost }: WatchedAsk): Promise<number> {
+async function tell(output: Output, api: Api, { ask, cost }: WatchedAsk): Promise<number> {
   const { end } = ask;
   const shown = end?.kind === "card" ? await api.proposal({ id: end.proposal }) : null;
   output.result({ ...ask, cost, ...(shown === null ? {} : { proposal: shown.proposal }) });
-  if (shown !== null) for (const line of proposalLines(output, shown)) output.line(line);
-  else for (const line of endLines(output, ask)) output.line(line);
+  output.lines(shown === null ? endLines(output, ask) : proposalLines(output, shown));
   if (cost !== null) output.line(output.dim(`  cost: ${cost}`));
   return end?.kind === "decline" ? EXIT.policy : shown?.proposal.state === "blocked" ? 1 : 0;
 }
@@ -136,10 +133,8 @@ function endLines(output: Output, { id, end }: Ask): string[] {
   ];
 }
 
-export const asks: Command = async (at, [verb = "list", number], options) => {
-  const { output } = at;
-  const dir = at.workspace();
-  if (verb !== "list" && verb !== "show") throw new ClearedError("USAGE", `\`cleared asks ${String(verb)}\` is not known: list or show.`);
+export const asks: Command = async ({ output, workspace }, [verb = "list", number], options) => {
+  const dir = workspace();
   const id = Number(number);
   if (verb === "show" && !/^\d{1,9}$/.test(String(number ?? "")))
     throw new ClearedError("USAGE", "Name a request by its number: `cleared asks show 4`; `cleared asks` lists them.");
@@ -147,12 +142,12 @@ export const asks: Command = async (at, [verb = "list", number], options) => {
     if (verb === "show") {
       const watched = await api.watchAsk({ id, from: 1, wait: false });
       output.result(watched);
-      for (const line of historyLines(output, watched)) output.line(line);
+      output.lines(historyLines(output, watched));
       return 0;
     }
     const all = await api.asks({ limit: toCount(options["limit"] ?? "20", "--limit") });
     output.result(all);
-    for (const line of table(all.map((one) => rowOf(output, one)))) output.line(line);
+    output.rows(all.map((one) => rowOf(output, one)));
     if (all.length === 0) output.line('No requests yet. `cleared ask "..."` makes one.');
     return 0;
   });

@@ -21,7 +21,7 @@ export const run: Command = async (at, [file], options) => {
     withProgress(api, null, () => api.backtest(asked)),
   );
   at.output.result(report);
-  for (const line of backtestLines(report)) at.output.line(line);
+  at.output.lines(backtestLines(report));
   return report.counts.worse + report.counts.failed === 0 ? 0 : 1;
 };
 

@@ -14,7 +14,7 @@ const FIRST = 5;
 export const run: Command = async (at, [name]) => {
   const found = await withAnyApi(at.workspace(), (api) => withProgress(api, null, () => api.bisect({ name: String(name) })));
   at.output.result(found);
-  for (const line of linesOf(at.output, found)) at.output.line(line);
+  at.output.lines(linesOf(at.output, found));
   return found.verdict === "unproven" ? EXIT.divergence : 0;
 };
 

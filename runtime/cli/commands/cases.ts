@@ -9,7 +9,7 @@ import { makePlainFolder, readIfThere } from "../../workspace/own-folders.ts";
 import { pickCases } from "../../app/evidence-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import type { Command } from "../invocation.ts";
-import { type Output, table } from "../output.ts";
+import type { Output } from "../output.ts";
 import { withProgress } from "../progress.ts";
 
 interface Told {
@@ -20,13 +20,11 @@ interface Told {
 }
 
 export const run: Command = async (at, [verb = "list", names = []], options) => {
-  const act = Object.hasOwn(VERBS, String(verb)) ? VERBS[String(verb)] : undefined;
-  if (act === undefined) throw new ClearedError("USAGE", `\`cleared cases ${String(verb)}\` is not known: list, show, run or add.`);
-  return act({ output: at.output, dir: at.workspace(), names: [names].flat(), options });
+  return VERBS[verb as keyof typeof VERBS]({ output: at.output, dir: at.workspace(), names: [names].flat(), options });
 };
 
-const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
-  list({ output, dir, names }) {
+const VERBS = {
+  async list({ output, dir, names }) {
     const found = readCases(dir, names);
     output.result(
       found.map(({ one, ...rest }) => ({ ...rest, ...(one === null ? {} : { agent: one.agent, why: one.why, from: one.from }) })),
@@ -37,7 +35,7 @@ const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
       kB(size),
       one?.why ?? output.red(error ?? ""),
     ]);
-    for (const line of table(rows)) output.line(line);
+    output.rows(rows);
     output.line(
       found.length === 0
         ? "No cases yet. `cleared cases add RUN` makes one; a correction and an accepted proposal make them by themselves."
@@ -46,11 +44,11 @@ const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
     return found.some(({ one }) => one === null) ? 2 : 0;
   },
 
-  show({ output, dir, names }) {
+  async show({ output, dir, names }) {
     if (names.length === 0) throw new ClearedError("USAGE", "Name a case: `cleared cases show NAME`; `cleared cases` lists them.");
     const found = readCases(dir, names).map(({ path, one }) => one ?? parseCase(read(dir, path), path));
     output.result(found);
-    for (const one of found) for (const line of inWords(one, output)) output.line(line);
+    for (const one of found) output.lines(inWords(one, output));
     return 0;
   },
 
@@ -81,7 +79,7 @@ const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
     output.line(`${file}: look at it, then \`cleared propose\` or commit it.`);
     return 0;
   },
-};
+} satisfies Record<string, (told: Told) => Promise<number>>;
 
 interface Found {
   name: string;

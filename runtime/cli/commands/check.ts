@@ -12,9 +12,8 @@ import { type Output, formatError, table } from "../output.ts";
 import { socketPath } from "../../app/socket.ts";
 import { type Changes, stagedChanges, workChanges } from "../../app/work-tree.ts";
 
-export const run: Command = async (at, [given], options) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }, [given], options) => {
+  const dir = workspace();
   const staged = options["staged"] === true;
   // Where nobody owns the workspace the checks run here: the compiler starts while the rest is read.
   if (!existsSync(socketPath(dir))) warmCompiler();
@@ -50,7 +49,7 @@ function changesOf(dir: string, staged: boolean): Promise<Changes> {
 function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed: readonly string[], dir: string): void {
   const what = changed.length === 0 ? "nothing has changed against HEAD" : changed.join(", ");
   output.line(`${what}; ${agents.length === 0 ? "no agent is affected" : agents.join(", ")}`);
-  for (const line of checkLines(output, checks)) output.line(line);
+  output.lines(checkLines(output, checks));
   for (const { agent, lines } of dryRun) {
     output.line(`${output.bold(agent)}  would, dry run`);
     for (const line of lines) output.line(`  ${line}`);

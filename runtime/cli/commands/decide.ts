@@ -9,37 +9,34 @@ import { type Decided, asked, agreed } from "../../app/decide.ts";
 import { signAs } from "../../app/identity.ts";
 import { assertConfirmed, readLocal } from "../../app/local.ts";
 import { withStore } from "../../app/look.ts";
-import type { Invocation, Command } from "../invocation.ts";
+import type { Invocation, Command, Options } from "../invocation.ts";
 import { type Output, formatError } from "../output.ts";
-import { cardLines, parseJson, runLine } from "../text.ts";
+import { cardLines, textsOf, parseJson, runLine } from "../text.ts";
 
 /** `answer`: what is said to a card, beyond what the options say. @throws USAGE, RUN_INPUT */
 async function decideAll(
   at: Invocation,
   cards: string[],
   answer: (card: Card) => Pick<Decision, "decision" | "calls" | "result">,
-  options: Record<string, unknown>,
+  options: Options,
 ): Promise<number> {
   const { output } = at;
   const dir = at.workspace();
   const local = readLocal(dir);
   assertConfirmed(local);
-  const { trust } = local;
   const ids = cards.map((card) => {
     if (!/^\d{1,9}$/.test(card)) throw new ClearedError("USAGE", `"${card}" is not a card's number; \`cleared queue\` shows them.`);
     return Number(card);
   });
   const extra = {
-    ...(options["reason"] === undefined ? {} : { reason: String(options["reason"]) }),
-    ...(options["despite"] === undefined ? {} : { despite: String(options["despite"]) }),
-    ...(options["account"] === undefined ? {} : { account: String(options["account"]) }),
+    ...textsOf(options, "reason", "despite", "account"),
     ...(options["result"] === undefined ? {} : { result: parseJson(String(options["result"]), "--result") as Json }),
   };
   const decide = async (api: Api, id: number) => {
     const card = await withStore(dir, (look) => look.card(id));
     if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
     const said = { ...asked(card), ...answer(card), at: Date.now(), ...extra };
-    const one = await api.decide({ decision: signAs(dir, trust, said, options["by"] as string | undefined) });
+    const one = await api.decide({ decision: signAs(dir, local.trust, said, options["by"] as string | undefined) });
     // The run goes on at once; a person wants to see where it got to.
     const run = one.run === null || one.card.gate === null ? one.run : await api.status({ run: one.run.id, wait: true });
     const movable = one.card.kind === "proposal" && one.commit !== null ? movableOf((await api.proposal({ id })).proposal.report) : [];
@@ -70,7 +67,7 @@ async function decideAll(
 }
 
 function tell(output: Output, one: Decided & { offer: Card | null } & { movable: ReturnType<typeof movableOf> }): void {
-  for (const line of cardLines(output, one.card)) output.line(line);
+  output.lines(cardLines(output, one.card));
   if (one.still !== null) output.line(`      counted; still needs ${one.still}`);
   if (one.commit !== null) output.line(`      commit ${one.commit.slice(0, 7)}`);
   for (const { agent, runs } of one.movable)
@@ -82,7 +79,7 @@ function tell(output: Output, one: Decided & { offer: Card | null } & { movable:
   if (one.noRule !== null) output.line(`      no rule is proposed: ${one.noRule}`);
   if (one.case !== null) output.line(`      case ${one.case}`);
   if (one.noCase !== null) output.line(`      no case was made of it: ${one.noCase}`);
-  if (one.offer !== null) for (const line of cardLines(output, one.offer)) output.line(line);
+  if (one.offer !== null) output.lines(cardLines(output, one.offer));
   else if (one.commit !== null && one.card.decision?.account !== undefined)
     output.line(output.dim(`      \`cleared rule ${String((one.card.body as { entry?: string }).entry)}\` makes a rule of it`));
   if (one.run !== null && one.card.gate !== null) output.line(`      ${runLine(output, one.run).join("  ").trimEnd()}`);
@@ -118,17 +115,12 @@ export const reject: Command = (at, [cards], options) => {
 
 /** Fills in a form. */
 export const answer: Command = (at, [card, values], options) => {
-  const given = pairsOf((values ?? []) as string[]);
-  return decideAll(
-    at,
-    [String(card)],
-    (card) => {
-      if (card.kind !== "form")
-        throw new ClearedError("USAGE", `Card ${card.id} asks for a decision, not for values: approve or reject it.`);
-      return agreed(card, given);
-    },
-    options,
-  );
+  const pairs = pairsOf((values ?? []) as string[]);
+  const filled = (form: Card) => {
+    if (form.kind === "form") return agreed(form, pairs);
+    throw new ClearedError("USAGE", `Card ${form.id} asks for a decision, not for values: approve or reject it.`);
+  };
+  return decideAll(at, [String(card)], filled, options);
 };
 
 /** Moves a confirmed entry to another account. */

@@ -24,7 +24,6 @@ import { holdersHere } from "../../app/identity.ts";
 import { type Local, WHY, readLocal } from "../../app/local.ts";
 import { listModels } from "../../app/models.ts";
 import type { Command } from "../invocation.ts";
-import { table } from "../output.ts";
 import { connectSocket } from "../../app/socket.ts";
 
 type Say = (what: string, value: unknown, from: string, ok?: boolean) => void;
@@ -36,9 +35,8 @@ interface Line {
   ok: boolean;
 }
 
-export const run: Command = async (at) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }) => {
+  const dir = workspace();
   const local = readLocal(dir);
   const { config, trust, unconfirmed } = local;
   await assertUntracked(dir);
@@ -50,18 +48,12 @@ export const run: Command = async (at) => {
     const value = configValue(config.raw, key);
     if (typeof value !== "object" || value === null || Array.isArray(value)) say(key, value, CONFIG);
   }
-  say(
-    TRUST,
-    unconfirmed === null ? "confirmed by a person of this machine" : `${WHY[unconfirmed]}: \`cleared trust\``,
-    userState(),
-    unconfirmed === null,
-  );
-  for (const { person, file } of holdersHere(dir, trust))
-    say(
-      "your key",
-      `${person.name}${file === join(dir, KEY) ? ", inside the workspace: whoever copies it has your key. `cleared trust` moves it" : ""}`,
-      file,
-    );
+  const confirmed = unconfirmed === null ? "confirmed by a person of this machine" : `${WHY[unconfirmed]}: \`cleared trust\``;
+  say(TRUST, confirmed, userState(), unconfirmed === null);
+  for (const { person, file } of holdersHere(dir, trust)) {
+    const inside = file === join(dir, KEY) ? ", inside the workspace: whoever copies it has your key. `cleared trust` moves it" : "";
+    say("your key", `${person.name}${inside}`, file);
+  }
   const defaults = limitsFor({ ...trust, limits: { agents: {} } }, "");
   for (const [key, value] of Object.entries(limitsFor(trust, "")))
     say(`limits.${key}`, value, value === defaults[key as keyof typeof defaults] ? "default" : TRUST);
@@ -103,19 +95,15 @@ export const run: Command = async (at) => {
   await lookAtWalls(dir, trust, say);
   for (const tool of ["hledger", "ledger"]) {
     const found = spawnSync(tool, ["--version"], { encoding: "utf8", timeout: 5000 });
-    say(
-      tool,
-      found.status === 0 ? (found.stdout.split("\n")[0] ?? "") : "not installed: `cleared verify --independent` runs without it",
-      "PATH",
-    );
+    const version = found.status === 0 ? found.stdout.split("\n")[0] : "not installed: `cleared verify --independent` runs without it";
+    say(tool, version, "PATH");
   }
   const owner = await connectSocket(dir);
   say("owner", owner === null ? "none: `cleared start` runs triggers and the status page" : "a running `cleared start`", "socket");
   owner?.close();
 
   output.result(lines);
-  for (const line of table(lines.map((one) => [one.ok ? output.green("ok") : output.red("!!"), one.what, one.value, output.dim(one.from)])))
-    output.line(line);
+  output.rows(lines.map((one) => [one.ok ? output.green("ok") : output.red("!!"), one.what, one.value, output.dim(one.from)]));
   return lines.every((one) => one.ok) ? 0 : 2;
 };
 
@@ -186,16 +174,9 @@ async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withh
         const findings = await findingsOf(tree, file, { sandbox, registry: { whole: async () => registry }, trust });
         // What it calls may come from a plugin that is not loaded yet.
         const later = withheld && findings.length > 0;
-        say(
-          "agent",
-          later
-            ? `${header.name}: can be checked once trust.yaml is confirmed`
-            : findings.length === 0
-              ? header.name
-              : findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; "),
-          file,
-          later || findings.length === 0,
-        );
+        const wrong = findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; ");
+        const said = later ? `${header.name}: can be checked once trust.yaml is confirmed` : wrong || header.name;
+        say("agent", said, file, later || findings.length === 0);
       } catch (failure) {
         const { code, message, at } = toWire(failure);
         say("agent", `${at === undefined ? "" : `${formatAt(at)} `}${code} ${message}`, file, false);

@@ -12,7 +12,6 @@ import { readYaml } from "../../scripts/yaml-text.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
 import type { Command, Invocation } from "../invocation.ts";
-import { table } from "../output.ts";
 import { toCount } from "../text.ts";
 import { PRODUCT } from "./init.ts";
 
@@ -57,7 +56,7 @@ export const run: Command = async (at, [what, folder], options) => {
     }),
   );
   at.output.result({ prompt: promptVersion(), scripted: models === null, rows, cases: all });
-  for (const line of table([Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row).map(String))])) at.output.line(line);
+  at.output.rows([Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row).map(String))]);
   at.output.line(at.output.dim(`prompt ${promptVersion()}${models === null ? "; scripted: this measures the cases, not a model" : ""}`));
   return all.every(({ tried }) => tried.every(passed)) ? 0 : 1;
 };

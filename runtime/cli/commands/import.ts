@@ -6,17 +6,16 @@ import type { Command } from "../invocation.ts";
 import { withProgress } from "../progress.ts";
 import { receiptLines } from "../text.ts";
 
-export const run: Command = async (at, [files], options) => {
-  const { output } = at;
+export const run: Command = async ({ output, workspace }, [files], options) => {
   const dryRun = options["dryRun"] === true;
   const paths = (files as string[]).map((file) => resolve(file));
-  const dir = at.workspace();
+  const dir = workspace();
   const by = starterHere(dir);
   const { receipts } = await (dryRun ? withDryApi : withApi)(dir, (api) =>
     withProgress(api, paths.length, () => api.import({ files: paths, dryRun, again: options["again"] === true, ...by })),
   );
   output.result(receipts);
-  for (const receipt of receipts) for (const line of receiptLines(output, receipt)) output.line(line);
+  for (const receipt of receipts) output.lines(receiptLines(output, receipt));
   if (dryRun) output.line("Dry run: nothing was booked.");
   return receipts.some((receipt) => receipt.refused.length > 0) ? 2 : 0;
 };

@@ -6,19 +6,15 @@ import { listModels } from "../../app/models.ts";
 import { count } from "../../kernel/text.ts";
 import { COSTS_BY, costWords } from "../../llm/costs.ts";
 import type { Command } from "../invocation.ts";
-import { table } from "../output.ts";
 
-export const run: Command = async (at, [verb = "list"]) => {
-  const { output } = at;
-  const dir = at.workspace();
-  if (verb !== "list" && verb !== "test") throw new ClearedError("USAGE", `\`cleared models ${String(verb)}\` is not known: list or test.`);
+export const run: Command = async ({ output, workspace }, [verb = "list"]) => {
+  const dir = workspace();
   if (verb === "test") {
     const tests = await withApi(dir, (api) => api.testModels({}));
     output.result(tests);
     for (const { model, roles, parts } of tests) {
       output.line(`${output.bold(model)} (${roles.join(", ")})`);
-      for (const line of table(parts.map(({ part, ok, says }) => [`  ${ok ? output.green("ok") : output.red("!!")}`, part, says])))
-        output.line(line);
+      output.rows(parts.map(({ part, ok, says }) => [`  ${ok ? output.green("ok") : output.red("!!")}`, part, says]));
     }
     return tests.every(({ parts }) => parts.every(({ ok }) => ok)) ? 0 : 4;
   }
@@ -35,16 +31,15 @@ export const run: Command = async (at, [verb = "list"]) => {
     ]),
     ...models.roles.map(({ role, model, origin }) => [role, model ?? output.red("none"), "", output.dim(origin)]),
   ];
-  for (const line of table(rows)) output.line(line);
+  output.rows(rows);
   for (const sentence of models.ignored) output.line(`${sentence}.`);
   return 0;
 };
 
-export const costs: Command = async (at, _, options) => {
-  const { output } = at;
+export const costs: Command = async ({ output, workspace }, _, options) => {
   const by = COSTS_BY.find((one) => one === (options["by"] ?? "agent"));
   if (by === undefined) throw new ClearedError("USAGE", `--by takes one of ${COSTS_BY.join(", ")}.`);
-  const rows = await withLook(at.workspace(), (_api, host) => host.models.costs(by));
+  const rows = await withLook(workspace(), (_api, host) => host.models.costs(by));
   output.result(rows);
   const cell = (row: (typeof rows)[0]): string[] => [
     output.bold(row.name === "" ? "(none)" : row.name),
@@ -52,7 +47,7 @@ export const costs: Command = async (at, _, options) => {
     `${count(row.calls, "request")}${row.open > 0 ? `, ${row.open} of them without an answer, counted in full` : ""}`,
     `${row.input} tokens in (${row.cached} cached), ${row.output} out`,
   ];
-  for (const line of table(rows.map(cell))) output.line(line);
+  output.rows(rows.map(cell));
   if (rows.length === 0) output.line("No model has been asked yet.");
   return 0;
 };

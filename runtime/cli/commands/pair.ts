@@ -3,22 +3,21 @@ import { withApi } from "../../app/connect.ts";
 import { holderHere } from "../../app/identity.ts";
 import { assertConfirmed, readLocal } from "../../app/local.ts";
 import type { Command } from "../invocation.ts";
+import { count } from "../../kernel/text.ts";
 import { newPairing } from "../../app/sessions.ts";
 
-export const run: Command = async (at, _, options) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }, _, options) => {
+  const dir = workspace();
   const local = readLocal(dir);
   assertConfirmed(local);
-  const { trust } = local;
-  const { name: by } = holderHere(dir, trust).person;
+  const { name: by } = holderHere(dir, local.trust).person;
   if (options["revoke"] === true) {
     const ended = await withApi(dir, (api) => api.unpair({ by }));
     output.result({ by, ended });
-    output.line(`${ended} paired ${ended === 1 ? "browser" : "browsers"} of ${by} can no longer decide.`);
+    output.line(`${count(ended, "paired browser")} of ${by} can no longer decide.`);
     return 0;
   }
-  const { code, ...kept } = newPairing(dir, trust, Date.now());
+  const { code, ...kept } = newPairing(dir, local.trust, Date.now());
   await withApi(dir, (api) => api.pair(kept));
   const shown = (code.match(/.{4}/g) ?? []).join("-");
   output.result({ by, code: shown });

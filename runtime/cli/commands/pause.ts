@@ -5,7 +5,6 @@ import { starterHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import { pauseAgents } from "../../app/pause.ts";
 import type { RunRecord } from "../../kernel/ports.ts";
-import { table } from "../output.ts";
 import { withProgress } from "../progress.ts";
 import { runLine } from "../text.ts";
 
@@ -23,9 +22,8 @@ export const pause: Command = async (at, [name], options) => {
 };
 
 /** Ends a pause, or all of them, and shows where the runs that waited for it get to. */
-export const resume: Command = async (at, [name]) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const resume: Command = async ({ output, workspace }, [name]) => {
+  const dir = workspace();
   const { by = null } = starterHere(dir);
   const agent = typeof name === "string" ? name : null;
   const done = await withApi(dir, (api) =>
@@ -39,7 +37,7 @@ export const resume: Command = async (at, [name]) => {
   output.result(done);
   for (const one of done.ended) output.line(`${one.agent ?? "Every agent"} goes on${one.reason === "" ? "" : ` (${one.reason})`}.`);
   if (done.ended.length === 0) output.line(`${agent ?? "No agent"} is ${agent === null ? "" : "not "}paused.`);
-  for (const line of table(done.runs.map((one) => runLine(output, one)))) output.line(line);
+  output.rows(done.runs.map((one) => runLine(output, one)));
   for (const one of done.still) output.line(`Still: ${pauseWords(one)}.`);
   return 0;
 };

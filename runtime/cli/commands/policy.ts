@@ -33,13 +33,7 @@ export const run: Command = async ({ output, dir: where }, [verb, given]) => {
     }
     return 0;
   }
-  if (verb !== "test")
-    throw new ClearedError(
-      "USAGE",
-      verb === undefined
-        ? "Write `cleared policy test` or `cleared policy show`, with names if you like."
-        : `\`cleared policy ${String(verb)}\` is not known: test or show.`,
-    );
+  if (verb === undefined) throw new ClearedError("USAGE", "Write `cleared policy test` or `cleared policy show`, with names if you like.");
   const results = packs.flatMap((pack) =>
     pack.cases.map((one) => {
       const { failure, verdict } = failureOf(one, pack, ladder);
@@ -76,19 +70,14 @@ export function inWords(set: Pack["set"]): { id: string; when: string; does: str
 /** Files by path or by the policy's name; all of policies/ when none is named. @throws POLICY_UNKNOWN */
 function filesOf(dir: string, names: readonly string[]): string[] {
   const folder = join(dir, POLICIES);
-  const all = existsSync(folder)
-    ? readdirSync(folder)
-        .filter((file) => file.endsWith(".yaml"))
-        .sort()
-    : [];
+  const there = existsSync(folder) ? readdirSync(folder) : [];
+  const all = there.filter((file) => file.endsWith(".yaml")).sort();
   if (names.length === 0) return all.map((file) => `${POLICIES}${file}`);
   return names.map((name) => {
     const found = [name, policyFile(name)].find((file) => file.endsWith(".yaml") && existsSync(resolve(dir, file)));
     if (found !== undefined) return found;
     const known = all.map((file) => file.slice(0, -5));
-    throw new ClearedError(
-      "POLICY_UNKNOWN",
-      `There is no policy "${name}".${didYouMean(name, known)} There are: ${known.join(", ") || "none"}.`,
-    );
+    const why = `There is no policy "${name}".${didYouMean(name, known)} There are: ${known.join(", ") || "none"}.`;
+    throw new ClearedError("POLICY_UNKNOWN", why);
   });
 }

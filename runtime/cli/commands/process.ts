@@ -8,8 +8,7 @@ import { makePlainFolder } from "../../workspace/own-folders.ts";
 import type { Command } from "../invocation.ts";
 import { readNamed } from "../text.ts";
 
-export const run: Command = async (at, [verb, given], options) => {
-  const { output } = at;
+export const run: Command = async ({ output, workspace }, [verb, given], options) => {
   const from = options["from"];
   if (verb !== "new" || typeof given !== "string" || typeof from !== "string")
     throw new ClearedError("USAGE", "Write `cleared process new NAME --from definition.json`.");
@@ -17,7 +16,7 @@ export const run: Command = async (at, [verb, given], options) => {
   if (name === null)
     throw new ClearedError("USAGE", `"${given}" is not a usable process name: write at least three letters, such as parking_permits.`);
   const text = readNamed(from);
-  const dir = at.workspace();
+  const dir = workspace();
   const files = newProcess(name, text, from);
   const there = Object.keys(files).find((path) => existsSync(join(dir, path)));
   if (there !== undefined)

@@ -4,7 +4,7 @@ import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
-import { type Output, table } from "../output.ts";
+import type { Output } from "../output.ts";
 import { withProgress } from "../progress.ts";
 import type { RunLines } from "../../app/proposals-api.ts";
 import { proposalLines, proposalRow } from "../proposal-lines.ts";
@@ -20,18 +20,16 @@ interface Act {
 
 export const run: Command = async (at, [verb = "list", name], options) => {
   const dir = at.workspace();
-  const act = Object.hasOwn(VERBS, String(verb)) ? VERBS[String(verb)] : undefined;
-  if (act === undefined)
-    throw new ClearedError("USAGE", `\`cleared proposals ${String(verb)}\` is not known: ${Object.keys(VERBS).join(", ")}.`);
+  const act = VERBS[verb as keyof typeof VERBS];
   return withApi(dir, (api) => act({ output: at.output, dir, api, name: name as string | undefined, options }));
 };
 
-const VERBS: Record<string, (act: Act) => Promise<number>> = {
+const VERBS = {
   async list({ output, api }) {
     const { proposals, unreadable } = await api.proposals({});
     output.result({ proposals, unreadable });
     const now = Date.now();
-    for (const line of table(proposals.map((one) => proposalRow(output, one, now)))) output.line(line);
+    output.rows(proposals.map((one) => proposalRow(output, one, now)));
     for (const { id, why } of unreadable) output.line(`${id.slice(0, 40)}  unreadable: ${why}`);
     if (proposals.length + unreadable.length === 0) output.line("No proposals yet. Edit an agent, then `cleared propose -m TITLE`.");
     return 0;
@@ -39,14 +37,14 @@ const VERBS: Record<string, (act: Act) => Promise<number>> = {
   async show({ output, api, name, options }) {
     const shown = await api.proposal({ id: idOf(name) });
     const runs: RunLines[] = [];
-    for (const line of proposalLines(output, shown, options["details"] === true)) output.line(line);
+    output.lines(proposalLines(output, shown, options["details"] === true));
     for (const { agent } of options["all"] === true ? (shown.proposal.report?.backtests ?? []) : []) {
       output.line(output.bold(`  every recorded run of ${agent} that would change:`));
       for (let from: number | null = 0; from !== null; ) {
         const at: number = from;
         const found = await withProgress(api, null, () => api.differences({ id: idOf(name), agent, from: at }));
         for (const { run, class: kind, why } of found.runs)
-          for (const line of [`  ${run} ${kind.replace("_", " ")}`, ...why.map((one) => `    ${one}`)]) output.line(line);
+          output.lines([`  ${run} ${kind.replace("_", " ")}`, ...why.map((one) => `    ${one}`)]);
         // For --json alone: otherwise nothing is kept of what was printed.
         if (output.json) runs.push(...found.runs);
         from = found.next;
@@ -71,7 +69,7 @@ const VERBS: Record<string, (act: Act) => Promise<number>> = {
   async check({ output, api, name }) {
     const shown = await withProgress(api, null, () => api.checkProposal({ id: idOf(name) }));
     output.result(shown);
-    for (const line of proposalLines(output, shown)) output.line(line);
+    output.lines(proposalLines(output, shown));
     return shown.proposal.state === "blocked" ? 1 : 0;
   },
   async sync({ output, api, name }) {
@@ -83,7 +81,7 @@ const VERBS: Record<string, (act: Act) => Promise<number>> = {
     for (const { id, why } of refused) output.line(`  ${id.slice(0, 40)} is left alone: ${why}`);
     return 0;
   },
-};
+} satisfies Record<string, (act: Act) => Promise<number>>;
 
 /** @throws USAGE */
 function idOf(name: string | undefined): string | number {

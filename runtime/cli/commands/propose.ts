@@ -6,31 +6,27 @@ import { starterHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import { withProgress } from "../progress.ts";
 import { proposalLines } from "../proposal-lines.ts";
+import { textsOf } from "../text.ts";
 
-export const run: Command = async (at, [paths], options) => {
-  const { output } = at;
-  const dir = at.workspace();
-  const text = (name: string) => (options[name] === undefined ? undefined : String(options[name]));
-  const title = (text("message") ?? "").replace(/\s+/g, " ").trim();
+export const run: Command = async ({ output, workspace }, [paths], options) => {
+  const dir = workspace();
+  const { message = "", from, ...rest } = textsOf(options, "message", "reason", "from", "branch", "despite");
+  const title = message.replace(/\s+/g, " ").trim();
   if (title === "") throw new ClearedError("USAGE", "Say in one line what changes: `cleared propose -m TITLE`.");
   if (title.length > 200) throw new ClearedError("USAGE", "A title has at most 200 characters; --reason takes the rest.");
-  const [from, branch, despite] = [text("from"), text("branch"), text("despite")];
   const made = await withApi(dir, (api) =>
     withProgress(api, null, () =>
       api.propose({
-        title,
-        reason: text("reason") ?? "",
+        ...{ title, reason: "", ...rest },
         paths: ((paths ?? []) as string[]).map((path) => inWorkspace(dir, path)),
         ...starterHere(dir),
         ...(from === undefined ? {} : { from: resolve(from) }),
-        ...(branch === undefined ? {} : { branch }),
-        ...(despite === undefined ? {} : { despite }),
       }),
     ),
   );
   output.result(made);
   if (made.known) output.line(output.dim("This is already proposed:"));
-  for (const line of proposalLines(output, made)) output.line(line);
+  output.lines(proposalLines(output, made));
   if (made.kept.length > 0)
     output.line(`  ${made.kept.join(", ")}: edited again in the meantime; that edit is still in the file and not in the proposal.`);
   if (made.left.length > 0) output.line(output.dim(`  left as edited: ${some(made.left)}`));

@@ -11,13 +11,10 @@ export const run: Command = async (at, [verb, number], options) => {
   const { output } = at;
   const dir = at.workspace();
   if (verb === "show") return show(at, dir, number);
-  if (verb !== undefined && verb !== "list")
-    throw new ClearedError("USAGE", `\`cleared queue ${String(verb)}\` is not known: list or show.`);
   const last = options["all"] === true ? toCount(options["limit"] ?? "200", "--limit") : null;
   const cards = await withStore(dir, (look) => look.queue(last));
   output.result(cards);
-  for (const card of cards)
-    for (const line of [...cardLines(output, card), ...(card.decision === null ? factLines(output, card, false) : [])]) output.line(line);
+  for (const card of cards) output.lines([...cardLines(output, card), ...(card.decision === null ? factLines(output, card, false) : [])]);
   // What moved by plain git, or lies in a new clone, asks once there is an owner that sees it.
   const pending = await tryGit(dir, ["grep", "-h", "^ *; status: pending-review$", "HEAD", "--", JOURNAL]);
   const unasked = pending.stdout.toString().split("\n").length - 1 - cards.filter(({ kind }) => kind === "entry").length;
@@ -36,6 +33,6 @@ async function show(at: Invocation, dir: string, number: string | string[] | und
   // What stands on a proposal's card is in git, beside what it would change.
   if (card.kind === "proposal") return (await import("./proposals.ts")).run(at, ["show", number], {});
   output.result(card);
-  for (const line of [...cardLines(output, card), ...factLines(output, card, true)]) output.line(line);
+  output.lines([...cardLines(output, card), ...factLines(output, card, true)]);
   return 0;
 }

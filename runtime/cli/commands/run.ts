@@ -13,7 +13,7 @@ import type { InputField } from "../../scripts/fields.ts";
 import { IS_PAIR } from "../../app/starts.ts";
 import { readIfThere } from "../../workspace/own-folders.ts";
 import { pairsOf } from "./decide.ts";
-import { parseJson, readNamed } from "../text.ts";
+import { textsOf, parseJson, readNamed } from "../text.ts";
 import { relative, resolve } from "node:path";
 import { formatError } from "../output.ts";
 import { printable } from "../../kernel/text.ts";
@@ -21,7 +21,6 @@ import { printable } from "../../kernel/text.ts";
 export const run: Command = async (at, [agent], options) => {
   const dir = at.workspace();
   const dry = options["dryRun"] === true;
-  const key = options["key"] as string | undefined;
   const given = givenOf(options);
   const record = await (dry ? withDryApi : withApi)(dir, (api) =>
     withProgress(api, null, async () =>
@@ -30,7 +29,7 @@ export const run: Command = async (at, [agent], options) => {
         input: await inputOf((options["input"] ?? []) as string[], async () => fieldsOf(await api.agents({}), String(agent))),
         dry,
         wait: options["wait"] !== false,
-        ...(key === undefined ? {} : { key }),
+        ...textsOf(options, "key"),
         ...(given === null ? {} : { given }),
         ...starterHere(dir),
       }),
@@ -38,7 +37,7 @@ export const run: Command = async (at, [agent], options) => {
   );
   const exit = printRun(at.output, record, dir);
   if (!dry && record.status === "waiting" && (record.reason === "approval" || record.reason === "escalation"))
-    for (const line of gateLines(await withStore(dir, (look) => look.show(record.id)))) at.output.line(line);
+    at.output.lines(gateLines(await withStore(dir, (look) => look.show(record.id))));
   return exit;
 };
 

@@ -1,72 +1,59 @@
 /** `cleared runs`: list, show, resume, cancel, replay, fork, migrate. */
 import { ClearedError, EXIT } from "../../kernel/errors.ts";
-import type { Api } from "../../app/api.ts";
+import { count } from "../../kernel/text.ts";
 import { withStore } from "../../app/look.ts";
-import type { Command } from "../invocation.ts";
+import type { Command, Options } from "../invocation.ts";
 import type { Movable } from "../../app/move-run.ts";
-import { type Output, table } from "../output.ts";
+import type { Output } from "../output.ts";
 import { printDetail, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";
-import { runLine, toCount } from "../text.ts";
+import { textsOf, runLine, toCount } from "../text.ts";
 import { withApi } from "../../app/connect.ts";
+import { starterHere } from "../../app/identity.ts";
 
 export const run: Command = async (at, [verb = "list", named], options) => {
   const dir = at.workspace();
   if (verb === "list") return list(at.output, dir, options);
-  const act = Object.hasOwn(ACTIONS, String(verb)) ? ACTIONS[String(verb)] : undefined;
-  if (act === undefined)
-    throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` is not known: list, show, resume, cancel, replay, fork or migrate.`);
   const [id, ...more] = (named ?? []) as string[];
   if (verb === "migrate" && (id === undefined || more.length > 0)) return migrateGroup(at.output, dir, (named ?? []) as string[], options);
   if (more.length > 0) throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` takes one run.`);
   if (id === undefined) throw new ClearedError("USAGE", `Name a run: \`cleared runs ${String(verb)} run_…\`.`);
-  return act({ output: at.output, dir, id, options });
+  return ACTIONS[verb as keyof typeof ACTIONS]({ output: at.output, dir, id, options });
 };
 
 interface Act {
   output: Output;
   dir: string;
   id: string;
-  options: Record<string, unknown>;
+  options: Options;
 }
 
-/** Looking is cheap; what acts on runs loads what executes them. */
-async function acting<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
-  const { withApi } = await import("../../app/connect.ts");
-  return withApi(dir, work);
-}
-
-async function list(output: Output, dir: string, options: Record<string, unknown>): Promise<number> {
-  const agent = options["agent"] as string | undefined;
+async function list(output: Output, dir: string, options: Options): Promise<number> {
   const limit = toCount(options["limit"] ?? "20", "--limit");
   const later = options["scheduled"] === true;
   const found = await withStore(dir, (look) =>
-    look.runs({ limit, ...(agent === undefined ? {} : { agent }), ...(later ? { status: ["queued"] } : {}) }),
+    look.runs({ limit, ...textsOf(options, "agent"), ...(later ? { status: ["queued"] } : {}) }),
   );
   const runs = later ? found.filter((one) => one.notBefore !== undefined) : found;
   output.result(runs);
-  for (const line of table(runs.map((one) => runLine(output, one)))) output.line(line);
+  output.rows(runs.map((one) => runLine(output, one)));
   if (runs.length === 0) output.line(later ? "No run is scheduled." : "No runs yet. `cleared run NAME` starts one.");
   return 0;
 }
 
-const ACTIONS: Record<string, (act: Act) => Promise<number>> = {
+const ACTIONS = {
   async show({ output, dir, id }) {
     printDetail(output, await withStore(dir, (look) => look.show(id)), dir);
     return 0;
   },
   async resume({ output, dir, id, options }) {
-    const to = options["at"] as string | undefined;
-    return printRun(
-      output,
-      await acting(dir, (api) =>
-        withProgress(api, null, () => api.resume({ run: id, wait: true, ...(to === undefined ? {} : { at: to }) })),
-      ),
-      dir,
+    const resumed = await withApi(dir, (api) =>
+      withProgress(api, null, () => api.resume({ run: id, wait: true, ...textsOf(options, "at") })),
     );
+    return printRun(output, resumed, dir);
   },
   async cancel({ output, dir, id, options }) {
-    const canceled = await acting(dir, (api) => api.cancel({ run: id, reason: String(options["reason"] ?? "canceled by hand") }));
+    const canceled = await withApi(dir, (api) => api.cancel({ run: id, reason: String(options["reason"] ?? "canceled by hand") }));
     output.result({ canceled });
     const wrote = (await withStore(dir, (look) => look.show(id))).steps.some(({ changes }) => changes.some(({ op }) => op === "verified"));
     const stands = wrote ? ` What it wrote outside stands: \`cleared runs show ${id}\` lists it.` : "";
@@ -76,17 +63,16 @@ const ACTIONS: Record<string, (act: Act) => Promise<number>> = {
   async fork({ output, dir, id, options }) {
     const at = options["at"] === undefined ? {} : { at: toCount(options["at"], "--at") };
     const head = options["head"] === true;
-    const { proof, run: copy } = await acting(dir, async (api) =>
-      withProgress(api, null, async () => api.fork({ ...(await moving(dir, id, options)), ...at, head, wait: true })),
+    const { proof, run: copy } = await withApi(dir, (api) =>
+      withProgress(api, null, () => api.fork({ run: id, ...moving(dir, options), ...at, head, wait: true })),
     );
     output.line(`${copy.id} goes on from step ${proof.steps} of ${id}, on ${proof.to}.`);
     return printRun(output, copy, dir);
   },
   async migrate({ output, dir, id, options }) {
-    const to = options["to"] === undefined ? {} : { to: String(options["to"]) };
     const dryRun = options["dryRun"] === true;
-    const { proof, run: moved } = await acting(dir, async (api) =>
-      withProgress(api, null, async () => api.migrate({ ...(await moving(dir, id, options)), ...to, dryRun, wait: true })),
+    const { proof, run: moved } = await withApi(dir, (api) =>
+      withProgress(api, null, () => api.migrate({ run: id, ...moving(dir, options), ...textsOf(options, "to"), dryRun, wait: true })),
     );
     const how = `${proof.steps} recorded steps hold on ${proof.to}`;
     output.line(moved === null ? `${id} can move: ${how}. Nothing was changed.` : `${id} moved from ${proof.from}: ${how}.`);
@@ -95,30 +81,34 @@ const ACTIONS: Record<string, (act: Act) => Promise<number>> = {
     return 0;
   },
   async replay({ output, dir, id }) {
-    const replay = await acting(dir, (api) => withProgress(api, null, () => api.replay({ run: id })));
+    const replay = await withApi(dir, (api) => withProgress(api, null, () => api.replay({ run: id })));
     output.result(replay);
     output.line(replay.same ? output.green(`${id}: ${replay.steps} steps replayed, the same`) : output.red(`${id}: not the same`));
     for (const finding of replay.findings) output.line(`  ${finding}`);
-    return replay.same ? 0 : 5;
+    return replay.same ? 0 : EXIT.divergence;
   },
-};
+} satisfies Record<string, (act: Act) => Promise<number>>;
 
 /** Runs that wait on older code: what HEAD's code would do with each; those named, or with --all all that can, move. */
-async function migrateGroup(output: Output, dir: string, runs: string[], options: Record<string, unknown>): Promise<number> {
+async function migrateGroup(output: Output, dir: string, runs: string[], options: Options): Promise<number> {
   if (options["to"] !== undefined)
     throw new ClearedError("USAGE", "--to moves one run: `cleared runs migrate run_… --to COMMIT`. A group moves to HEAD.");
-  const agent = options["agent"] as string | undefined;
   const dryRun = options["dryRun"] === true || (runs.length === 0 && options["all"] !== true);
-  const { by, reason } = await moving(dir, "", options);
-  const group = { by, reason, dryRun, wait: true, ...(agent === undefined ? {} : { agent }), ...(runs.length === 0 ? {} : { runs }) };
-  const found = await acting(dir, (api) => withProgress(api, null, () => api.migrateRuns(group)));
+  const group = {
+    ...moving(dir, options),
+    dryRun,
+    wait: true,
+    ...textsOf(options, "agent"),
+    ...(runs.length === 0 ? {} : { runs }),
+  };
+  const found = await withApi(dir, (api) => withProgress(api, null, () => api.migrateRuns(group)));
   output.result(found);
   const able = found.filter((one) => one.moves).length;
   const says = (one: Movable) =>
     one.moves
       ? output.green(`${dryRun ? "can move" : "moved"}: ${one.steps} recorded ${one.steps === 1 ? "step holds" : "steps hold"}`)
       : output.yellow(`stays: ${one.why}`);
-  for (const line of table(found.map((one) => [one.run, one.agent, one.differs.join(", "), says(one)]))) output.line(line);
+  output.rows(found.map((one) => [one.run, one.agent, one.differs.join(", "), says(one)]));
   if (found.length === 0) output.line("No run waits on older code.");
   else if (dryRun)
     output.line(`${able} of ${found.length} can move to ${found[0]?.to.slice(0, 7)}: name them, or all with --all. Nothing was changed.`);
@@ -128,13 +118,9 @@ async function migrateGroup(output: Output, dir: string, runs: string[], options
 }
 
 /** Who moves a run, and why: the person whose key lies here, when there is one. */
-async function moving(
-  dir: string,
-  run: string,
-  options: Record<string, unknown>,
-): Promise<{ run: string; by: string | null; reason: string }> {
-  const { by = null } = (await import("../../app/identity.ts")).starterHere(dir);
-  return { run, by, reason: String(options["reason"] ?? "") };
+function moving(dir: string, options: Options): { by: string | null; reason: string } {
+  const { by = null } = starterHere(dir);
+  return { by, reason: String(options["reason"] ?? "") };
 }
 
 /** Closed runs that git has below refs/cleared/runs/ and the store does not know are listed again. */
@@ -144,7 +130,7 @@ export const reindex: Command = async (at) => {
   at.output.line(
     runs === 0
       ? "Every run that git knows is listed already."
-      : `${runs} ${runs === 1 ? "run" : "runs"} that this store did not know ${runs === 1 ? "is" : "are"} listed now.`,
+      : `${count(runs, "run")} that this store did not know ${runs === 1 ? "is" : "are"} listed now.`,
   );
   return 0;
 };

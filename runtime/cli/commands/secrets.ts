@@ -6,9 +6,8 @@ import { STATE } from "../../workspace/layout.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
 import type { Command } from "../invocation.ts";
 
-export const run: Command = async (at, [verb, name]) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }, [verb, name]) => {
+  const dir = workspace();
   const secrets = openSecrets(dir);
   if (verb === "list") {
     const names = await secrets.names();

@@ -36,7 +36,7 @@ import { reconcileCards } from "../../app/reconcile.ts";
 import { isPaired, pairingLink } from "../../app/sessions.ts";
 import { serveSocket } from "../../app/socket.ts";
 import { tasksOf } from "../../app/tasks.ts";
-import { receiptLines, runLine, toCount } from "../text.ts";
+import { moneyOf, receiptLines, runLine, toCount } from "../text.ts";
 import { keepUp } from "../../app/upkeep.ts";
 import { wakeWaiting } from "../../app/wake.ts";
 
@@ -91,9 +91,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   let settled: Promise<void> = Promise.resolve();
   const settle = (owner: Host): void => {
     if (unsettledProposals(owner.database).length === 0) return;
-    settled = settled
-      .then(async () => (await import("../../app/proposals-api.ts")).settleProposals(owner, (message) => output.note(message)))
-      .catch(say);
+    settled = settled.then(async () => (await import("../../app/proposals-api.ts")).settleProposals(owner, output.note)).catch(say);
   };
   const host = "host" in opened ? opened.host : undefined;
   if (host === undefined) {
@@ -110,6 +108,11 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   };
   for (const signal of SIGNALS) process.on(signal, stop);
   const closing: (() => Promise<void>)[] = [() => host.close()];
+  /** Stopped when it ends, the last first. */
+  const stopping = <T extends { stop(): Promise<void> }>(one: T): T => {
+    closing.push(() => one.stop());
+    return one;
+  };
   try {
     const api = createApi(host);
     const socket = await serveSocket(dir, (method, params) => {
@@ -135,22 +138,17 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     });
     host.page = isLoopback(new URL(web.url).host) ? web.url : null;
     closing.push(() => web.close());
-    const sending = keepSending(host, web.url, (message) => output.note(message), say);
-    closing.push(() => sending.stop());
-    const pushing = keepPushing(tasks, {
-      fetch: createFetch({ rules: host.trust.addresses, maxBytes: 65_536 }),
-      may: () => {
-        host.assertTrust();
-        host.world.guard();
-      },
-      note: (message) => output.note(message),
-      onError: say,
-    });
-    closing.push(() => pushing.stop());
+    stopping(keepSending(host, web.url, output.note, say));
+    const may = () => {
+      host.assertTrust();
+      host.world.guard();
+    };
+    const fetch = createFetch({ rules: host.trust.addresses, maxBytes: 65_536 });
+    stopping(keepPushing(tasks, { fetch, may, note: output.note, onError: say }));
     const timing = keepTaskTime(host, say);
     closing.push(async () => clearInterval(timing));
-    const guard = (guarding = keepGuarding(host, (message) => output.note(message), say));
-    closing.push(() => guard.stop());
+    guarding = stopping(keepGuarding(host, output.note, say));
+    closing.push(() => settled);
     const started = startTriggers({
       ...filePorts(host),
       dir,
@@ -165,24 +163,17 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       emitted: () => host.emitted(),
       takeEmitted: (key) => host.takeEmitted(key),
       wakeWaiting: () => wakeWaiting(host),
-      paused: () =>
-        openPauses(host.database)
-          .map((one) => one.agent ?? "*")
-          .join(" "),
+      paused: () => Array.from(openPauses(host.database), (one) => one.agent ?? "*").join(" "),
       reconcile: () => reconcileCards(host),
       inTurn: (work) => inTurn(host, work, { wait: false }),
       tidy: () => host.tidy(),
       found: () => host.folder.said.splice(0),
-      note: (message) => output.note(message),
+      note: output.note,
     });
-    triggers = started;
-    closing.push(() => settled);
+    triggers = stopping(started);
     settle(host);
-    closing.push(() => started.stop());
-    const checking = keepChecking(host, async (agent) => (await import("../../app/check-api.ts")).checkAgent(host, agent), say);
-    closing.push(() => checking.stop());
-    const keeping = (upkeep = keepUp(host, say));
-    closing.push(() => keeping.stop());
+    stopping(keepChecking(host, async (agent) => (await import("../../app/check-api.ts")).checkAgent(host, agent), say));
+    upkeep = stopping(keepUp(host, say));
     const looking = setInterval(() => {
       try {
         host.assertTrust();
@@ -220,9 +211,7 @@ function addressesOf(dir: string, { host: bind = LOOPBACK, cardUrl }: Record<str
   return { host: String(bind), cardUrl: card?.href.replace(/\/+$/, "") };
 }
 
-function isFenced(error: unknown): boolean {
-  return error instanceof ClearedError && error.code === "OWNER_FENCED";
-}
+const isFenced = (error: unknown): boolean => error instanceof ClearedError && error.code === "OWNER_FENCED";
 
 /** Opens the link where a person sits at a terminal with a screen; one that cannot be opened is printed anyway. */
 function openLink(link: string): void {
@@ -260,15 +249,10 @@ async function told(output: Output, host: Host, record: RunRecord): Promise<void
   if (record.error !== null) output.note(record.error.message);
   if (record.status !== "done") return;
   const receipts = receiptsOf(await host.engine.steps(record.id));
-  for (const receipt of receipts) for (const line of receiptLines(output, receipt)) output.line(line);
+  for (const receipt of receipts) output.lines(receiptLines(output, receipt));
   if (receipts.length === 0) return;
   const open = host.cards.waiting();
-  for (const { account, balance } of await createApi(host).balances({})) {
-    output.line(
-      `  ${account.id.padEnd(6)}${account.name.padEnd(34)}${Object.entries(balance)
-        .map(([currency, amount]) => `${amount} ${currency}`)
-        .join(", ")}`,
-    );
-  }
+  for (const { account, balance } of await createApi(host).balances({}))
+    output.line(`  ${account.id.padEnd(6)}${account.name.padEnd(34)}${moneyOf(balance)}`);
   if (open > 0) output.line(`  ${open} wait${open === 1 ? "s" : ""} for a person: the status page, or \`cleared queue\``);
 }

@@ -3,17 +3,14 @@ import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { withLook } from "../../app/connect.ts";
 import { addToken, listTokens, removeToken } from "../../workspace/settings/tokens.ts";
 import type { Command } from "../invocation.ts";
-import { table } from "../output.ts";
 import { when } from "../text.ts";
 
-export const run: Command = async (at, [verb, name], options) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }, [verb, name], options) => {
+  const dir = workspace();
   if (verb === "list") {
     const tokens = listTokens(dir);
     output.result(tokens);
-    for (const line of table(tokens.map((one) => [output.bold(one.name), one.agents.join(", "), `made ${when(one.at)}`])))
-      output.line(line);
+    output.rows(tokens.map((one) => [output.bold(one.name), one.agents.join(", "), `made ${when(one.at)}`]));
     if (tokens.length === 0) output.line("No tokens. Make one with `cleared tokens add NAME --agents AGENT,...`.");
     return 0;
   }

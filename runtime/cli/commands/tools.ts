@@ -12,16 +12,12 @@ import { workChanges } from "../../app/work-tree.ts";
 export const run: Command = async ({ output, dir: where }, [verb = "list", given]) => {
   const dir = findWorkspace(where);
   const names = [given ?? []].flat();
-  if (verb !== "list" && verb !== "test" && verb !== "show")
-    throw new ClearedError("USAGE", `\`cleared tools ${String(verb)}\` is not known: list, test or show.`);
   if (verb === "show" && names.length === 0)
     throw new ClearedError("USAGE", "Name a tool: `cleared tools show NAME`; `cleared tools` lists them.");
   const files = await changesOf(dir);
   const { tools, findings, cases } = await withAnyApi(dir, (api) => api.tools({ files, names, test: verb === "test" }));
   output.result({ tools, findings, ...(verb === "test" ? { cases } : {}) });
-  if (verb === "list")
-    for (const line of table(tools.map((one) => [output.bold(one.name), one.description, `${one.cases} cases`, callersOf(one)])))
-      output.line(line);
+  if (verb === "list") output.rows(tools.map((one) => [output.bold(one.name), one.description, `${one.cases} cases`, callersOf(one)]));
   if (verb === "show") for (const one of tools) show(output, one);
   for (const { tool, case: what, failure } of cases)
     output.line(
@@ -47,7 +43,7 @@ const callersOf = ({ callers }: ToolFact): string =>
 function show(output: Output, one: ToolFact): void {
   output.line(`${output.bold(one.name)}  ${one.description}  ${output.dim(one.file)}`);
   const rows = (fields: ToolFact["params"]) => table(fields.map(([name, type, about]) => [`  ${name}`, type, about]));
-  for (const line of [...rows(one.params), "answers", ...rows(one.returns)]) output.line(line);
+  output.lines([...rows(one.params), "answers", ...rows(one.returns)]);
   output.line(`${one.cases} cases. ${one.properties.join(", ")}`);
   output.line(`source: ${one.source}`);
   output.line(`called by: ${callersOf(one)}`);

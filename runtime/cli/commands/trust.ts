@@ -14,9 +14,8 @@ import type { Command } from "../invocation.ts";
 import { withStore } from "../../app/look.ts";
 import { printable } from "../../kernel/text.ts";
 
-export const run: Command = async (at, _, options) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }, _, options) => {
+  const dir = workspace();
   await assertUntracked(dir);
   const seen = lookAtTrust(dir);
   const found = confirmedTrust(dir, seen.text);
@@ -44,7 +43,7 @@ export const run: Command = async (at, _, options) => {
     output.line("Confirmed for this folder on this machine. You are asked again when trust.yaml or this code changes.");
   }
   const moved = moveKeys(dir, seen.trust);
-  for (const line of moved) output.line(line);
+  output.lines(moved);
   output.result({ dir, confirmed: true, says: now, moved });
   return 0;
 };

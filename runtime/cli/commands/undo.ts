@@ -14,16 +14,15 @@ import { type Output, table } from "../output.ts";
 
 const NOBODY = "an unidentified user";
 
-export const run: Command = async (at, [given], options) => {
-  const { output } = at;
+export const run: Command = async ({ output, workspace }, [given], options) => {
   const target = String(given);
-  const dir = at.workspace();
+  const dir = workspace();
   const by = starterHere(dir).by ?? NOBODY;
   const reason = options["reason"] === undefined ? {} : { reason: String(options["reason"]) };
   const isDry = options["dryRun"] === true;
   const plan = await withApi(dir, (api) => api.planUndo({ target }));
   if (isDry) output.result(plan);
-  if (!output.json || isDry) for (const line of planLines(output, plan)) output.line(line);
+  if (!output.json || isDry) output.lines(planLines(output, plan));
   if (isDry) {
     output.line("Dry run: nothing was changed.");
     return 0;
@@ -77,10 +76,9 @@ function planLines(output: Output, { title, commits, files, money, entries, stat
 const sign = (amount: string): string => (amount.startsWith("-") ? amount : `+${amount}`);
 
 /** Books rows again that somebody has deleted from the books, or leaves them out for good. */
-export const revive: Command = async (at, [names], options) => {
-  const { output } = at;
-  const dir = at.workspace();
-  const by = starterHere(dir).by ?? "an unidentified user";
+export const revive: Command = async ({ output, workspace }, [names], options) => {
+  const dir = workspace();
+  const by = starterHere(dir).by ?? NOBODY;
   const leave = options["leaveOut"] === true;
   const done = await withApi(dir, (api) => api.revive({ names: names as string[], leave, by }));
   output.result(done);

@@ -8,11 +8,10 @@ import { verifyBooks } from "../../workspace/books/verify.ts";
 import { readLocal } from "../../app/local.ts";
 import { goneFindings } from "../../app/rows.ts";
 import type { Command } from "../invocation.ts";
-import { table } from "../output.ts";
+import { moneyOf } from "../text.ts";
 
-export const run: Command = async (at, _, options) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }, _, options) => {
+  const dir = workspace();
   const { config } = readLocal(dir);
   return withGit(dir, config.branch, async (git) => {
     const tree = git.tree(await git.head());
@@ -32,13 +31,7 @@ export const run: Command = async (at, _, options) => {
     for (const finding of books.findings) output.text(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
     for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; checked is what ${config.branch} has`));
     if (!books.whole) output.line(output.yellow("No balances are shown: they would lack what cannot be read."));
-    const rows = Object.entries(books.whole ? books.balances : {}).map(([account, amounts]) => [
-      `  ${account}`,
-      Object.entries(amounts)
-        .map(([currency, amount]) => `${amount} ${currency}`)
-        .join(", "),
-    ]);
-    for (const line of table(rows)) output.line(line);
+    output.rows(Object.entries(books.whole ? books.balances : {}).map(([account, amounts]) => [`  ${account}`, moneyOf(amounts)]));
     for (const opinion of opinions) output.line(`${opinion.tool} ${opinion.status}${opinion.message === "" ? "" : `: ${opinion.message}`}`);
     if (options["independent"] === true && !asks) output.line("hledger and Ledger run once our own check has no findings.");
     const wrong = books.findings.length > 0 || opinions.some((opinion) => opinion.status === "differs" || opinion.status === "refuses");

@@ -12,17 +12,14 @@ import { LARGE, readEntries } from "./months.ts";
 import type { Overlay } from "../overlay.ts";
 
 // An import looks at the legs of its account a few times, and the books are long.
-const kept = new WeakMap<Overlay, { at: string; legs: Map<string, readonly Leg[]> }>();
+const kept = new WeakMap<Overlay, { at: string; legs: Kept<string, Promise<readonly Leg[]>> }>();
 
 /** The legs on one account in one currency, in the order of the books. @throws JOURNAL_FORM */
 export async function legsOf(overlay: Overlay, account: string, currency: string): Promise<readonly Leg[]> {
   const at = `${(await overlay.head()).commit} ${overlay.version()}`;
   let found = kept.get(overlay);
-  if (found?.at !== at) kept.set(overlay, (found = { at, legs: new Map() }));
-  const key = `${currency} ${account}`;
-  const legs = found.legs.get(key) ?? (await readLegs(overlay, account, currency));
-  found.legs.set(key, legs);
-  return legs;
+  if (found?.at !== at) kept.set(overlay, (found = { at, legs: new Kept(1000) }));
+  return found.legs.of(`${currency} ${account}`, () => readLegs(overlay, account, currency));
 }
 
 async function readLegs(overlay: Overlay, account: string, currency: string): Promise<Leg[]> {
@@ -40,18 +37,16 @@ const keptLegs = new Kept<string, readonly Leg[]>(250_000, ({ length }) => 1 + l
 
 async function legsAt(head: Tree, file: string, account: string, currency: string): Promise<readonly Leg[]> {
   const name = `${await head.blob(file)} ${account} ${currency}`;
-  const known = keptLegs.get(name);
-  if (known !== undefined) return known;
-  let text = head.kept?.get("legs", name) ?? null;
-  if (text === null) {
-    text = briefly(legsIn(await readEntries(head, file), account, currency));
-    if (text.length > LARGE / 4) head.kept?.put(text, "legs", name);
-  }
-  const legs = (JSON.parse(text) as [Pick<Entry, "id" | "date">, string, string | null][]).map(([entry, amount, assertion]): Leg => {
-    return { entry: { ...BRIEF, ...entry }, amount: toExact(amount), assertion: assertion === null ? null : toExact(assertion) };
+  return keptLegs.load(name, async () => {
+    let text = head.kept?.get("legs", name) ?? null;
+    if (text === null) {
+      text = briefly(legsIn(await readEntries(head, file), account, currency));
+      if (text.length > LARGE / 4) head.kept?.put(text, "legs", name);
+    }
+    return (JSON.parse(text) as [Pick<Entry, "id" | "date">, string, string | null][]).map(([entry, amount, assertion]): Leg => {
+      return { entry: { ...BRIEF, ...entry }, amount: toExact(amount), assertion: assertion === null ? null : toExact(assertion) };
+    });
   });
-  keptLegs.set(name, legs);
-  return legs;
 }
 
 function legsIn(entries: readonly Entry[], account: string, currency: string): Leg[] {

@@ -12,9 +12,7 @@ export interface Exact {
 // The canonical form of an amount in the journal: no leading zeros, no plus, no thousands; limits as in runtime/kernel/money.ts.
 const PLAIN = /^-?(?:0|[1-9]\d{0,29})(?:\.\d{1,18})?$/;
 
-export function isPlainAmount(text: string): boolean {
-  return PLAIN.test(text);
-}
+export const isPlainAmount = (text: string): boolean => PLAIN.test(text);
 
 /** Exact value of a plain amount; the caller has checked the form. */
 export function toExact(text: string): Exact {
@@ -40,9 +38,7 @@ export function plus(a: Exact, b: Exact): Exact {
   return { units: raise(a, scale) + raise(b, scale), scale };
 }
 
-export function minus(a: Exact, b: Exact): Exact {
-  return plus(a, { units: -b.units, scale: b.scale });
-}
+export const minus = (a: Exact, b: Exact): Exact => plus(a, { units: -b.units, scale: b.scale });
 
 /** The same amount with the other sign; zero has none. */
 export function negated(amount: string): string {
@@ -50,9 +46,7 @@ export function negated(amount: string): string {
   return /^[0.]+$/.test(amount) ? amount : `-${amount}`;
 }
 
-function raise(value: Exact, scale: number): bigint {
-  return value.units * 10n ** BigInt(scale - value.scale);
-}
+const raise = (value: Exact, scale: number): bigint => value.units * 10n ** BigInt(scale - value.scale);
 
 export const ZERO: Exact = { units: 0n, scale: 0 };
 
@@ -74,15 +68,12 @@ export function withPlaces(text: string, places: number): string | null {
 export type Totals = Map<string, Map<string, Exact>>;
 
 export function addTo(totals: Totals, account: string, currency: string, value: Exact): void {
-  let row = totals.get(account);
-  if (row === undefined) totals.set(account, (row = new Map()));
+  const row = totals.getOrInsertComputed(account, () => new Map<string, Exact>());
   const old = row.get(currency);
   row.set(currency, old === undefined ? value : plus(old, value));
 }
 
-export function totalOf(totals: Totals, account: string, currency: string): Exact {
-  return totals.get(account)?.get(currency) ?? ZERO;
-}
+export const totalOf = (totals: Totals, account: string, currency: string): Exact => totals.get(account)?.get(currency) ?? ZERO;
 
 /** Account -> currency -> decimal text; accounts and currencies with a balance of zero are left out. */
 export type Balances = Record<string, Record<string, string>>;

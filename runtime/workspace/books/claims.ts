@@ -38,7 +38,7 @@ export async function receiptsAbout(tree: Tree, { account, from, to }: Span): Pr
   const found: KeptReceipt[] = [];
   for (const { path, blob } of await tree.list(RECEIPTS)) {
     if (!path.endsWith(".yaml")) continue;
-    const { spans, isUnsettled } = summaries.get(blob) ?? (await summaryOf(tree, path, blob));
+    const { spans, isUnsettled } = await summaries.load(blob, () => summaryOf(tree, path, blob));
     const own = spans.filter((one) => one.account === account);
     if (!own.some((one) => one.from <= to && one.to >= from) && !(isUnsettled && own.length > 0)) continue;
     const receipt = await load(tree, path, blob, []);
@@ -80,11 +80,8 @@ async function summaryOf(tree: Tree, path: string, blob: string): Promise<Summar
   const text = (await tree.read(path)) ?? "";
   const spans = [...text.matchAll(SPAN)].map(([, quoted, plain = "", from = "", to = ""]) => ({ account: quoted ?? plain, from, to }));
   const isAsWritten = spans.length === (text.match(/^ {4}- account: /gm) ?? []).length && /^gap: (?:null|".*")$/m.test(text);
-  const summary = isAsWritten
-    ? { spans, isUnsettled: !/^asked: \[\]\nremoved: \[\]$/m.test(text) || !/^gap: null$/m.test(text) }
-    : summaryByHand(await load(tree, path, blob, []));
-  summaries.set(blob, summary);
-  return summary;
+  if (!isAsWritten) return summaryByHand(await load(tree, path, blob, []));
+  return { spans, isUnsettled: !/^asked: \[\]\nremoved: \[\]$/m.test(text) || !/^gap: null$/m.test(text) };
 }
 
 /** Of a receipt that a person has edited. */
@@ -101,9 +98,7 @@ export function claimedBy({ record }: KeptReceipt): string[] {
 }
 
 /** Ids of the entries that rows of the statement are, or may be while somebody is asked. */
-export function listedBy(receipt: KeptReceipt): Set<string> {
-  return new Set([...claimedBy(receipt), ...receipt.asked.map(({ entry }) => entry)]);
-}
+export const listedBy = (receipt: KeptReceipt): Set<string> => new Set([...claimedBy(receipt), ...receipt.asked.map(({ entry }) => entry)]);
 
 /** Ids that receipts claim and the books do not have, by receipt, without those a person wants to stay away. */
 export async function goneFrom(

@@ -2,8 +2,9 @@
  * Corrections: a confirmed entry is never edited. Another one moves its leg that is not the bank's to the right account, on the first open
  * day on which every stated balance holds. The bank's leg stays, so what the bank said stays true; the two are linked by `corrects:`.
  */
+import { shifted } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Entry, Posting, Tree } from "../../kernel/ports.ts";
+import type { Entry, Tree } from "../../kernel/ports.ts";
 import { negated } from "./amounts.ts";
 import { type DecisionRules, type EntryDecision, otherLegs, wouldCancel } from "./decisions.ts";
 import { accountOf } from "./draft.ts";
@@ -11,7 +12,7 @@ import { dayOfId, entryId, isEntryId, ownKind } from "./entry-id.ts";
 import { monthFile } from "../layout.ts";
 import { applyEdits, noEdits } from "./ledger.ts";
 import { findEntry, loadChart } from "./months.ts";
-import { type Months, monthsOf, reversalOf } from "./reversals.ts";
+import { type Months, bare, monthsOf, reversalOf } from "./reversals.ts";
 
 const numberOf = ({ tags }: Entry): number => Number(tags["key"]?.split(":")[2] ?? 0);
 
@@ -78,32 +79,22 @@ export async function correctEntry(
   if (postings.some(({ account }) => account === target)) throw wouldCancel(entry.id, target);
   const key = `correct:${entry.id}:${corrections.length + 1}`;
   const on = (date: string): Entry => ({
-    ...{
-      id: entryId(date, key),
-      date,
-      status: "user-corrected",
-      counterparty: entry.counterparty,
-      description: `Correct ${entry.description}`,
-    },
+    ...{ id: entryId(date, key), date, status: "user-corrected" },
+    ...{ counterparty: entry.counterparty, description: `Correct ${entry.description}` },
     tags: { by: decision.by, corrects: entry.id, key, ...(decision.reason === undefined ? {} : { note: decision.reason }) },
-    postings: [...legs.map((leg) => legOn(from, { ...leg, amount: negated(leg.amount) })), ...legs.map((leg) => legOn(target, leg))],
+    postings: [
+      ...legs.map((leg) => ({ ...bare(leg), account: from, amount: negated(leg.amount) })),
+      ...legs.map((leg) => ({ ...bare(leg), account: target })),
+    ],
   });
   const { closed_through } = rules;
-  for (let date = closed_through !== undefined && entry.date <= closed_through ? dayAfter(closed_through) : entry.date; ; ) {
+  for (let date = closed_through !== undefined && entry.date <= closed_through ? shifted(closed_through, 1) : entry.date; ; ) {
     try {
       return await (await applyEdits(head, { ...noEdits(), add: [on(date)] }, rules)).files();
     } catch (error) {
       if (!(error instanceof ClearedError) || error.code !== "JOURNAL_ASSERTION") throw error;
       // Of an account of one's own that a bank states as well: its balances stay true, and what comes after them is corrected.
-      date = dayAfter(dayOfId((error.data as { entry: string }).entry));
+      date = shifted(dayOfId((error.data as { entry: string }).entry), 1);
     }
   }
 }
-
-const legOn = (account: string, { amount, currency, cost }: Posting): Posting => ({
-  account,
-  amount,
-  currency,
-  ...(cost === undefined ? {} : { cost }),
-});
-const dayAfter = (day: string): string => new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);

@@ -14,7 +14,8 @@ import { applyEdits, plain } from "./ledger.ts";
 import { type Chart, placesOf } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
 import { type Overlay, overlayOn } from "../overlay.ts";
-import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../statements/receipt.ts";
+import { type KeptReceipt, receiptAt, receiptToYaml } from "../statements/receipt.ts";
+import { bare } from "./reversals.ts";
 import { heal, settle } from "./settle.ts";
 import { factsOfKey } from "../statements/identity.ts";
 import { placeBalances } from "./view-balances.ts";
@@ -37,7 +38,10 @@ export async function decideSame(
   { approve, by }: Answer,
   config: Config,
 ): Promise<Files> {
-  const asked = (await receiptAt(head, hash)).asked.filter((row) => row.question === question);
+  const asking = await receiptAt(head, hash);
+  if (asking === null)
+    throw new ClearedError("FILE_MISSING", `There is no receipt ${receiptFile(hash).slice(0, 120)}: the import was undone.`);
+  const asked = asking.asked.filter((row) => row.question === question);
   const [first] = asked;
   if (first === undefined) return new Map();
   const chart = await loadChart(head);
@@ -65,10 +69,8 @@ export async function decideSame(
     const as = approve ? "same" : receipt.hash === hash ? "booked" : "known";
     keep(await settle(answered(receipt, own, as, deleted), context, ({ id }) => fresh.has(id)), overlay);
   }
-  await heal(
-    receipts.filter((receipt) => !overlay.files.has(receiptFile(receipt.hash))),
-    context,
-  );
+  const others = receipts.filter((receipt) => !overlay.files.has(receiptFile(receipt.hash)));
+  await heal(others, context);
   return filesOf(head, overlay, config, references);
 }
 
@@ -112,12 +114,9 @@ function entryOf(row: AskedRow, like: Entry | null, by: string, chart: Chart, co
     counterparty: like?.counterparty ?? "",
     description,
     tags: { by, key, ...(reference === id ? {} : { ref: reference }), ...(isWhole ? { ev: `like ${like?.id ?? ""}` } : {}) },
-    postings: postings.map((one) => ({
-      account: one.account,
-      amount: one.currency === currency ? (withPlaces(one.amount, places) ?? one.amount) : one.amount,
-      currency: one.currency,
-      ...(one.cost === undefined ? {} : { cost: one.cost }),
-    })),
+    postings: postings.map((one) => {
+      return { ...bare(one), amount: one.currency === currency ? (withPlaces(one.amount, places) ?? one.amount) : one.amount };
+    }),
   });
 }
 
@@ -179,13 +178,6 @@ export async function leaveOut(head: Tree, ids: readonly string[]): Promise<File
 
 const isReference = ({ reference, id, why }: AskedRow): boolean => why !== "twin" && reference !== id;
 const isClosed = (date: string, { closed_through }: Config): boolean => closed_through !== undefined && date <= closed_through;
-
-async function receiptAt(head: Tree, hash: string): Promise<KeptReceipt> {
-  const path = receiptFile(hash);
-  const text = /^[0-9a-f]{64}$/.test(hash) ? await head.read(path) : null;
-  if (text === null) throw new ClearedError("FILE_MISSING", `There is no receipt ${path.slice(0, 120)}: the import was undone.`);
-  return receiptFromYaml(text, path);
-}
 
 function keep(receipt: KeptReceipt, overlay: Overlay): void {
   overlay.record({ op: "file", path: receiptFile(receipt.hash), text: receiptToYaml(receipt), base: null });

@@ -7,11 +7,11 @@ import type { Entry, Tree } from "../../kernel/ports.ts";
 import { accountOf } from "./draft.ts";
 import { isEntryId } from "./entry-id.ts";
 import type { BookRules } from "./invariants.ts";
-import { IMPORTERS, receiptFile } from "../layout.ts";
+import { IMPORTERS, RECEIPTS, receiptFile } from "../layout.ts";
 import { applyEdits, noEdits, plain } from "./ledger.ts";
 import type { Chart } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
-import { ALL_ROWS, receiptFromYaml, receiptToYaml } from "../statements/receipt.ts";
+import { ALL_ROWS, receiptAt, receiptToYaml } from "../statements/receipt.ts";
 import { monthsOf, reversalOf } from "./reversals.ts";
 
 export interface EntryDecision {
@@ -62,8 +62,7 @@ export async function confirmEntry(
     );
   }
   const decided = decide(plain(entry), decision, target, chart);
-  const files = await (await applyEdits(head, { ...noEdits(), replace: new Map([[id, decided]]) }, rules)).files();
-  return files;
+  return (await applyEdits(head, { ...noEdits(), replace: new Map([[id, decided]]) }, rules)).files();
 }
 
 function decide(entry: Entry, { approve, by, reason }: EntryDecision, target: string | null, chart: Chart): Entry {
@@ -98,16 +97,11 @@ export function otherLegs(entry: Entry, chart: Chart): number[] {
 /** Takes a refused row (or all of them, for ALL_ROWS) off the receipt's open rows; no change when it is not there. @throws FILE_MISSING, FILE_INVALID */
 export async function closeRow(head: Tree, hash: string, line: number): Promise<Map<string, string | null>> {
   const path = receiptFile(hash);
-  const text = /^[0-9a-f]{64}$/.test(hash) ? await head.read(path) : null;
-  if (text === null)
-    throw new ClearedError(
-      "FILE_MISSING",
-      `There is no receipt ${path.slice(0, 120)}.${didYouMean(
-        path,
-        (await head.list("import/receipts/")).map((entry) => entry.path),
-      )}`,
-    );
-  const receipt = receiptFromYaml(text, path);
+  const receipt = await receiptAt(head, hash);
+  if (receipt === null) {
+    const paths = (await head.list(RECEIPTS)).map((entry) => entry.path);
+    throw new ClearedError("FILE_MISSING", `There is no receipt ${path.slice(0, 120)}.${didYouMean(path, paths)}`);
+  }
   const refused = receipt.refused.filter((row) => line !== ALL_ROWS && row.line !== line);
   if (refused.length === receipt.refused.length) return new Map();
   return new Map([[path, receiptToYaml({ ...receipt, refused })]]);

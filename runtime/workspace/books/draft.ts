@@ -64,16 +64,9 @@ function toPosting(leg: EntryDraft["legs"][number], chart: Chart, home: string):
     throw new ClearedError("JOURNAL_LEG", `The leg on ${account.name} needs exactly one of debit and credit; it has ${given.length}.`);
   }
   const amount = positive(given[0], currency, chart, account.name);
-  const cost =
-    leg.cost === undefined
-      ? undefined
-      : { amount: positive(leg.cost.amount, leg.cost.currency, chart, account.name), currency: leg.cost.currency };
-  return {
-    account: account.name,
-    amount: leg.debit === undefined ? `-${amount}` : amount,
-    currency,
-    ...(cost === undefined ? {} : { cost }),
-  };
+  const posting = { account: account.name, amount: leg.debit === undefined ? `-${amount}` : amount, currency };
+  if (leg.cost === undefined) return posting;
+  return { ...posting, cost: { amount: positive(leg.cost.amount, leg.cost.currency, chart, account.name), currency: leg.cost.currency } };
 }
 
 function positive(text: string, currency: string, chart: Chart, account: string): string {

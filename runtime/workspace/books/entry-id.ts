@@ -20,9 +20,7 @@ export function entryId(date: string, key: string): string {
   return `${date.slice(2, 4)}${date.slice(5, 7)}${date.slice(8, 10)}-${letters}`;
 }
 
-export function isEntryId(text: string): boolean {
-  return /^\d{6}-[0-9a-hjkmnp-tv-z]{10}$/.test(text);
-}
+export const isEntryId = (text: string): boolean => /^\d{6}-[0-9a-hjkmnp-tv-z]{10}$/.test(text);
 
 /** `2026-11-06` of an id of that day; its two digits of a year mean 1970 to 2069. */
 export function dayOfId(id: string): string {

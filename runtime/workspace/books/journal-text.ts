@@ -28,9 +28,7 @@ const AMOUNT = /^(-?[\d.]+) ([A-Z]{2,12})(?: @@ ([\d.]+) ([A-Z]{2,12}))?(?: = (-
 // Both tools give these tag names a meaning of their own (another date, another payee, a valuation).
 const RESERVED_TAGS: ReadonlySet<string> = new Set(["date", "date2", "payee", "value", "type", "status", "uuid"]);
 
-export function isTagName(name: string): boolean {
-  return /^[a-z][a-z0-9_-]{0,29}$/.test(name) && !RESERVED_TAGS.has(name);
-}
+export const isTagName = (name: string): boolean => /^[a-z][a-z0-9_-]{0,29}$/.test(name) && !RESERVED_TAGS.has(name);
 
 /** One line of text without control, format and bidi characters; runs of blanks become one. */
 function oneLine(text: string, max: number): string {
@@ -46,16 +44,12 @@ function oneLine(text: string, max: number): string {
 }
 
 /** Description or counterparty: `;` would start a comment and `|` separates the two. */
-function headerText(text: string, max: number): string {
-  return oneLine(text.replaceAll(";", ",").replaceAll("|", "/"), max);
-}
+const headerText = (text: string, max: number): string => oneLine(text.replaceAll(";", ",").replaceAll("|", "/"), max);
 
 /**
  * A tag's value as both tools keep it whole: hledger ends a value at a comma, Ledger reads `[2026` as another date of the entry.
  */
-function tagText(text: string): string {
-  return oneLine(text.replaceAll(",", ";").replaceAll("[", "(").replaceAll("]", ")"), MAX_TEXT);
-}
+const tagText = (text: string): string => oneLine(text.replaceAll(",", ";").replaceAll("[", "(").replaceAll("]", ")"), MAX_TEXT);
 
 /** The key is hashed into the id, so its tag is reversible: whatever is not plain is percent-encoded. */
 function encodeKey(key: string): string {
@@ -122,9 +116,7 @@ function printPosting(posting: Posting): string {
 }
 
 /** Canonical text of a file of entries, in the order given. */
-export function printEntries(entries: readonly Entry[]): string {
-  return entries.map(printEntry).join("\n");
-}
+export const printEntries = (entries: readonly Entry[]): string => entries.map(printEntry).join("\n");
 
 /**
  * Entries of a journal file and what is wrong with its text, by line. An entry that cannot be read is a finding and is left out, because
@@ -142,10 +134,8 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
   let expectBlank = false;
   const windows = text.indexOf("\r");
   if (windows >= 0) {
-    wrong(
-      text.slice(0, windows).split("\n").length,
-      "The line ends as on Windows. Save the file with a line feed alone at each line's end.",
-    );
+    const message = "The line ends as on Windows. Save the file with a line feed alone at each line's end.";
+    wrong(text.slice(0, windows).split("\n").length, message);
     return { entries, findings, unread: findings[0] ?? null };
   }
   if (text !== "" && !text.endsWith("\n")) wrong(text.split("\n").length, "The file does not end with a line feed.");
@@ -177,11 +167,8 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
       if (canonical !== null && text.slice(start, to) !== canonical) {
         const lines = canonical.split("\n");
         const bad = [header, ...body].findIndex((one, i) => one !== lines[i]);
-        if (bad >= 0)
-          wrong(
-            first + bad,
-            `Write "${(lines[bad] ?? "").slice(0, 200)}" here: tags are in alphabetical order, with single spaces and plain characters.`,
-          );
+        const how = "tags are in alphabetical order, with single spaces and plain characters";
+        if (bad >= 0) wrong(first + bad, `Write "${(lines[bad] ?? "").slice(0, 200)}" here: ${how}.`);
       }
       entries.push(parsed);
     } else if (body.length > 0 || !REMARK.test(header)) unread ??= findings.at(-1) ?? null;
@@ -201,9 +188,7 @@ export function toChange(entries: readonly Entry[]): { op: "entries"; text: stri
 
 /** Entries of a text that was printed here; read once for each change. */
 export function entriesOf(change: { text: string }): readonly Entry[] {
-  const known = written.get(change) ?? parseJournal(change.text, "").entries;
-  written.set(change, known);
-  return known;
+  return written.getOrInsertComputed(change, () => parseJournal(change.text, "").entries);
 }
 
 // Words with single blanks between, without any character that one of the two tools or the key's tag reads as something else.
@@ -258,10 +243,8 @@ function parseEntry(header: string, body: string[], wrong: (offset: number, mess
     }
     const posting = parsePosting(text);
     if (posting === null) {
-      wrong(
-        index + 1,
-        `"${text.slice(0, 60)}" is neither a tag nor a posting. Write four spaces, the account, two spaces, amount and currency.`,
-      );
+      const how = "Write four spaces, the account, two spaces, amount and currency";
+      wrong(index + 1, `"${text.slice(0, 60)}" is neither a tag nor a posting. ${how}.`);
       return null;
     }
     postings.push(posting);

@@ -26,9 +26,7 @@ const TYPES: Record<string, Account["type"]> = { A: "asset", L: "liability", E: 
 const BOOKS = /^(?:[0-9=~]|include )/;
 const MONTH = /^journal\/\d{4}\/(?:0[1-9]|1[0-2])\.journal$/;
 
-export function isMonthFile(path: string): boolean {
-  return MONTH.test(path);
-}
+export const isMonthFile = (path: string): boolean => MONTH.test(path);
 
 /** Reads main.journal; what it does not understand is a finding. */
 export function parseMain(text: string): Chart {
@@ -66,9 +64,7 @@ export function parseMain(text: string): Chart {
 }
 
 /** An include of a month's file is read, even where it stands twice. */
-function isUnread(line: string): boolean {
-  return BOOKS.test(line) && !isMonthFile(line.slice("include ".length));
-}
+const isUnread = (line: string): boolean => BOOKS.test(line) && !isMonthFile(line.slice("include ".length));
 
 /** Adds the account at line i; answers how many more lines belong to it. */
 function readAccount(chart: Chart, name: string, lines: string[], i: number, wrong: (index: number, message: string) => void): number {
@@ -105,13 +101,9 @@ export function accountHint(chart: Chart, word: string): string {
 }
 
 /** Digits after the point in the books: as declared, else the currency's usual ones. One without any is written 100.00, which says the same. */
-export function placesOf(chart: Chart, currency: string): number {
-  return chart.places.get(currency) ?? usualPlaces(currency);
-}
+export const placesOf = (chart: Chart, currency: string): number => chart.places.get(currency) ?? usualPlaces(currency);
 
-function usualPlaces(currency: string): number {
-  return Math.max(2, currencyPlaces(currency));
-}
+const usualPlaces = (currency: string): number => Math.max(2, currencyPlaces(currency));
 
 /** The text with an include for a month's file, in the order of dates; unchanged when it is there. */
 export function addInclude(text: string, path: string): string {
@@ -127,9 +119,7 @@ export function addInclude(text: string, path: string): string {
 }
 
 /** The text without the include of a month's file. */
-export function dropInclude(text: string, path: string): string {
-  return text.replace(`include ${path}\n`, "");
-}
+export const dropInclude = (text: string, path: string): string => text.replace(`include ${path}\n`, "");
 
 /** The text with a commodity of its usual digits, after the last one. */
 export function addCommodity(text: string, currency: string): string {

@@ -32,12 +32,7 @@ const charts = new Kept<string, Chart>(8);
 export async function loadMonth(tree: Tree, file: string): Promise<Month | null> {
   const blob = await tree.blob(file);
   if (blob === null) return null;
-  const name = `${file}@${blob}`;
-  const hit = cache.get(name);
-  if (hit !== undefined) return hit;
-  const month = toMonth(file, (await tree.read(file)) ?? "");
-  cache.set(name, month);
-  return month;
+  return cache.load(`${file}@${blob}`, async () => toMonth(file, (await tree.read(file)) ?? ""));
 }
 
 /** What is asked of all months of a long history: a fortieth of their entries. */
@@ -56,11 +51,10 @@ const digests = new Kept<string, Digest>(200_000, ({ ids }) => 1 + ids.size);
 export async function digestOf(tree: Tree, file: string): Promise<Digest> {
   const blob = await tree.blob(file);
   if (blob === null) return NOTHING;
-  const name = `${file}@${blob}`;
-  const known = digests.get(name);
-  if (known !== undefined) return known;
-  const kept = tree.kept?.get("digest", name) ?? null;
-  return kept === null ? digested(await wholeMonth(tree, file), blob, tree) : digests.of(name, () => fromText(kept));
+  return digests.load(`${file}@${blob}`, async () => {
+    const kept = tree.kept?.get("digest", `${file}@${blob}`) ?? null;
+    return kept === null ? digested(await wholeMonth(tree, file), blob, tree) : fromText(kept);
+  });
 }
 
 function digested(month: Month | null, blob: string, tree: Tree): Digest {
@@ -137,7 +131,7 @@ export async function assertWhole(tree: Tree): Promise<void> {
 }
 
 /** What the work comes to, or what is done instead where the books cannot be read as a whole. */
-export async function ifWhole<T>(work: () => Promise<T>, otherwise: (error: ClearedError) => T): Promise<T> {
+export async function ifWhole<T, E = null>(work: () => Promise<T>, otherwise = (_: ClearedError): E => null as E): Promise<T | E> {
   try {
     return await work();
   } catch (error) {
@@ -162,11 +156,7 @@ export function addPostings(totals: Totals, entry: Entry): void {
 export async function loadChart(tree: Tree): Promise<Chart> {
   const blob = await tree.blob(MAIN_JOURNAL);
   if (blob === null) return parseMain("");
-  const hit = charts.get(blob);
-  if (hit !== undefined) return hit;
-  const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "");
-  charts.set(blob, chart);
-  return chart;
+  return charts.load(blob, async () => parseMain((await tree.read(MAIN_JOURNAL)) ?? ""));
 }
 
 /** Paths of the months of a tree, oldest first. */
@@ -181,12 +171,7 @@ export async function monthFiles(tree: Tree): Promise<string[]> {
 const fileOfMonth = new Map<string, string>();
 
 /** The only month's file that may hold this id: two digits of a year from 1970 to 2069. */
-export function monthOfId(id: string): string {
-  const month = id.slice(0, 4);
-  const file = fileOfMonth.get(month) ?? monthFile(dayOfId(id));
-  fileOfMonth.set(month, file);
-  return file;
-}
+export const monthOfId = (id: string): string => fileOfMonth.getOrInsertComputed(id.slice(0, 4), () => monthFile(dayOfId(id)));
 
 /** The entry of that id, or null. @throws JOURNAL_FORM when it may be one that cannot be read */
 export async function findEntry(tree: Tree, id: string): Promise<ParsedEntry | null> {

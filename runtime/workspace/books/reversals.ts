@@ -21,6 +21,9 @@ export function monthsOf(tree: Tree): Months {
   return { months: () => monthFiles(tree), month: async (file) => (await wholeMonth(tree, file))?.entries ?? [] };
 }
 
+/** A leg without the balance that it states. */
+export const bare = ({ assertion: _, ...leg }: Posting): Posting => leg;
+
 const keyOf = (entry: Entry): string => `void:${entry.id}`;
 
 /** The mirror image of an entry, of today: a balance that the bank stated for an earlier day stays true. */
@@ -33,12 +36,7 @@ export function mirrorOf(entry: Entry, reason: string, context: { today: string;
     counterparty: entry.counterparty,
     description: `Void ${entry.description}`,
     tags: { key: keyOf(entry), note: reason, run: context.run, voids: entry.id },
-    postings: entry.postings.map(({ account, amount, currency, cost }) => ({
-      account,
-      amount: negated(amount),
-      currency,
-      ...(cost === undefined ? {} : { cost }),
-    })),
+    postings: entry.postings.map((leg) => ({ ...bare(leg), amount: negated(leg.amount) })),
   });
 }
 

@@ -4,18 +4,12 @@
  */
 import type { Entry } from "../../kernel/ports.ts";
 import { listedBy } from "./claims.ts";
-import type { Config } from "../settings/config.ts";
 import { receiptFile } from "../layout.ts";
 import type { Overlay } from "../overlay.ts";
 import { isOpenReceipt, type KeptReceipt, receiptToYaml } from "../statements/receipt.ts";
-import { mayTie, stateBalances } from "./view-balances.ts";
+import { type StatedContext, mayTie, stateBalances } from "./view-balances.ts";
 
-export interface SettleContext {
-  overlay: Overlay;
-  config: Config;
-  closed: string | undefined;
-  by: { run: string } | { by: string };
-}
+type SettleContext = Pick<StatedContext, "overlay" | "config" | "closed" | "by">;
 
 /** The receipt once its balances are stated. `isFresh`: entries of this statement that are new. @throws JOURNAL_FORM */
 export async function settle(receipt: KeptReceipt, context: SettleContext, isFresh: (entry: Entry) => boolean): Promise<KeptReceipt> {

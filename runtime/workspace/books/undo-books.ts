@@ -50,14 +50,8 @@ export async function undoBooks(
   const { edits, notes } = await editsOf(head, await netOf(commits));
   try {
     const files = await (await applyEdits(head, edits, rules)).files();
-    const put = edits.add.length;
-    return {
-      files,
-      removed: edits.remove.size - edits.add.filter(({ id }) => edits.remove.has(id)).length,
-      reversed: 0,
-      restored: put,
-      notes,
-    };
+    const removed = edits.remove.size - edits.add.filter(({ id }) => edits.remove.has(id)).length;
+    return { files, removed, reversed: 0, restored: edits.add.length, notes };
   } catch (error) {
     if (!(error instanceof ClearedError) || (error.code !== "JOURNAL_ASSERTION" && error.code !== "JOURNAL_CLOSED")) throw error;
     const because = error.code === "JOURNAL_CLOSED" ? "the period is closed" : "a balance that was stated later depends on them";
@@ -88,9 +82,7 @@ async function netOf(commits: readonly PastBooks[]): Promise<Map<string, Net>> {
   return nets;
 }
 
-function isSame(a: Entry | null, b: Entry | null): boolean {
-  return a === b || (a !== null && b !== null && printEntry(a) === printEntry(b));
-}
+const isSame = (a: Entry | null, b: Entry | null): boolean => a === b || (a !== null && b !== null && printEntry(a) === printEntry(b));
 
 /** @throws UNDO_REFUSED naming the entries that are not as the commits left them */
 async function editsOf(head: Tree, nets: ReadonlyMap<string, Net>): Promise<{ edits: Edits; notes: string[] }> {

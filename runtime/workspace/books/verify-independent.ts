@@ -2,7 +2,7 @@
  * The second opinion: hledger and Ledger, in their strict modes, on the same files, and all balances compared exactly with ours.
  * They are run without a shell and where they are installed; a tool that is missing is said, never counted as agreement.
  */
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Tree } from "../../kernel/ports.ts";
@@ -56,24 +56,8 @@ async function hledger(dir: string, ours: Balances): Promise<Opinion> {
 async function ledger(dir: string, ours: Balances): Promise<Opinion> {
   // `amount` is the account's own sum; each further commodity stands on a line of its own below.
   const format = "\u0001%(account)\u0002%(scrub(amount))\n";
-  const list = await run(
-    "ledger",
-    [
-      "--args-only",
-      "--no-pager",
-      "-f",
-      MAIN_JOURNAL,
-      "--pedantic",
-      "--strict",
-      "bal",
-      "--flat",
-      "--no-total",
-      "--empty",
-      "--format",
-      format,
-    ],
-    dir,
-  );
+  const strict = ["--args-only", "--no-pager", "-f", MAIN_JOURNAL, "--pedantic", "--strict"];
+  const list = await run("ledger", [...strict, "bal", "--flat", "--no-total", "--empty", "--format", format], dir);
   if (list.code !== 0) return refusal("ledger", list);
   const theirs: Balances = {};
   for (const block of list.out.split("\u0001").slice(1)) {
@@ -119,28 +103,11 @@ function refusal(tool: Opinion["tool"], ran: Ran): Opinion {
 function run(command: string, args: string[], cwd: string): Promise<Ran> {
   return new Promise((resolve) => {
     // A UTF-8 locale: hledger refuses any non-ASCII text without one. Init files of the user are of no concern here.
-    const child = spawn(command, args, {
-      cwd,
-      env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C.UTF-8", HOME: "/nonexistent" },
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: TIMEOUT_MS,
+    const env = { PATH: process.env["PATH"] ?? "", LC_ALL: "C.UTF-8", HOME: "/nonexistent" };
+    const child = execFile(command, args, { cwd, env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : error.code === "ENOENT" ? "missing" : 1, out, err: err || (error?.message ?? "") });
     });
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    let size = 0;
-    const keep = (list: Buffer[]) => (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > MAX_OUTPUT) child.kill("SIGKILL");
-      else list.push(chunk);
-    };
-    child.stdout.on("data", keep(out));
-    child.stderr.on("data", keep(err));
-    child.on("error", (error: NodeJS.ErrnoException) =>
-      resolve({ code: error.code === "ENOENT" ? "missing" : 1, out: "", err: error.message }),
-    );
-    child.on("close", (code) =>
-      resolve({ code: code ?? 1, out: Buffer.concat(out).toString("utf8"), err: Buffer.concat(err).toString("utf8") }),
-    );
+    child.stdin?.on("error", () => undefined).end();
   });
 }
 

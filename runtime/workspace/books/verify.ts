@@ -29,12 +29,8 @@ export interface NamedAccounts {
 export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promise<Verified> {
   const main = await tree.read(MAIN_JOURNAL);
   if (main === null) {
-    return {
-      findings: [{ code: "FILE_MISSING", at: { file: MAIN_JOURNAL }, message: "The workspace has no main.journal." }],
-      balances: {},
-      whole: false,
-      entries: 0,
-    };
+    const missing: Finding = { code: "FILE_MISSING", at: { file: MAIN_JOURNAL }, message: "The workspace has no main.journal." };
+    return { findings: [missing], balances: {}, whole: false, entries: 0 };
   }
   const chart = parseMain(main);
   const files = (await tree.list(JOURNAL)).map((entry) => entry.path).filter((path) => path.endsWith(".journal"));
@@ -90,55 +86,29 @@ export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promi
 }
 
 function configFindings({ accounts, statements = [] }: NamedAccounts, chart: Chart): Finding[] {
-  const named =
-    accounts === undefined
-      ? []
-      : [
-          ["accounts.opening", accounts.opening],
-          ["accounts.suspense", accounts.suspense],
-        ];
-  for (const [i, { account }] of statements.entries()) named.push([`statements.${i}.account`, account]);
-  return named.flatMap(([key = "", word = ""]) => {
-    if (chart.byWord.has(word)) return [];
-    return [
-      {
-        code: "ACCOUNT_UNKNOWN",
-        at: { file: CONFIG },
-        message: `${key} is ${word}, which ${MAIN_JOURNAL} does not have.${accountHint(chart, word)}`,
-      },
-    ];
+  const named = [
+    ...Object.entries(accounts ?? {}).map(([key, word]) => [`accounts.${key}`, word] as const),
+    ...statements.map(({ account }, i) => [`statements.${i}.account`, account] as const),
+  ];
+  return named.flatMap(([key, word]) => {
+    const message = `${key} is ${word}, which ${MAIN_JOURNAL} does not have.${accountHint(chart, word)}`;
+    return chart.byWord.has(word) ? [] : [{ code: "ACCOUNT_UNKNOWN", at: { file: CONFIG }, message }];
   });
 }
 
 function includeFindings(main: string, chart: Chart, files: string[]): Finding[] {
   const found: Finding[] = [];
+  const wrong = (file: string, line: number, message: string) => found.push({ code: "JOURNAL_FORM", at: { file, line }, message });
   const lineOf = (path: string): number => main.split("\n").indexOf(`include ${path}`) + 1;
-  for (const path of chart.includes) {
-    if (!files.includes(path))
-      found.push({
-        code: "JOURNAL_FORM",
-        at: { file: MAIN_JOURNAL, line: lineOf(path) },
-        message: `${path} is included but does not exist.`,
-      });
-  }
+  for (const path of chart.includes)
+    if (!files.includes(path)) wrong(MAIN_JOURNAL, lineOf(path), `${path} is included but does not exist.`);
   for (const path of files) {
-    if (!isMonthFile(path))
-      found.push({ code: "JOURNAL_FORM", at: { file: path, line: 1 }, message: "The file's path is not journal/YYYY/MM.journal." });
-    else if (!chart.includes.includes(path))
-      found.push({
-        code: "JOURNAL_FORM",
-        at: { file: path, line: 1 },
-        message: `The file is not included in ${MAIN_JOURNAL}, so other tools do not see it.`,
-      });
+    if (!isMonthFile(path)) wrong(path, 1, "The file's path is not journal/YYYY/MM.journal.");
+    else if (!chart.includes.includes(path)) wrong(path, 1, `The file is not included in ${MAIN_JOURNAL}, so other tools do not see it.`);
   }
   // Ledger checks assertions in the order of the text: includes out of order make it fail on books that hold.
-  if (chart.includes.some((path, i) => i > 0 && path < (chart.includes[i - 1] ?? ""))) {
-    found.push({
-      code: "JOURNAL_FORM",
-      at: { file: MAIN_JOURNAL, line: lineOf(chart.includes[0] ?? "") },
-      message: "The includes are not in the order of dates.",
-    });
-  }
+  if (chart.includes.some((path, i) => i > 0 && path < (chart.includes[i - 1] ?? "")))
+    wrong(MAIN_JOURNAL, lineOf(chart.includes[0] ?? ""), "The includes are not in the order of dates.");
   return found;
 }
 
@@ -151,11 +121,8 @@ function assertionFindings(entry: ParsedEntry, totals: Totals, at: { file: strin
     const difference = minus(toExact(assertion), totalOf(totals, account, currency));
     if (difference.units === 0n) continue;
     const have = fromExact(totalOf(totals, account, currency), 2);
-    found.push({
-      code: "JOURNAL_ASSERTION",
-      at,
-      message: `${account} is stated as ${assertion} ${currency} but the books say ${have}: ${fromExact(difference, 2)} is missing.`,
-    });
+    const message = `${account} is stated as ${assertion} ${currency} but the books say ${have}: ${fromExact(difference, 2)} is missing.`;
+    found.push({ code: "JOURNAL_ASSERTION", at, message });
   }
   return found;
 }

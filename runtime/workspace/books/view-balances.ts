@@ -43,8 +43,6 @@ export interface StatedContext {
   listed: ReadonlySet<string>;
   /** True for an entry of this statement that is new: only such a one explains that an opening or an assertion changes. */
   isFresh(entry: Entry): boolean;
-  /** Ids of the bank's balances that held before the new entries came in, as stateOpening answers them. */
-  held: ReadonlySet<string>;
   /** True while a row of the statement is refused, not booked or asked about: then nothing is proven. */
   isOpen: boolean;
   isAsked: boolean;
@@ -77,13 +75,16 @@ export async function placeBalances(overlay: Overlay, account: string, currency:
 }
 
 /** Opening and closing of one account's part; answers what the bank says minus what the books say, or null. @throws JOURNAL_FORM */
-export async function stateBalances(part: Stated, context: Omit<StatedContext, "held">): Promise<string | null> {
-  return stateClosing(part, { ...context, held: await stateOpening(part, context) });
+export async function stateBalances(part: Stated, context: StatedContext): Promise<string | null> {
+  return stateClosing(part, context, await stateOpening(part, context));
 }
 
-/** Writes the closing balance where it ties; answers what the bank says minus what the books say, or null. @throws JOURNAL_FORM */
-export async function stateClosing(part: Stated, context: StatedContext): Promise<string | null> {
-  const { overlay, config, closed, hash, held } = context;
+/**
+ * Writes the closing balance where it ties; answers what the bank says minus what the books say, or null. `held`: ids of the bank's balances
+ * that held before the new entries came in, as stateOpening answers them. @throws JOURNAL_FORM
+ */
+export async function stateClosing(part: Stated, context: StatedContext, held: ReadonlySet<string>): Promise<string | null> {
+  const { overlay, config, closed, hash } = context;
   const { closing, currency } = part;
   if (closing === null) return null;
   const chart = await loadChart(await overlay.head());
@@ -102,17 +103,8 @@ export async function stateClosing(part: Stated, context: StatedContext): Promis
     if (last === undefined || last.entry.date !== closing.date || last.assertion === null) {
       const places = placesOf(chart, currency);
       const key = `closing:${part.account}${isHome(part, config) ? "" : `:${currency}`}:${closing.date}:${hash.slice(0, 8)}`;
-      overlay.add([
-        cleanEntry({
-          id: entryId(closing.date, key),
-          date: closing.date,
-          status: "bootstrap-confirmed",
-          counterparty: "",
-          description: "Statement balance",
-          tags: { key, ...context.by },
-          postings: [{ account: name, amount: fromExact(ZERO, places), currency, assertion: fromExact(has, places) }],
-        }),
-      ]);
+      const leg = { account: name, amount: fromExact(ZERO, places), currency, assertion: fromExact(has, places) };
+      overlay.add([stating(closing.date, "Statement balance", { key, ...context.by }, [leg])]);
     }
   }
   return gapOf(part, context.listed, overlay);
@@ -135,7 +127,7 @@ export async function gapOf(part: Stated, listed: ReadonlySet<string>, overlay: 
  * nothing as they come in. Amounts are computed anew from what the checkpoints state, so nothing depends on the order of imports.
  * Answers the ids of the bank's balances that held before the statement's new entries came in. @throws JOURNAL_FORM
  */
-export async function stateOpening(part: Stated, context: Omit<StatedContext, "held">): Promise<Set<string>> {
+export async function stateOpening(part: Stated, context: StatedContext): Promise<Set<string>> {
   const { overlay, config, isOpen, isAsked, listed } = context;
   const { first, currency, opening, closing } = part;
   const chart = await loadChart(await overlay.head());
@@ -190,23 +182,14 @@ export async function stateOpening(part: Stated, context: Omit<StatedContext, "h
     const leg = { account: name, amount: fromExact(amount, places), currency, assertion: fromExact(balance, places) };
     const other = { account: equity, amount: fromExact({ units: -amount.units, scale: amount.scale }, places), currency };
     const tags = { key: isGap ? `${key}:gap` : key, ...context.by };
-    const id = entryId(date, tags.key);
     const description = isGap ? "Balance brought forward, statements before this day are missing" : "Opening balance";
     // A leg of zero is no leg; the entry then only states what the account holds.
-    wanted.push({
-      id,
-      date,
-      status: "bootstrap-confirmed",
-      counterparty: "",
-      description,
-      tags,
-      postings: amount.units === 0n ? [leg] : [leg, other],
-    });
+    wanted.push(stating(date, description, tags, amount.units === 0n ? [leg] : [leg, other]));
   }
   for (const { entry } of old) if (!wanted.some((other) => isSame(entry, other))) overlay.record({ op: "remove", id: entry.id });
   for (const entry of wanted) {
     if (old.some((other) => isSame(other.entry, entry))) continue;
-    overlay.add([cleanEntry(entry)]);
+    overlay.add([entry]);
     // What is missing may be rows of the statement itself while some are open.
     if (!isOpen && entry.tags["key"] === `${key}:gap`) {
       const [missing] = entry.postings;
@@ -216,6 +199,10 @@ export async function stateOpening(part: Stated, context: Omit<StatedContext, "h
   }
   return ids;
 }
+
+/** An entry of the books' own that states what an account holds. */
+const stating = (date: string, description: string, tags: { key: string }, postings: Entry["postings"]): Entry =>
+  cleanEntry({ id: entryId(date, tags.key), date, status: "bootstrap-confirmed", counterparty: "", description, tags, postings });
 
 /** True when rows of the account up to that day were deleted by hand: an opening would carry them in, and they could not come back. */
 async function isMissed(account: string, day: string, overlay: Overlay): Promise<boolean> {
@@ -227,6 +214,4 @@ function isSame(a: Leg["entry"], b: Leg["entry"]): boolean {
   return a.id === b.id && a.postings[0]?.amount === b.postings[0]?.amount && a.postings[0]?.assertion === b.postings[0]?.assertion;
 }
 
-function isHome(part: Stated, config: Config): boolean {
-  return part.currency === config.currency;
-}
+const isHome = (part: Stated, config: Config): boolean => part.currency === config.currency;

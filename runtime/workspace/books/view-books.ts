@@ -4,7 +4,7 @@
  */
 import { isDay } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Books, Entry, EntryDraft, EntryFilter, EntryStatus } from "../../kernel/ports.ts";
+import type { Books, Entry, EntryDraft, EntryFilter, EntryStatus, Row } from "../../kernel/ports.ts";
 import { type Exact, fromExact, plus, type Totals, ZERO } from "./amounts.ts";
 import { asCorrected, correctionsOf } from "./correct-entry.ts";
 import { accountOf, toEntry } from "./draft.ts";
@@ -18,11 +18,8 @@ import type { Overlay } from "../overlay.ts";
 import { mirrorOf, reversalOf } from "./reversals.ts";
 
 /** A row of a statement, as far as booking it goes. */
-export interface BookedRow {
-  id: string;
+export interface BookedRow extends Pick<Row, "id" | "date" | "currency"> {
   key: string;
-  date: string;
-  currency: string;
   /** Entry that stands for the row without being its own: said to be the same, asked about, or deleted by hand. Nothing is written then. */
   held?: string;
 }

@@ -32,20 +32,14 @@ export const SETTINGS = [
 ] as const;
 export const FLAGS = SETTINGS.flatMap(([key, value]) => ["-c", `${key}=${value}`]);
 
-/** The caller's environment without anything that points git elsewhere, asks questions or changes the language of its messages. */
-function gitEnv(): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const [key, value] of Object.entries(process.env)) {
-    if (value !== undefined && !/^(GIT_|SSH_ASKPASS|EDITOR$|VISUAL$|PAGER$|LC_|LANGUAGE$)/i.test(key)) env[key] = value;
-  }
-  env["LC_ALL"] = "C";
-  return env;
-}
+// What points git elsewhere, asks questions or changes the language of its messages.
+const LEFT_OUT = /^(GIT_|SSH_ASKPASS|EDITOR$|VISUAL$|PAGER$|LC_|LANGUAGE$)/i;
 
 /** What one command of git gets; `extra` wins. */
 export function commandEnv(extra: Record<string, string>): Record<string, string> {
   return {
-    ...gitEnv(),
+    ...Object.fromEntries(Object.entries(process.env).flatMap(([key, value = ""]) => (LEFT_OUT.test(key) ? [] : [[key, value]]))),
+    LC_ALL: "C",
     GIT_TERMINAL_PROMPT: "0",
     GIT_OPTIONAL_LOCKS: "0",
     GIT_LITERAL_PATHSPECS: "1",

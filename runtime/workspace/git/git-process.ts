@@ -65,9 +65,7 @@ export async function unlessKilled<T>(work: () => Promise<T>, tidy: () => void =
 /** Processes of git that were started here and have not ended. */
 const running = new Set<number>();
 
-export function isOurGit(pid: number): boolean {
-  return running.has(pid);
-}
+export const isOurGit = (pid: number): boolean => running.has(pid);
 
 // A git that somebody has stopped holds up whoever waits for its answer, perhaps with a lock in its hands.
 const STOPPED_MS = 5000;

@@ -10,7 +10,7 @@ import { createCommitter, type Stage } from "./commit.ts";
 import { standingLock, sweepLeftovers, writing, sweepScratch } from "./leftovers.ts";
 import { createIndexLock } from "./index-lock.ts";
 import { git, gitFailed, lockedBy, tryGit } from "./git-process.ts";
-import { commitsSaying, readEntries } from "./past.ts";
+import { commitsSaying, isAncestor, readEntries } from "./past.ts";
 import { createObjects } from "./tree.ts";
 import { createWorktree } from "./worktree.ts";
 
@@ -173,7 +173,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
       return found?.type === "blob" ? found.bytes.toString("utf8") : null;
     },
     parent: async (commit) => (await objects.find(`${commit}^`))?.oid ?? null,
-    isOnBranch: async (commit) => (await tryGit(dir, ["merge-base", "--is-ancestor", commit, ref()])).status === 0,
+    isOnBranch: (commit) => isAncestor(dir, commit, ref()),
     commit: (request) => committer.commit(request),
     async find(run, step, since) {
       // The text search only narrows; what counts are the trailers of our own last paragraph.
@@ -186,11 +186,10 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     },
     async edited(paths) {
       const tree = objects.tree(await head());
-      const touched = [];
-      for (const path of paths) {
+      const touched = await Array.fromAsync(paths, async (path) => {
         const item = await tree.item(path);
-        touched.push({ path, old: item, next: item });
-      }
+        return { path, old: item, next: item };
+      });
       return touched.length === 0 ? [] : worktree.edited(touched);
     },
     async pin(commit) {

@@ -23,11 +23,8 @@ export async function installHook(dir: string, program: string): Promise<HookPla
   // A link that leads nowhere yet is somebody's own, too.
   if (own !== null || elsewhere !== null || (await lstat(file).catch(() => null)) !== null) return { file, line, status: "foreign" };
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(
-    file,
-    `#!/bin/sh\n# Checks what is about to be committed; made by cleared init --hooks. Once without: git commit --no-verify\nexec ${line}\n`,
-    { flag: "wx" },
-  );
+  const about = "Checks what is about to be committed; made by cleared init --hooks. Once without: git commit --no-verify";
+  await writeFile(file, `#!/bin/sh\n# ${about}\nexec ${line}\n`, { flag: "wx" });
   await chmod(file, 0o755);
   return { file, line, status: "made" };
 }
@@ -35,9 +32,6 @@ export async function installHook(dir: string, program: string): Promise<HookPla
 /** Where the user's own git keeps hooks, when that is not .git/hooks. Our own commands set it, which does not count. */
 async function hooksPath(dir: string): Promise<string | null> {
   const { stdout } = await tryGit(dir, ["config", "--show-scope", "--type=path", "--get-all", "core.hooksPath"]);
-  const own = stdout
-    .toString()
-    .split("\n")
-    .find((one) => one !== "" && !one.startsWith("command\t"));
-  return own === undefined ? null : resolve(dir, own.slice(own.indexOf("\t") + 1));
+  const own = /^(?!command\t)\w+\t(.*)$/m.exec(stdout.toString())?.[1];
+  return own === undefined ? null : resolve(dir, own);
 }

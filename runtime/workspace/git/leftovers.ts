@@ -9,6 +9,7 @@ import { join, resolve } from "node:path";
 import { identityOf, lives } from "../../kernel/processes.ts";
 import { isOurGit, unlessKilled } from "./git-process.ts";
 import { STATE } from "../layout.ts";
+import { namesIn } from "../own-folders.ts";
 
 /** A move of refs that has begun: when, and the refs outside refs/cleared with what they are to be. */
 interface Move {
@@ -39,23 +40,17 @@ const OURS = "refs/cleared";
 export function gitDirOf(dir: string): string {
   const place = join(dir, ".git");
   if (statOf(place)?.isFile() !== true) return place;
-  return resolve(
-    dir,
-    readFileSync(place, "utf8")
-      .replace(/^gitdir: /, "")
-      .trim(),
-  );
+  return resolve(dir, readFileSync(place, "utf8").slice("gitdir: ".length).trim());
 }
 
 /** Objects are being written until `drop` is called: what git leaves of them in the middle is ours. `killed`: one that wrote them was. */
 export function keepNote(gitDir: string): { killed(): void; drop(): void } {
-  const note = notes.get(gitDir) ?? {
+  const note = notes.getOrInsertComputed(gitDir, () => ({
     file: join(gitDir, `cleared-git-${identityOf(process.pid).replace(":", "-")}-${randomBytes(4).toString("hex")}`),
     users: 0,
-    moves: new Set(),
+    moves: new Set<Move>(),
     killed: false,
-  };
-  notes.set(gitDir, note);
+  }));
   if (note.users++ === 0) write(note);
   let dropped = false;
   return {
@@ -162,36 +157,25 @@ function sweepLocks(gitDir: string, { at, refs }: Move): void {
   remove(join(common, "packed-refs.lock"), (text) => text === "");
   // Only who holds that lock may write it, and git does not begin where it lies.
   if (statOf(join(common, "packed-refs.lock")) === null) remove(join(common, "packed-refs.new"), () => true);
-  for (const name of listed(join(common, OURS), true))
+  for (const name of namesIn(join(common, OURS), true))
     if (name.endsWith(".lock")) remove(join(common, OURS, name), () => true, Number.POSITIVE_INFINITY);
 }
 
 /** Half-written packs, objects and commit-graphs, where no git is at work that still needs them. */
 function sweepObjects(gitDir: string): void {
   const objects = join(commonOf(gitDir), "objects");
-  for (const folder of [...listed(objects), "info/commit-graphs"]) {
+  for (const folder of [...namesIn(objects), "info/commit-graphs"]) {
     // Objects of a batch are first written into a folder beside the others.
     if (folder.startsWith("tmp_objdir")) rmSync(join(objects, folder), { recursive: true, force: true });
     else if (/^(?:pack|info.*|[0-9a-f]{2})$/.test(folder))
-      for (const name of listed(join(objects, folder)))
+      for (const name of namesIn(join(objects, folder)))
         if (/^\.?tmp[_-]|\.lock$/.test(name)) rmSync(join(objects, folder, name), { recursive: true, force: true });
   }
   // git itself believes it for twelve hours where its pid is another process's since.
   for (const name of ["gc.pid", "gc.pid.lock"]) rmSync(join(commonOf(gitDir), name), { force: true });
 }
 
-function listed(folder: string, recursive = false): string[] {
-  try {
-    return readdirSync(folder, { recursive }).map(String);
-  } catch {
-    // It is not there: nothing is in it.
-    return [];
-  }
-}
-
-function statOf(file: string) {
-  return statSync(file, { throwIfNoEntry: false }) ?? null;
-}
+const statOf = (file: string) => statSync(file, { throwIfNoEntry: false }) ?? null;
 
 function ageOf(file: string): number | null {
   const found = statOf(file);
@@ -244,13 +228,7 @@ export function scratchFolder(dir: string): string {
 /** Removes what processes that are gone have left. */
 export function sweepScratch(dir: string): void {
   const folder = join(dir, STATE, "tmp");
-  let names: string[] = [];
-  try {
-    names = readdirSync(folder);
-  } catch {
-    // Nothing was ever put there.
-  }
-  for (const name of names) {
+  for (const name of namesIn(folder)) {
     const [, pid, start] = /^(\d+)-(\w*)-[0-9a-f]+$/.exec(name) ?? [];
     if (!lives(`${pid}:${start}`)) rmSync(join(folder, name), { recursive: true, force: true });
   }

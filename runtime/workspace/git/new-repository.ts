@@ -26,10 +26,7 @@ export async function makeRepository(dir: string, branch: string, person: string
   }).env(env);
   try {
     await git.init(["-q", "-b", branch]);
-    for (const [key, value] of [
-      ["user.name", person],
-      ["user.email", "cleared@localhost"],
-    ] as const)
+    for (const [key, value] of Object.entries({ "user.name": person, "user.email": "cleared@localhost" }))
       if (((await git.getConfig(key)).value ?? "").trim() === "") await git.addConfig(key, value);
     await git.add("-A");
     await git.commit(message, { "-q": null, "--no-gpg-sign": null });

@@ -60,12 +60,21 @@ export async function commitsSaying(dir: string, head: string, text: string, sin
   return readLog(dir, [...search, ...range, "--"]);
 }
 
+/** True also of a commit and itself. */
+export async function isAncestor(dir: string, commit: string, of: string): Promise<boolean> {
+  return (await tryGit(dir, ["merge-base", "--is-ancestor", commit, of])).status === 0;
+}
+
+/** Id of the commit that a name means to git; null when there is none. */
+export async function commitOf(dir: string, name: string): Promise<string | null> {
+  const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]);
+  return found.status === 0 ? found.stdout.toString().trim() || null : null;
+}
+
 /** A commit by its id or the beginning of it, if `head` can be reached from it; else null. */
 export async function commitNamed(dir: string, head: string, name: string): Promise<PastCommit | null> {
-  if (!/^[0-9a-f]{7,64}$/.test(name)) return null;
-  const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]);
-  const commit = found.stdout.toString().trim();
-  if (found.status !== 0 || (await tryGit(dir, ["merge-base", "--is-ancestor", commit, head])).status !== 0) return null;
+  const commit = /^[0-9a-f]{7,64}$/.test(name) ? await commitOf(dir, name) : null;
+  if (commit === null || !(await isAncestor(dir, commit, head))) return null;
   return (await readLog(dir, ["-1", commit, "--"]))[0] ?? null;
 }
 
@@ -108,7 +117,7 @@ export async function placesOn(dir: string, head: string): Promise<Map<string, n
 
 /** The step of the branch by which a commit came to it: itself, or the merge that brought it; null when it is not there. @throws GIT_FAILED */
 export async function arrivalOf(dir: string, head: string, commit: string): Promise<string | null> {
-  if ((await tryGit(dir, ["merge-base", "--is-ancestor", commit, head])).status !== 0) return null;
+  if (!(await isAncestor(dir, commit, head))) return null;
   const said = await git(dir, ["rev-list", "--first-parent", "--ancestry-path", head, `^${commit}`, "--"]);
   const steps = said.toString().match(/.+/g) ?? [];
   const oldest = steps.at(-1) ?? head;

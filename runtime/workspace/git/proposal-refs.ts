@@ -9,7 +9,7 @@ import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { type ImportedFile, IMPORT, commitStream } from "./commit.ts";
 import { gitDirOf, writing } from "./leftovers.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
-import { type PastCommit, readLog } from "./past.ts";
+import { type PastCommit, commitOf, isAncestor, readLog } from "./past.ts";
 import { type Item, type Objects, createObjects } from "./tree.ts";
 import { AUTHOR } from "./git.ts";
 
@@ -39,38 +39,8 @@ export interface Difference {
   now: Item | null;
 }
 
-/** A commit as git keeps it. */
-export interface CommitText {
-  parents: string[];
-  /** ms */
-  at: number;
-  message: string;
-}
-
-export interface SideRefs {
-  /** Refs below a folder of refs, by name; "" for one whose content is no object id. */
-  list(folder: string): Promise<Map<string, string>>;
-  /** Objects by name, through one command that ends with `work`. */
-  read<T>(work: (objects: Objects) => Promise<T>): Promise<T>;
-  /** Writes the objects, durably; no ref moves. Answers the commit. */
-  write(commit: SideCommit): Promise<string>;
-  /** All of them or none. False: one is not where it was said to be. */
-  move(moves: readonly RefMove[]): Promise<boolean>;
-  /** What each commit changes against its one parent; one that cannot be read is left out. */
-  differences(commits: readonly string[]): Promise<Map<string, Difference[]>>;
-  /** What lies between two commits. */
-  between(base: string, tip: string): Promise<Difference[]>;
-  /** Where a branch, tag or commit left `head`. @throws GIT_STATE when there is no such name, or nothing in common */
-  fork(head: string, name: string): Promise<{ base: string; tip: string }>;
-  /** The change of one commit as a patch for people, without the user's own diff programs. */
-  patch(commit: string): Promise<string>;
-  isAncestor(commit: string, of: string): Promise<boolean>;
-  /** Commits that led from `last` (null: from the beginning) to `head` and whose message has one of these texts, oldest first; null when `last` is no ancestor. */
-  mentioning(texts: readonly string[], last: string | null, head: string): Promise<PastCommit[] | null>;
-}
-
-/** Null for anything that is no commit object. */
-export function parseCommit(object: { type: string; bytes: Buffer } | null): CommitText | null {
+/** A commit as git keeps it, `at` in ms; null for anything that is no commit object. */
+export function parseCommit(object: { type: string; bytes: Buffer } | null) {
   if (object?.type !== "commit") return null;
   const text = object.bytes.toString("utf8");
   const end = text.indexOf("\n\n");
@@ -99,23 +69,20 @@ function parseDifferences(output: Buffer, listOf: (commit: string) => Difference
   }
 }
 
-export function createSideRefs(dir: string): SideRefs {
+export type SideRefs = ReturnType<typeof createSideRefs>;
+
+export function createSideRefs(dir: string) {
   const gitDir = gitDirOf(dir);
 
+  /** Refs below a folder of refs, by name; "" for one whose content is no object id. */
   async function list(folder: string): Promise<Map<string, string>> {
     const said = await tryGit(dir, ["for-each-ref", "--format=%(refname) %(objectname)", folder]);
     if (said.status !== 0) throw gitFailed("git for-each-ref", said);
-    const refs = new Map<string, string>();
-    for (const line of said.stdout.toString().trimEnd().split("\n")) {
-      const [name = "", oid = ""] = line.split(" ");
-      if (name !== "") refs.set(name, oid);
-    }
+    const listed = said.stdout.toString().matchAll(/^(\S+) (\S*)$/gm);
+    const refs = new Map(Array.from(listed, ([, name = "", oid = ""]) => [name, oid]));
     for (const broken of said.stderr.matchAll(/broken ref (\S+)/g)) refs.set(broken[1] ?? "", "");
     return refs;
   }
-
-  const isAncestor = async (commit: string, of: string): Promise<boolean> =>
-    (await tryGit(dir, ["merge-base", "--is-ancestor", commit, of])).status === 0;
 
   async function differencesOf(commits: readonly string[]): Promise<Map<string, Difference[]> | null> {
     const said = await tryGit(dir, ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames"], { input: `${commits.join("\n")}\n` });
@@ -127,15 +94,13 @@ export function createSideRefs(dir: string): SideRefs {
 
   return {
     list,
-    async read(work) {
-      const objects = createObjects(dir);
-      try {
-        return await work(objects);
-      } finally {
-        await objects.close();
-      }
+    /** Objects by name, through one command that ends with `work`. */
+    async read<T>(work: (objects: Objects) => Promise<T>): Promise<T> {
+      await using objects = createObjects(dir);
+      return await work(objects);
     },
-    async write({ parents, alone, message, at, files }) {
+    /** Writes the objects, durably; no ref moves. Answers the commit. */
+    async write({ parents, alone, message, at, files }: SideCommit): Promise<string> {
       const ref = `refs/cleared/wip/${randomBytes(8).toString("hex")}`;
       // The ref it needs to work on is gone again before it would be written.
       const gone = `reset ${ref}\nfrom ${"0".repeat((parents[0] ?? "").length || 40)}\n\nget-mark :1\n`;
@@ -150,7 +115,8 @@ export function createSideRefs(dir: string): SideRefs {
         return id;
       });
     },
-    async move(moves) {
+    /** All of them or none. False: one is not where it was said to be. */
+    async move(moves: readonly RefMove[]): Promise<boolean> {
       const lines = moves.map(({ ref, from, to }) => {
         if (to === null) return `delete ${ref} ${from ?? ""}\n`;
         return from === null ? `create ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`;
@@ -166,7 +132,8 @@ export function createSideRefs(dir: string): SideRefs {
         throw gitFailed("git update-ref", said);
       });
     },
-    async differences(commits) {
+    /** What each commit changes against its one parent; one that cannot be read is left out. */
+    async differences(commits: readonly string[]): Promise<Map<string, Difference[]>> {
       if (commits.length === 0) return new Map();
       const all = await differencesOf(commits);
       if (all !== null) return all;
@@ -178,27 +145,30 @@ export function createSideRefs(dir: string): SideRefs {
       }
       return found;
     },
-    async between(base, tip) {
+    /** What lies between two commits. */
+    async between(base: string, tip: string): Promise<Difference[]> {
       const list: Difference[] = [];
       parseDifferences(await git(dir, ["diff-tree", "-r", "-z", "--raw", "--no-renames", base, tip]), () => list);
       return list;
     },
-    async fork(head, name) {
-      const said = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]);
-      const tip = said.stdout.toString().trim();
-      if (said.status !== 0 || tip === "")
+    /** Where a branch, tag or commit left `head`. @throws GIT_STATE when there is no such name, or nothing in common */
+    async fork(head: string, name: string): Promise<{ base: string; tip: string }> {
+      const tip = await commitOf(dir, name);
+      if (tip === null)
         throw new ClearedError("GIT_STATE", `There is no branch or commit "${name.slice(0, 100)}". \`git branch\` lists the branches.`);
       const base = (await tryGit(dir, ["merge-base", head, tip])).stdout.toString().trim();
       if (base === "") throw new ClearedError("GIT_STATE", `"${name.slice(0, 100)}" has no commit in common with the workspace's branch.`);
       return { base, tip };
     },
-    async patch(commit) {
+    /** The change of one commit as a patch for people, without the user's own diff programs. */
+    async patch(commit: string): Promise<string> {
       const flags = ["-p", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"];
       return (await git(dir, ["diff-tree", ...flags, "--no-commit-id", "-r", commit])).toString();
     },
-    isAncestor,
-    async mentioning(texts, last, head) {
-      if (last !== null && !(await isAncestor(last, head))) return null;
+    isAncestor: (commit: string, of: string) => isAncestor(dir, commit, of),
+    /** Commits that led from `last` (null: from the beginning) to `head` and whose message has one of these texts, oldest first; null when `last` is no ancestor. */
+    async mentioning(texts: readonly string[], last: string | null, head: string): Promise<PastCommit[] | null> {
+      if (last !== null && !(await isAncestor(dir, last, head))) return null;
       const grep = ["--topo-order", "--reverse", "--fixed-strings", ...texts.map((text) => `--grep=${text}`)];
       return readLog(dir, [...grep, head, ...(last === null ? [] : [`^${last}`]), "--"]);
     },
@@ -240,16 +210,8 @@ export async function pushRefs(
   moves: readonly { ref: string; from: string | null; to: string }[],
 ): Promise<boolean> {
   const leases = moves.map(({ ref, from }) => `--force-with-lease=${ref}:${from ?? ""}`);
-  const said = await tryGit(dir, [
-    "push",
-    "--quiet",
-    "--porcelain",
-    "--no-verify",
-    await otherEnd(dir, remote, "receive-pack"),
-    ...leases,
-    remote,
-    ...moves.map(({ ref, to }) => `${to}:${ref}`),
-  ]);
+  const flags = ["--quiet", "--porcelain", "--no-verify", await otherEnd(dir, remote, "receive-pack"), ...leases];
+  const said = await tryGit(dir, ["push", ...flags, remote, ...moves.map(({ ref, to }) => `${to}:${ref}`)]);
   if (said.status === 0) return true;
   if (/stale info|fetch first|cannot lock ref|reference already exists/.test(said.stdout.toString() + said.stderr)) return false;
   throw gitFailed(`git push ${remote}`, said.stderr);

@@ -9,17 +9,6 @@ import { join } from "node:path";
 import { commonOf, keepNote, writing } from "./leftovers.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
 
-export interface GitUpkeep {
-  /** How many objects lie in files of their own. */
-  loose(): number;
-  /** Loose objects and small packs become larger packs; drops nothing. False: it was stopped. @throws GIT_FAILED, STORE_FULL */
-  repack(stop: AbortSignal): Promise<boolean>;
-  /** Everything becomes one pack, and what nothing reaches any more goes. False: it was stopped. @throws GIT_FAILED, GIT_STATE, STORE_FULL */
-  collect(stop: AbortSignal): Promise<boolean>;
-  /** Ids of runs that anything on a local branch or in a proposal names: entries, cases, audit lines, reports, commits of runs. */
-  namedRuns(): Promise<Set<string>>;
-}
-
 // One thread and a bound on what it remembers: on a small machine a run comes first. A cruft pack (git 2.37) keeps the age of each object;
 // elsewhere the daily repack makes it young again, and it would never go. Refs and reflogs are not gc's: their locks are told.
 const MODEST = [
@@ -35,7 +24,9 @@ const PRUNE = "--prune=2.weeks.ago";
 const EXPIRE = ["--expire=90.days.ago", "--expire-unreachable=90.days.ago"];
 const RUN = /run_[0-9A-Z]{14}/g;
 
-export function createGitUpkeep(dir: string, gitDir: string): GitUpkeep {
+export type GitUpkeep = ReturnType<typeof createGitUpkeep>;
+
+export function createGitUpkeep(dir: string, gitDir: string) {
   async function aside(stop: AbortSignal, command: string, ...args: string[]): Promise<boolean> {
     const note = keepNote(gitDir);
     try {
@@ -52,29 +43,31 @@ export function createGitUpkeep(dir: string, gitDir: string): GitUpkeep {
   async function refs(): Promise<void> {
     const listed = (await git(dir, ["for-each-ref", "--format=%(refname) %(objectname)"])).toString();
     const others = [...listed.matchAll(/^(?!refs\/cleared\/)(\S+) (\w+)$/gm)].map(([, ref = "", oid = ""]) => [ref, oid]);
-    for (const command of [
-      ["pack-refs", "--all"],
-      ["reflog", "expire", "--all", ...EXPIRE],
-    ])
-      await writing(gitDir, Object.fromEntries(others), () => git(dir, command));
+    const told = (...command: string[]) => writing(gitDir, Object.fromEntries(others), () => git(dir, command));
+    await told("pack-refs", "--all");
+    await told("reflog", "expire", "--all", ...EXPIRE);
   }
 
   return {
-    loose() {
+    /** How many objects lie in files of their own. */
+    loose(): number {
       const objects = join(commonOf(gitDir), "objects");
       const folders = readdirSync(objects).filter((name) => /^[0-9a-f]{2}$/.test(name));
       return folders.reduce((sum, name) => sum + readdirSync(join(objects, name)).length, 0);
     },
-    async repack(stop) {
+    /** Loose objects and small packs become larger packs; drops nothing. False: it was stopped. @throws GIT_FAILED, STORE_FULL */
+    async repack(stop: AbortSignal): Promise<boolean> {
       // --geometric (git 2.32): only packs that are small beside the rest are written again.
       if (!(await aside(stop, "repack", "-d", "-l", "-q", "--geometric=2"))) return false;
       return aside(stop, "commit-graph", "write", "--reachable", "--changed-paths", "--split");
     },
-    async collect(stop) {
+    /** Everything becomes one pack, and what nothing reaches any more goes. False: it was stopped. @throws GIT_FAILED, GIT_STATE, STORE_FULL */
+    async collect(stop: AbortSignal): Promise<boolean> {
       await refs();
       return aside(stop, "gc", "--quiet", PRUNE);
     },
-    async namedRuns() {
+    /** Ids of runs that anything on a local branch or in a proposal names: entries, cases, audit lines, reports, commits of runs. */
+    async namedRuns(): Promise<Set<string>> {
       const refs = await git(dir, ["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/cleared/proposals"]);
       const tips = [...new Set(refs.toString().split("\n"))].filter((oid) => oid !== "");
       const trailers = await git(dir, ["log", "--branches", "--no-show-signature", "--format=%(trailers:key=Run,valueonly)"]);

@@ -48,12 +48,8 @@ export function createArchive(dir: string, branch: () => string): Archive {
     const head = (await tryGit(dir, ["rev-parse", "--verify", "--quiet", `refs/heads/${branch()}`])).stdout.toString().trim();
     const roots = await here([...new Set([head, ...held])], "commit");
     const wanted = await here(commits, "commit");
-    const beside =
-      wanted.length === 0
-        ? []
-        : (await git(dir, ["rev-list", "--stdin"], { input: [...wanted, ...roots.map((one) => `^${one}`), ""].join("\n") }))
-            .toString()
-            .split("\n");
+    const input = [...wanted, ...roots.map((one) => `^${one}`), ""].join("\n");
+    const beside = wanted.length === 0 ? [] : (await git(dir, ["rev-list", "--stdin"], { input })).toString().split("\n");
     const all = [...new Set([...roots, ...wanted.filter((one) => beside.includes(one))])];
     return all.length < 2 ? all : (await git(dir, ["merge-base", "--independent", ...all])).toString().trim().split("\n");
   }

@@ -19,12 +19,7 @@ export interface FileTree extends Tree {
   item(path: string): Promise<Item | null>;
 }
 
-export interface Objects {
-  /** Id and bytes of an object by id or ref name, or null. */
-  find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null>;
-  tree(commit: string): FileTree;
-  close(): Promise<void>;
-}
+export type Objects = ReturnType<typeof createObjects>;
 
 // Text of one workspace's busy months and scripts; the host as a whole is to stay below 200 MB.
 const BLOB_BYTES = 16 * 1024 * 1024;
@@ -33,9 +28,7 @@ const TREE_COUNT = 4000;
 const FOLDER = "40000";
 
 /** True for plain and executable files; links and submodules are no files of a workspace. */
-export function isFile(item: Item | null): item is Item {
-  return item?.mode.startsWith("100") === true;
-}
+export const isFile = (item: Item | null): item is Item => item?.mode.startsWith("100") === true;
 
 /** The id git gives to these bytes as a blob, in the repository's own hash (40 hex digits: sha1, 64: sha256). */
 export function blobId(bytes: Buffer, oidLength: number): string {
@@ -72,12 +65,13 @@ function parseTree(bytes: Buffer, oidBytes: number): Map<string, Item> {
   return items;
 }
 
-export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>): Objects {
+export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
   const reader = new KeptGit(dir, ["cat-file", "--batch"]);
   const trees = new Kept<string, Map<string, Item>>(TREE_COUNT, ({ size }) => 1 + Math.floor(size / 50));
   const blobs = new Kept<string, string>(BLOB_BYTES, ({ length }) => length + 100);
   const roots = new Kept<string, string>(TREE_COUNT);
 
+  /** Id and bytes of an object by id or ref name, or null. */
   async function find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
     if (/[\n\0]/.test(name)) return null;
     return unlessKilled(() => reader.ask(`${name}\n`, takeObject));
@@ -92,13 +86,8 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>): Ob
     );
   }
 
-  async function folder(oid: string): Promise<Map<string, Item>> {
-    const kept = trees.get(oid);
-    if (kept !== undefined) return kept;
-    const items = parseTree(await need(oid, "tree"), oid.length / 2);
-    trees.set(oid, items);
-    return items;
-  }
+  const folder = (oid: string): Promise<Map<string, Item>> =>
+    trees.load(oid, async () => parseTree(await need(oid, "tree"), oid.length / 2));
 
   async function text(oid: string): Promise<string> {
     const kept = blobs.get(oid);
@@ -110,13 +99,8 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>): Ob
   }
 
   /** The tree of a commit, which is an object as lasting as any other. */
-  async function rootOf(commit: string): Promise<string> {
-    const kept = roots.get(commit);
-    if (kept !== undefined) return kept;
-    const read = /^tree ([0-9a-f]+)/.exec((await need(commit, "commit")).toString("latin1", 0, 80))?.[1] ?? "";
-    roots.set(commit, read);
-    return read;
-  }
+  const rootOf = (commit: string): Promise<string> =>
+    roots.load(commit, async () => /^tree ([0-9a-f]+)/.exec((await need(commit, "commit")).toString("latin1", 0, 80))?.[1] ?? "");
 
   function tree(commit: string): FileTree {
     async function item(path: string): Promise<Item | null> {
@@ -158,14 +142,12 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>): Ob
     };
   }
 
-  return { find, tree, close: () => reader.close() };
+  const close = () => reader.close();
+  return { find, tree, close, [Symbol.asyncDispose]: close };
 }
 
 /** Git's blob id of a text. */
-export function sourceBlob(text: string): string {
-  const bytes = Buffer.from(text);
-  return createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
-}
+export const sourceBlob = (text: string): string => blobId(Buffer.from(text), 40);
 
 /** `files`: text by path; null takes the file away. */
 export function treeOver(tree: Tree, files: ReadonlyMap<string, string | null>): Tree {

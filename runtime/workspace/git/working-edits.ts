@@ -10,8 +10,8 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { betweenCommits, createIndexLock } from "./index-lock.ts";
 import { findGitDir } from "./git.ts";
 import { git } from "./git-process.ts";
-import { type Item, createObjects, isFile } from "./tree.ts";
-import { type Touched, createWorktree } from "./worktree.ts";
+import { type Item, blobId, createObjects, isFile } from "./tree.ts";
+import { type Touched, createWorktree, listIndex } from "./worktree.ts";
 import { STATE } from "../layout.ts";
 
 export interface Edit {
@@ -34,10 +34,6 @@ export interface ReadEdit {
 }
 
 const LOCK_WAIT_MS = 2000;
-const EMPTY = {
-  sha1: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-  sha256: "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
-};
 
 /** Everything that differs from HEAD in index or files, ignored files left out, sorted by path. @throws GIT_FAILED */
 export async function editsOf(dir: string): Promise<Edit[]> {
@@ -96,22 +92,18 @@ export async function readEdits(dir: string, head: string, edits: readonly Edit[
   const present = edits.filter((edit) => !edit.removed).map((edit) => edit.path);
   const input = present.map((path) => `${path}\n`).join("");
   const ids = present.length === 0 ? [] : (await git(dir, ["hash-object", "-w", "--stdin-paths"], { input })).toString().trim().split("\n");
-  const objects = createObjects(dir);
-  try {
-    const tree = objects.tree(head);
-    const read: ReadEdit[] = [];
-    for (const { path, removed, intent } of edits) {
-      const oid = ids[present.indexOf(path)];
-      const bytes = removed || oid === undefined ? null : ((await objects.find(oid))?.bytes ?? null);
-      const binary = bytes !== null && (!isUtf8(bytes) || bytes.includes(0));
-      const old = await tree.item(path);
-      const item = bytes === null || oid === undefined ? null : { mode: isFile(old) ? old.mode : "100644", oid };
-      read.push({ path, text: bytes === null || binary ? null : bytes.toString("utf8"), binary, item, intent });
-    }
-    return read;
-  } finally {
-    await objects.close();
+  await using objects = createObjects(dir);
+  const tree = objects.tree(head);
+  const read: ReadEdit[] = [];
+  for (const { path, removed, intent } of edits) {
+    const oid = ids[present.indexOf(path)];
+    const bytes = removed || oid === undefined ? null : ((await objects.find(oid))?.bytes ?? null);
+    const binary = bytes !== null && (!isUtf8(bytes) || bytes.includes(0));
+    const old = await tree.item(path);
+    const item = bytes === null || oid === undefined ? null : { mode: isFile(old) ? old.mode : "100644", oid };
+    read.push({ path, text: bytes === null || binary ? null : bytes.toString("utf8"), binary, item, intent });
   }
+  return read;
 }
 
 /**
@@ -121,13 +113,13 @@ export async function readEdits(dir: string, head: string, edits: readonly Edit[
 export async function takeBack(dir: string, head: string, edits: readonly Pick<ReadEdit, "path" | "item" | "intent">[]): Promise<string[]> {
   const gitDir = (await git(dir, ["rev-parse", "--absolute-git-dir"])).toString().trim();
   const worktree = createWorktree(dir, gitDir);
-  const objects = createObjects(dir);
+  await using objects = createObjects(dir);
   const lock = createIndexLock(gitDir);
   try {
     const tree = objects.tree(head);
     const touched: Touched[] = [];
     for (const { path, item } of edits) touched.push({ path, old: item, next: await tree.item(path) });
-    const empty = head.length === 64 ? EMPTY.sha256 : EMPTY.sha1;
+    const empty = blobId(Buffer.alloc(0), head.length);
     const entries = touched.map((one, i) => (edits[i]?.intent === true ? { ...one, old: { mode: "100644", oid: empty } } : one));
     if (!(await lock.take(LOCK_WAIT_MS)))
       throw new ClearedError(
@@ -148,23 +140,14 @@ export async function takeBack(dir: string, head: string, edits: readonly Pick<R
     return kept;
   } finally {
     lock.close();
-    await objects.close();
   }
 }
 
-// A hook of `git commit -a` or `git commit FILE` sees an index of its own, which git names here.
-const indexEnv = (): Record<string, string> => {
-  const file = process.env["GIT_INDEX_FILE"];
-  return file === undefined ? {} : { GIT_INDEX_FILE: file };
-};
-
 /** Blob and mode by path. @throws GIT_STATE while files are unmerged */
 export async function stagedFiles(dir: string): Promise<Map<string, { blob: string; mode: string }>> {
-  const listed = await git(dir, ["ls-files", "--stage", "-z"], { env: indexEnv() });
+  // A hook of `git commit -a` or `git commit FILE` sees an index of its own, which git names here.
   const files = new Map<string, { blob: string; mode: string }>();
-  for (const line of listed.toString().split("\0")) {
-    const [, mode = "", blob = "", stage, path] = /^(\d+) ([0-9a-f]+) (\d)\t(.*)$/s.exec(line) ?? [];
-    if (path === undefined) continue;
+  for (const { mode, oid: blob, stage, path } of await listIndex(dir, process.env["GIT_INDEX_FILE"])) {
     if (stage !== "0") throw new ClearedError("GIT_STATE", `${path} is not merged yet. Finish the merge first.`, { at: { file: path } });
     files.set(path, { blob, mode });
   }
@@ -172,9 +155,7 @@ export async function stagedFiles(dir: string): Promise<Map<string, { blob: stri
 }
 
 /** Text of a staged blob. */
-export async function stagedText(dir: string, blob: string): Promise<string> {
-  return (await git(dir, ["cat-file", "blob", blob])).toString();
-}
+export const stagedText = async (dir: string, blob: string): Promise<string> => (await git(dir, ["cat-file", "blob", blob])).toString();
 
 /**
  * Refuses a repository that brings what belongs to one machine alone: a clone or a pull would put somebody else's store, or code that nobody

@@ -17,27 +17,6 @@ export interface Touched {
   next: Item | null;
 }
 
-export interface Worktree {
-  /** Paths whose index entry or file is not the `old` one. `index`: another index file than the user's. */
-  edited(touched: readonly Touched[], index?: string): Promise<string[]>;
-  /** Paths whose file is not the `old` one; reads no index. */
-  editedFiles(touched: readonly Touched[]): Promise<string[]>;
-  /** A copy of the user's index at `draft`; answers a mark that changes whenever the user's index does. */
-  copyIndex(draft: string): Promise<string>;
-  indexMark(): Promise<string>;
-  /** Those whose entry in the draft is still the `old` one. */
-  untouched(draft: string, touched: readonly Touched[]): Promise<Touched[]>;
-  /** Moves the entries of the draft to `next`. */
-  updateDraft(draft: string, touched: readonly Touched[]): Promise<void>;
-  installIndex(draft: string): Promise<void>;
-  /** Why one of these files may not be put into its place, or null: a folder that may not be written to, a disk that is read-only. */
-  barred(touched: readonly Touched[]): Promise<string | null>;
-  /** Writes new content beside the tree, ready to be renamed into place; answers the name to pass to `replace`. */
-  stage(path: string, next: Item, bytes: Buffer): Promise<string>;
-  /** Puts staged content (null: nothing) into place if the file still is the `old` one. False: a person changed it, it is left alone. */
-  replace(touched: Touched, staged: string | null): Promise<boolean>;
-}
-
 const SPREAD = 400;
 
 /** @throws INTERNAL for a path that would leave the work tree or reach into git's or Cleared's own folder */
@@ -53,7 +32,21 @@ export function assertPath(path: string): void {
   }
 }
 
-export function createWorktree(dir: string, gitDir: string): Worktree {
+/** Entries of an index file, git's own unless one is named; of these paths, or all. `stage` is "0" but for a conflict of a merge. */
+export async function listIndex(dir: string, file?: string, names: readonly string[] = []) {
+  const out = await git(dir, ["ls-files", "--stage", "-z", "--", ...names], file === undefined ? {} : { env: { GIT_INDEX_FILE: file } });
+  return out
+    .toString("utf8")
+    .split("\0")
+    .flatMap((line) => {
+      const [, mode = "", oid = "", stage = "", path] = /^(\d+) ([0-9a-f]+) (\d)\t(.*)$/s.exec(line) ?? [];
+      return path === undefined ? [] : [{ mode, oid, stage, path }];
+    });
+}
+
+export type Worktree = ReturnType<typeof createWorktree>;
+
+export function createWorktree(dir: string, gitDir: string) {
   const index = join(gitDir, "index");
 
   async function indexItems(touched: readonly Touched[], file: string): Promise<Map<string, Item>> {
@@ -61,12 +54,8 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
     const items = new Map<string, Item>();
     // Beyond a few hundred names one pass over the whole index is cheaper than the argument list.
     const names = wanted.size > SPREAD ? [] : [...wanted];
-    const out = await git(dir, ["ls-files", "--stage", "-z", "--", ...names], { env: { GIT_INDEX_FILE: file } });
-    for (const line of out.toString("utf8").split("\0")) {
-      const [, mode, oid, level, path] = /^(\d+) ([0-9a-f]+) (\d)\t(.*)$/s.exec(line) ?? [];
-      if (path === undefined || mode === undefined || oid === undefined || !wanted.has(path)) continue;
-      items.set(path, level === "0" ? { mode, oid } : { mode: "conflict", oid });
-    }
+    for (const { mode, oid, stage, path } of await listIndex(dir, file, names))
+      if (wanted.has(path)) items.set(path, { mode: stage === "0" ? mode : "conflict", oid });
     return items;
   }
 
@@ -98,6 +87,7 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
   const same = (a: Item | null | undefined, b: Item | null): boolean =>
     (a?.oid ?? null) === (b?.oid ?? null) && (a?.mode ?? null) === (b?.mode ?? null);
 
+  /** Paths whose file is not the `old` one; reads no index. */
   async function editedFiles(touched: readonly Touched[]): Promise<string[]> {
     const edited: string[] = [];
     for (const one of touched) {
@@ -115,12 +105,14 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
   return {
     editedFiles,
     indexMark: mark,
-    async edited(touched, file = index) {
+    /** Paths whose index entry or file is not the `old` one. `file`: another index than the user's. */
+    async edited(touched: readonly Touched[], file = index): Promise<string[]> {
       const items = await indexItems(touched, file);
       const inFiles = new Set(await editedFiles(touched));
       return touched.map((one) => one.path).filter((path, i) => inFiles.has(path) || !same(items.get(path), touched[i]?.old ?? null));
     },
-    async copyIndex(draft) {
+    /** A copy of the user's index at `draft`; answers a mark that changes whenever the user's index does. */
+    async copyIndex(draft: string): Promise<string> {
       const before = await stat(index).catch(() => null);
       const taken = await mark();
       await rm(draft, { force: true });
@@ -131,11 +123,13 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
       await utimes(draft, second, second);
       return taken;
     },
-    async untouched(draft, touched) {
+    /** Those whose entry in the draft is still the `old` one. */
+    async untouched(draft: string, touched: readonly Touched[]): Promise<Touched[]> {
       const items = await indexItems(touched, draft);
       return touched.filter((one) => same(items.get(one.path), one.old));
     },
-    async updateDraft(draft, touched) {
+    /** Moves the entries of the draft to `next`. */
+    async updateDraft(draft: string, touched: readonly Touched[]): Promise<void> {
       const zero = "0".repeat(touched[0]?.old?.oid.length ?? touched[0]?.next?.oid.length ?? 40);
       const lines = touched.map(({ path, next }) => (next === null ? `0 ${zero}\t${path}\0` : `${next.mode} ${next.oid}\t${path}\0`));
       if (lines.length === 0) return;
@@ -145,13 +139,14 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
         await git(dir, ["update-index", "-z", "--index-info"], { input: lines.join(""), env: { GIT_INDEX_FILE: draft } });
       });
     },
-    async installIndex(draft) {
+    async installIndex(draft: string): Promise<void> {
       // Without a draft there was no index and nothing to enter into one.
       await rename(draft, index).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "ENOENT") throw error;
       });
     },
-    async barred(touched) {
+    /** Why one of these files may not be put into its place, or null: a folder that may not be written to, a disk that is read-only. */
+    async barred(touched: readonly Touched[]): Promise<string | null> {
       for (const { path } of touched) {
         let folder = dirname(path);
         while (folder !== "." && !existsSync(join(dir, folder))) folder = dirname(folder);
@@ -162,7 +157,8 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
       }
       return null;
     },
-    async stage(path, next, bytes) {
+    /** Writes new content beside the tree, ready to be renamed into place; answers the name to pass to `replace`. */
+    async stage(path: string, next: Item, bytes: Buffer): Promise<string> {
       const staged = scratchPath(dir);
       const present = await stat(join(dir, path)).catch(() => null);
       // Their own permission bits stay, also ones that git does not know.
@@ -176,14 +172,12 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
       }
       return staged;
     },
-    async replace(touched, staged) {
-      if (await holds(touched.path, touched.next)) {
+    /** Puts staged content (null: nothing) into place if the file still is the `old` one. False: a person changed it, it is left alone. */
+    async replace(touched: Touched, staged: string | null): Promise<boolean> {
+      const isDone = await holds(touched.path, touched.next);
+      if (isDone || !(await holds(touched.path, touched.old))) {
         if (staged !== null) await rm(staged, { force: true });
-        return true;
-      }
-      if (!(await holds(touched.path, touched.old))) {
-        if (staged !== null) await rm(staged, { force: true });
-        return false;
+        return isDone;
       }
       const target = join(dir, touched.path);
       if (staged !== null) {
@@ -198,11 +192,8 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
       await rm(target, { force: true });
       // Like git, an emptied folder goes away; one with anything in it refuses.
       for (let at = dirname(touched.path); at !== "."; at = dirname(at)) {
-        const removed = await rmdir(join(dir, at)).then(
-          () => true,
-          () => false,
-        );
-        if (!removed) break;
+        const left = await rmdir(join(dir, at)).catch(() => "not empty");
+        if (left !== undefined) break;
       }
       return true;
     },

@@ -37,10 +37,8 @@ export function broughtCode(dir: string, { plugins, mcp }: Pick<Trust, "plugins"
       count(posix.dirname(path), namesIn(root, path));
     }
   };
-  count(
-    ".",
-    words.map((word) => relative(root, resolve(root, word))).filter((word) => word !== ""),
-  );
+  const inside = words.map((word) => relative(root, resolve(root, word))).filter((word) => word !== "");
+  count(".", inside);
   // What a tsconfig.json includes is type-checked by it, not run.
   for (const path of [...all.keys()]) if (posix.basename(path) !== "tsconfig.json") count(posix.dirname(path), namesIn(root, path));
   return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));

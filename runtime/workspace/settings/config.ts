@@ -7,9 +7,9 @@ import { privacySchema } from "../../rules/privacy/judge.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { isTimezone } from "../../scripts/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
-import { changeLimitsSchema, size } from "./change-limits.ts";
+import { flag, secret, size, text } from "./fields.ts";
 import { CONFIG, TRUST } from "../layout.ts";
-import { limitsSchema } from "./limits.ts";
+import { changeLimitsSchema, limitsSchema } from "./limits.ts";
 import { variables } from "./variables.ts";
 import { modelRolesSchema, modelServersSchema } from "./models.ts";
 import { pluginsSchema } from "./plugin-sources.ts";
@@ -19,12 +19,6 @@ import { approvalsSchema, changesSchema, mailAddress, peopleSchema } from "./peo
 const account = z.union([z.int().positive().transform(String), z.string().trim().min(1).max(200)], {
   error: "write an account's number or name",
 });
-const text = (what: string) =>
-  z
-    .string({ error: `write ${what}` })
-    .trim()
-    .min(1, `write ${what}`)
-    .max(200);
 const setting: z.ZodType<Json> = z.lazy(() =>
   z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(setting), z.record(z.string(), setting)]),
 );
@@ -151,7 +145,7 @@ const toolServer = z.lazy(() =>
           token_url: url.optional(),
         })
         .optional(),
-      trusted: z.boolean({ error: "write true or false" }).default(false),
+      trusted: flag().default(false),
       timeout_ms: size("milliseconds", 100, 600_000).default(() => variables().toolTimeoutMs),
       concurrency: size("a number of calls", 1, 64).default(4),
       tools: z.record(z.string(), toolSettings).default({}),
@@ -164,10 +158,6 @@ const toolServer = z.lazy(() =>
     .refine(({ oauth, url }) => oauth === undefined || url !== undefined, "oauth needs a url"),
 );
 
-const secret = z
-  .string({ error: "write secret:NAME" })
-  .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,63}$/, "write secret:NAME; `cleared secrets set NAME` keeps the value");
-
 // Where notices go. A mail server that is not this machine must offer TLS.
 const noticeChannels = z.lazy(() =>
   z.strictObject({
@@ -176,7 +166,7 @@ const noticeChannels = z.lazy(() =>
         host: text("the mail server's name"),
         port: size("a port", 1, 65535).default(587),
         user: text("the account at the mail server").optional(),
-        password: secret.optional(),
+        password: secret().optional(),
         from: mailAddress,
       })
       .refine(({ user, password }) => (user === undefined) === (password === undefined), "write user and password, or neither")
@@ -189,7 +179,7 @@ const noticeChannels = z.lazy(() =>
             (value) => /^https:|^http:\/\/(?:localhost|127\.[\d.]+|\[::1\])[:/]/.test(`${value}/`),
             "write https; http only to this machine",
           ),
-          secret,
+          secret: secret(),
         }),
       )
       .refine((names) => !("smtp" in names) && !("page" in names), "smtp and page are names of their own; choose another")
@@ -200,7 +190,7 @@ const noticeChannels = z.lazy(() =>
 const trustSchema = z.strictObject({
   changes: changesSchema.prefault({}),
   notices: noticeChannels.default({ webhooks: {} }),
-  webhooks: z.record(named("a webhook's name"), z.strictObject({ secret })).default({}),
+  webhooks: z.record(named("a webhook's name"), z.strictObject({ secret: secret() })).default({}),
   anonymous: z.array(text("the name of an agent")).max(100).default([]),
   mcp: z.record(named("a server's name"), toolServer).default({}),
   a2a: z
@@ -210,10 +200,10 @@ const trustSchema = z.strictObject({
         const kind = z.enum(["read", "mutate"], { error: "write read or mutate" });
         return z.strictObject({
           url,
-          token: secret.optional(),
+          token: secret().optional(),
           class: kind.default("mutate"),
           skills: z.record(z.string(), kind).default({}),
-          idempotent: z.boolean({ error: "write true or false" }).default(false),
+          idempotent: flag().default(false),
           timeout_ms: size("milliseconds", 1000, 604_800_000).default(3_600_000),
         });
       }),
@@ -233,7 +223,7 @@ const trustSchema = z.strictObject({
           )
           .max(200)
           .default([]),
-        loopback: z.boolean({ error: "write true or false" }).default(false),
+        loopback: flag().default(false),
       }),
     )
     .default({ allow: [], loopback: false }),
@@ -242,9 +232,7 @@ const trustSchema = z.strictObject({
   approvals: approvalsSchema.prefault({}),
   limits: limitsSchema,
   models: modelServersSchema.default({}),
-  sandbox: z
-    .strictObject({ slots: size("a number of slots", 1, 16).default(2), jit: z.boolean({ error: "write true or false" }).default(false) })
-    .prefault({}),
+  sandbox: z.strictObject({ slots: size("a number of slots", 1, 16).default(2), jit: flag().default(false) }).prefault({}),
 });
 
 export type Trust = z.output<typeof trustSchema>;

@@ -4,14 +4,12 @@
  * archive brings one along, and a pull that changes any of it ends it.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { broughtCode } from "./brought-code.ts";
 import { type Trust, readTrust, trustOf } from "./config.ts";
 import { ID, STATE, TRUST } from "../layout.ts";
-import { assertWorkspaceState, isInside, makeOwnFolder, ownFolder, readIfThere, userState, writePrivate } from "../own-folders.ts";
+import { assertWorkspaceState, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
 
 /** trust.yaml as it is now, for a person to read and confirm. */
 export interface Seen {
@@ -23,15 +21,10 @@ export interface Seen {
   code: Record<string, string>;
 }
 
-interface Kept extends Pick<Seen, "value" | "code"> {
-  path: string;
-  id: string;
-  text: string;
-}
+/** `text`: its hash. */
+type Confirmed = Pick<Seen, "text" | "value" | "code">;
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
-const folderOf = (): string => join(userState(), "confirmed");
-const fileOf = (path: string): string => join(folderOf(), `${digest(path).slice(0, 32)}.json`);
 
 /** @throws CONFIG_INVALID, PLUGIN_INVALID */
 export function lookAtTrust(dir: string): Seen {
@@ -41,22 +34,11 @@ export function lookAtTrust(dir: string): Seen {
 }
 
 /** What was last confirmed of the workspace at this place, whatever has changed since; null when nothing was. @throws FOLDER_UNSAFE */
-function keptFor(dir: string): Kept | null {
-  const path = realpathSync(dir);
-  if (ownFolder(userState()) === null || ownFolder(folderOf()) === null) return null;
-  if (isInside(userState(), path))
-    throw new ClearedError(
-      "FOLDER_UNSAFE",
-      `${userState()} lies inside the workspace, so whoever brings the workspace brings what counts as confirmed. Set XDG_STATE_HOME to a folder outside of it.`,
-    );
-  const text = readIfThere(fileOf(path));
-  const kept = text === null ? null : (JSON.parse(text) as Kept);
-  return kept !== null && kept.id === readIfThere(join(dir, ID)) ? kept : null;
-}
+const lastOf = (dir: string) => keptFor<Confirmed>("confirmed", dir);
 
 /** trust.yaml if a person has confirmed exactly this text and code here; else what they confirmed before, or null. @throws CONFIG_INVALID, FOLDER_UNSAFE */
 export function confirmedTrust(dir: string, text: string): { trust: Trust } | { before: { trust: Trust; code: Seen["code"] } | null } {
-  const kept = keptFor(dir);
+  const kept = lastOf(dir);
   if (kept === null) return { before: null };
   const trust = trustOf(kept.value);
   const same = kept.text === digest(text) && JSON.stringify(broughtCode(dir, trust)) === JSON.stringify(kept.code);
@@ -68,12 +50,8 @@ export function keepConfirmation(dir: string, { text, value, code }: Seen): void
   assertWorkspaceState(dir);
   makeOwnFolder(join(dir, STATE).slice(0, -1));
   // One that came with the folder is known to whoever made the folder.
-  const id = keptFor(dir)?.id ?? randomBytes(16).toString("hex");
-  writePrivate(join(dir, ID), id);
-  makeOwnFolder(userState());
-  makeOwnFolder(folderOf());
-  const path = realpathSync(dir);
-  writePrivate(fileOf(path), JSON.stringify({ path, id, text: digest(text), value, code } satisfies Kept, null, 2));
+  writePrivate(join(dir, ID), lastOf(dir)?.id ?? randomBytes(16).toString("hex"));
+  keepFor("confirmed", dir, { text: digest(text), value, code } satisfies Confirmed);
   // Told here and not by the next command.
-  keptFor(dir);
+  lastOf(dir);
 }

@@ -1,7 +1,10 @@
-/** How much one run of a script may use: trust.yaml `limits:`. */
+/**
+ * How much one run of a script may use (trust.yaml `limits:`), how much agents may propose, and when an applied change is taken back by
+ * itself (config.yaml `changes:`; change/proposals/intake.ts, guard.ts).
+ */
 import { z } from "zod";
 import type { Limits } from "../../kernel/ports.ts";
-import { size } from "./change-limits.ts";
+import { size } from "./fields.ts";
 
 const MIB = 1024 * 1024;
 // DESIGN.md 6; the upper ends keep a slip of the finger from exhausting the machine.
@@ -41,3 +44,24 @@ export function limitsFor(trust: { limits: z.output<typeof limitsSchema> }, agen
 
 const given = <T extends object>(values: T) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: NonNullable<T[K]> };
+
+const times = z.number({ error: "write how many times as many as before, such as 2" }).min(1, "at least 1").max(1000, "at most 1000");
+
+const autoRevert = z.strictObject({
+  hours: size("a number of hours", 1, 8760).default(24),
+  reviews: times.default(2),
+  errors: times.default(1.5),
+  at_least: size("a number of runs", 1, 1000).default(3),
+});
+
+export const changeLimitsSchema = z.strictObject({
+  per_agent_a_night: size("a number of proposals", 0, 1000).default(5),
+  per_day: size("a number of proposals", 0, 1000).default(20),
+  new_processes_a_day: size("a number of requests", 0, 1000).default(3),
+  cooldown_hours: size("a number of hours", 0, 8760).default(24),
+  auto_revert: z
+    .union([z.literal("off"), z.literal(false).transform(() => "off" as const), autoRevert], {
+      error: "write off, or some of hours, reviews, errors and at_least with their numbers",
+    })
+    .prefault({}),
+});

@@ -5,15 +5,14 @@
 import { z } from "zod";
 import { GROUPS, type Group } from "../../rules/privacy/patterns.ts";
 import { HIDDEN } from "../../rules/privacy/scan.ts";
+import { flag, secret } from "./fields.ts";
 
 /** Groups of data that a model may be sent; keys, card numbers and numbers of people never are. */
 const SENDABLE = GROUPS.filter((group) => !HIDDEN.has(group)) as [Group, ...Group[]];
 
 // Made when a workspace has models: a schema that most do not need costs every process.
 const server = () => {
-  const key = z
-    .string({ error: "write secret:NAME" })
-    .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,63}$/, "write secret:NAME; `cleared secrets set NAME` keeps the value");
+  const key = secret();
   const https = /^https:|^http:\/\/(?:localhost|127\.[\d.]+|\[::1\])[:/]/;
   const url = z
     .string({ error: "write an address such as http://127.0.0.1:11434/v1" })
@@ -56,7 +55,6 @@ const amounts = () => {
     .string({ error: 'write US dollars as text, such as "0.50"' })
     .regex(/^\d{1,6}(?:\.\d{1,6})?$/, 'write US dollars as text, such as "0.50"');
   const tokens = z.int({ error: "write a number of tokens" }).min(1000, "at least 1000").max(1_000_000_000);
-  const flag = z.boolean({ error: "write true or false" });
   const price = z.strictObject({
     from: z.iso.date("write the day from which it holds"),
     above: z.int().min(0).default(0).describe("tokens of the prompt from which this row holds"),
@@ -68,10 +66,10 @@ const amounts = () => {
   const facts = z.strictObject({
     context: tokens.default(32_768),
     max_output: tokens.default(4096),
-    json: flag.default(true),
-    tools: flag.default(true),
-    forced_tools: flag.default(false),
-    effort: flag.default(false),
+    json: flag().default(true),
+    tools: flag().default(true),
+    forced_tools: flag().default(false),
+    effort: flag().default(false),
     prices: z.array(price).default([]),
   });
   return { usd, tokens, facts };

@@ -1,13 +1,7 @@
 /** `people:`, `approvals:` and `changes:` of trust.yaml: who may decide what, and what answers a gate in their place up to an amount. */
 import { z } from "zod";
 import { CURRENCY_PATTERN } from "../../kernel/money.ts";
-
-const word = (what: string) =>
-  z
-    .string({ error: `write ${what}` })
-    .trim()
-    .min(1, `write ${what}`)
-    .max(200);
+import { text } from "./fields.ts";
 
 export const mailAddress = z.string().regex(/^[^\s@<>,;"]+@[^\s@<>,;"]+$/, "write one mail address");
 
@@ -15,13 +9,13 @@ export const peopleSchema = z
   .array(
     z.strictObject({
       // What decides by itself is recorded as profile:…, the runtime as runtime: nobody may be mistaken for them.
-      name: word("the person's name").refine((name) => !/^profile:|^runtime$|^dry run$|, /.test(name), "choose another name"),
+      name: text("the person's name").refine((name) => !/^profile:|^runtime$|^dry run$|, /.test(name), "choose another name"),
       key: z
         .string()
         .regex(/^MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=$/, "write the public half of an Ed25519 key (DER, base64), as cleared init does"),
-      roles: z.array(word("a rank or role of the ladder").toLowerCase(), { error: "write a list such as [manager, finance]" }).default([]),
+      roles: z.array(text("a rank or role of the ladder").toLowerCase(), { error: "write a list such as [manager, finance]" }).default([]),
       email: mailAddress.optional(),
-      ids: z.record(z.string(), word("what the tool server calls this person"), { error: "write ids such as {erp: E-1002}" }).optional(),
+      ids: z.record(z.string(), text("what the tool server calls this person"), { error: "write ids such as {erp: E-1002}" }).optional(),
     }),
     { error: "write a list of {name, key}" },
   )
@@ -61,7 +55,7 @@ export const WIDENINGS = [
 ] as const;
 export type WideningKind = (typeof WIDENINGS)[number];
 export const changesSchema = z.strictObject({
-  levels: z.partialRecord(z.enum([...WIDENINGS, "tainted", "any"]), word("a rank or role of the ladder").toLowerCase()).default({}),
+  levels: z.partialRecord(z.enum([...WIDENINGS, "tainted", "any"]), text("a rank or role of the ladder").toLowerCase()).default({}),
   approvals: z.int({ error: "write how many people a change needs" }).min(1, "at least 1").max(9, "at most 9").default(1),
   two_people_for: z.array(z.enum(WIDENINGS), { error: `write a list of ${WIDENINGS.join(", ")}` }).default([]),
 });

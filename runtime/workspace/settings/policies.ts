@@ -20,14 +20,10 @@ import { STRICTNESS } from "../../kernel/states.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { checkYaml, readYaml } from "../../scripts/yaml-text.ts";
 import type { Config } from "./config.ts";
+import { text } from "./fields.ts";
 import { POLICIES, policyFile } from "../layout.ts";
 
-const line = (what: string) =>
-  z
-    .string({ error: `write ${what}` })
-    .trim()
-    .min(1, `write ${what}`)
-    .max(500);
+const line = (what: string) => text(what, 500);
 const id = z.string({ error: "write the rule's id" }).regex(/^[A-Z][A-Z0-9_]{0,79}$/, "write an id such as VARIANCE_GT_2PCT");
 const fact = z.string().regex(/^(?!threshold(?:\.|$))[\p{L}_][\p{L}\p{N}_.-]{0,79}$/u, "write a name such as variance_pct");
 // A number with more digits than 15 was rounded before we saw it.
@@ -165,12 +161,7 @@ async function packAt(base: Tree, name: string, ladder: Ladder, cache: DiskCache
     const names = (await base.list(POLICIES)).flatMap(({ path }) => (path.endsWith(".yaml") ? [path.slice(POLICIES.length, -5)] : []));
     throw new ClearedError("POLICY_UNKNOWN", `There is no ${file}.${didYouMean(name, names)} There are: ${names.join(", ") || "none"}.`);
   }
-  const key = canonicalJson([file, blob, ladder]);
-  const known = packs.get(key);
-  if (known !== undefined) return known;
-  const pack = parsePack((await base.read(file)) ?? "", file, ladder, cache);
-  packs.set(key, pack);
-  return pack;
+  return packs.load(canonicalJson([file, blob, ladder]), async () => parsePack((await base.read(file)) ?? "", file, ladder, cache));
 }
 
 export interface PoliciesOptions {
@@ -203,17 +194,12 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
     const pack = await packAt(base, name, ladder, cache);
     return { pack, hash: sha256([pack.hash, text ?? null, ladder]) };
   };
-  const loadOnce = (name: string) => {
-    let loading = used.get(name);
-    if (loading === undefined) used.set(name, (loading = load(name)));
-    return loading;
-  };
   return {
     /** As the port says; `declared`: the facts that a pack knows. */
     async evaluate(...[name, facts, own = { name, required: true }]: Parameters<Policies["evaluate"]>) {
       const names = [name];
       if (own.name !== name && (own.required || (await base.blob(policyFile(own.name))) !== null)) names.unshift(own.name);
-      const loaded = await Promise.all(names.map(loadOnce));
+      const loaded = await Promise.all(names.map((one) => used.getOrInsertComputed(one, load)));
       const sets: RuleSet[] = loaded.map(({ pack }) => heldAgainst(pack, facts, config.currency));
       const declared = Object.keys(facts).filter((fact) => sets.some(({ kinds }) => kinds.has(fact)));
       if (given !== null && !loaded.some(({ pack }) => pack.prose.includes(prose))) {

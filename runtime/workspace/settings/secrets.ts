@@ -7,17 +7,6 @@ import { join } from "node:path";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { SECRETS, SECRETS_KEY } from "../layout.ts";
 
-export interface Secrets {
-  /** Sorted. */
-  names(): Promise<string[]>;
-  /** Values by name. @throws SECRET_MISSING when the file cannot be read */
-  all(): Promise<Map<string, string>>;
-  /** @throws USAGE for a name or value that cannot be kept */
-  set(name: string, value: string): Promise<void>;
-  /** @throws SECRET_MISSING */
-  remove(name: string): Promise<void>;
-}
-
 const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 // A shorter one would stand by chance in amounts and names, and taking it out of answers would change them.
 const SHORTEST = 8;
@@ -31,7 +20,7 @@ export async function readSecrets(dir: string): Promise<(name: string) => string
   return (name) => mustHave(values, name);
 }
 
-export function openSecrets(dir: string): Secrets {
+export function openSecrets(dir: string) {
   const [file, keyFile] = [join(dir, SECRETS), process.env["CLEARED_AGE_IDENTITY"] ?? join(dir, SECRETS_KEY)];
 
   const identity = async (): Promise<Identity | null> => {
@@ -80,19 +69,19 @@ export function openSecrets(dir: string): Secrets {
   };
 
   return {
+    /** Values by name. @throws SECRET_MISSING when the file cannot be read */
     all: read,
     names: async () => [...(await read()).keys()].sort(),
-    set: async (name, value) => {
+    /** @throws USAGE for a name or value that cannot be kept */
+    set: async (name: string, value: string): Promise<void> => {
       if (!SECRET_NAME.test(name)) throw new ClearedError("USAGE", `"${name}" cannot name a secret: use letters, digits, - and _.`);
-      if (value.length < SHORTEST || value.length > LONGEST) {
-        throw new ClearedError(
-          "USAGE",
-          `A secret has ${SHORTEST} to ${LONGEST} characters: a shorter one could not be told from ordinary text.`,
-        );
-      }
+      const size = `${SHORTEST} to ${LONGEST} characters`;
+      if (value.length < SHORTEST || value.length > LONGEST)
+        throw new ClearedError("USAGE", `A secret has ${size}: a shorter one could not be told from ordinary text.`);
       await write((await read()).set(name, value));
     },
-    remove: async (name) => {
+    /** @throws SECRET_MISSING */
+    remove: async (name: string): Promise<void> => {
       const values = await read();
       mustHave(values, name);
       values.delete(name);
@@ -107,9 +96,7 @@ function mustHave(values: Map<string, string>, name: string): string {
   throw missing(`There is no secret "${name}".${didYouMean(name, values.keys())} Store it with \`cleared secrets set ${name}\`.`);
 }
 
-function missing(message: string, cause?: unknown): ClearedError {
-  return new ClearedError("SECRET_MISSING", message, { cause });
-}
+const missing = (message: string, cause?: unknown): ClearedError => new ClearedError("SECRET_MISSING", message, { cause });
 
 async function readIf(path: string): Promise<Buffer | null> {
   try {

@@ -3,11 +3,9 @@
  * state folder and for this workspace at this place: neither a clone, a copy nor a script of the workspace can add one.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { realpathSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
-import { ID } from "../layout.ts";
-import { makeOwnFolder, ownFolder, readIfThere, userState, writePrivate } from "../own-folders.ts";
+import { idOf, keepFor, keptFor, placeFile } from "../own-folders.ts";
 
 export interface Token {
   /** Also the owner of the tasks that come with it. */
@@ -25,25 +23,8 @@ const NAME = /^[a-z][a-z0-9_-]{0,39}$/;
 const PREFIX = "cleared_";
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
-const folder = (): string => join(userState(), "tokens");
-const fileOf = (dir: string): string => join(folder(), `${digest(realpathSync(dir)).slice(0, 32)}.json`);
-
-/** The id that a person's confirmation gave this workspace; a folder that was put in its place has another. */
-const idOf = (dir: string): string | null => readIfThere(join(dir, ID));
-
-function read(dir: string): Kept[] {
-  if (ownFolder(userState()) === null || ownFolder(folder()) === null) return [];
-  const text = readIfThere(fileOf(dir));
-  if (text === null) return [];
-  const { id, tokens } = JSON.parse(text) as { id: string; tokens: Kept[] };
-  return id === idOf(dir) ? tokens : [];
-}
-
-function write(dir: string, tokens: Kept[]): void {
-  makeOwnFolder(userState());
-  makeOwnFolder(folder());
-  writePrivate(fileOf(dir), JSON.stringify({ path: realpathSync(dir), id: idOf(dir), tokens }, null, 2));
-}
+const read = (dir: string): Kept[] => keptFor<{ tokens: Kept[] }>("tokens", dir)?.tokens ?? [];
+const write = (dir: string, tokens: Kept[]): void => keepFor("tokens", dir, { tokens });
 
 /** By name; without what would prove them. @throws FOLDER_UNSAFE */
 export function listTokens(dir: string): Token[] {
@@ -79,7 +60,7 @@ export function removeToken(dir: string, name: string): void {
 
 /** Finds whose a token is, by the file as it is now: one that was removed is refused by the next request. */
 export function createTokenReader(dir: string): (token: string) => Token | null {
-  const file = fileOf(dir);
+  const file = placeFile("tokens", dir);
   let seen = "";
   let known = new Map<string, Token>();
   return (token) => {

@@ -5,9 +5,7 @@
 import { isBookDay } from "../../kernel/day.ts";
 import { currencyPlaces } from "../../kernel/money.ts";
 
-export function isCurrency(text: string): boolean {
-  return /^[A-Z]{3}$/.test(text);
-}
+export const isCurrency = (text: string): boolean => /^[A-Z]{3}$/.test(text);
 
 export interface AmountForm {
   /** The decimal mark. */
@@ -28,7 +26,7 @@ export type AmountReader = (text: string, currency: string) => { amount: string 
 export function amountReader(form: AmountForm): AmountReader {
   const mark = form.decimal === "." ? "\\." : ",";
   // A blank between groups is often a no-break one.
-  const between = form.thousands === " " ? "[ \\u00a0\\u202f]" : literal(form.thousands);
+  const between = form.thousands === " " ? "[ \\u00a0\\u202f]" : RegExp.escape(form.thousands);
   const group = between === "" ? "" : `|\\d{1,3}(?:${between}\\d{3}){1,9}`;
   const pattern = new RegExp(`^([+-]?)(\\d{1,30}${group})?(?:${mark}(\\d{1,18}))?$`);
   return (raw, currency) => {
@@ -94,7 +92,7 @@ export function datePattern(form: string): RegExp | null {
   const parts = form.match(/YYYY|YY|MMM|MM|M|DD|D|HH|mm|ss|[^A-Za-z]|[A-Za-z]/g) ?? [];
   const names = parts.filter((part) => /^[YMD]+$/.test(part)).map((part) => part.charAt(0));
   if (names.toSorted().join("") !== "DMY") return null;
-  return new RegExp(`^${parts.map((part) => TOKENS[part] ?? literal(part)).join("")}$`);
+  return new RegExp(`^${parts.map((part) => TOKENS[part] ?? RegExp.escape(part)).join("")}$`);
 }
 
 /**
@@ -120,16 +118,17 @@ export function cleanText(text: string): string {
   return plain.length > 1000 ? plain.slice(0, 1000).replace(/[\ud800-\udbff]$/, "") : plain;
 }
 
-export function collapse(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
+export const collapse = (text: string): string => text.replace(/\s+/g, " ").trim();
+
+/** How often a sign stands in a text; counting ends behind `most`. */
+export function occurrences(text: string, sign: string, most = Number.POSITIVE_INFINITY): number {
+  let count = 0;
+  for (let at = text.indexOf(sign); at >= 0 && count <= most; at = text.indexOf(sign, at + 1)) count++;
+  return count;
 }
 
 /** A short, printable piece of untrusted text for a message. */
 export function excerpt(text: string): string {
   const plain = collapse(cleanText(text.slice(0, 200)));
   return plain.length > 60 ? `${plain.slice(0, 57)}...` : plain;
-}
-
-function literal(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
 }

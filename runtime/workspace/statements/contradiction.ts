@@ -10,15 +10,13 @@ import { applyEdits } from "../books/ledger.ts";
 import { ifWhole, loadMonth, monthFiles } from "../books/months.ts";
 import { monthFile } from "../layout.ts";
 import type { Overlay } from "../overlay.ts";
+import type { PairRow } from "./pairs.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { excerpt } from "./cells.ts";
 import { type StatedContext, stateBalances } from "../books/view-balances.ts";
 
 /** Why the statement is not booked, and the entries that the run has made of it; null when it contradicts nothing. */
-export async function contradictionOf(
-  parsed: Parsed,
-  context: Omit<StatedContext, "held">,
-): Promise<{ refused: Refused; entries: string[] } | null> {
+export async function contradictionOf(parsed: Parsed, context: StatedContext): Promise<{ refused: Refused; entries: string[] } | null> {
   const { overlay, closed } = context;
   const keys = new Set(parsed.parts.flatMap((part) => part.rows.map((row) => row.key)));
   // A row that is booked a second time has the key of the first with a number behind it.
@@ -28,11 +26,7 @@ export async function contradictionOf(
     const trial = overlay.fork();
     for (const { id } of without) trial.record({ op: "remove", id });
     const stated = without.length > 0 ? [] : parsed.parts.flatMap((part) => part.stated);
-    for (const one of stated)
-      await ifWhole(
-        () => stateBalances(one, { ...context, overlay: trial }),
-        () => null,
-      );
+    for (const one of stated) await ifWhole(() => stateBalances(one, { ...context, overlay: trial }));
     try {
       await applyEdits(await overlay.head(), trial.edits(), { closed_through: closed });
       return null;
@@ -73,11 +67,7 @@ async function mayContradict(own: readonly Entry[], overlay: Overlay): Promise<b
 // A payment is booked within days of its announcement.
 const NEAR_DAYS = 5;
 
-interface Movement {
-  date: string;
-  amount: string;
-  text: string;
-}
+type Movement = Pick<PairRow, "date" | "amount" | "text">;
 
 /** The likeliest causes, by what stands in the books: payments that no rule recognised, so that nobody was asked, or one row that is the difference. */
 async function causes(own: readonly Entry[], account: string, currency: string, difference: string, overlay: Overlay): Promise<string> {
@@ -88,17 +78,8 @@ async function causes(own: readonly Entry[], account: string, currency: string, 
   const mine = new Set(own.map(({ id }) => id));
   for (const file of await overlay.months()) {
     if (file < monthFile(shifted(days[0] ?? "", -NEAR_DAYS)) || file > monthFile(shifted(days.at(-1) ?? "", NEAR_DAYS))) continue;
-    const entries = await ifWhole(
-      () => overlay.month(file),
-      () => [],
-    );
-    booked.push(
-      ...movements(
-        entries.filter(({ id }) => !mine.has(id)),
-        account,
-        currency,
-      ),
-    );
+    const others = ((await ifWhole(() => overlay.month(file))) ?? []).filter(({ id }) => !mine.has(id));
+    booked.push(...movements(others, account, currency));
   }
   const alike = matched(rows, booked);
   const found: string[] = [];

@@ -16,13 +16,9 @@ import type { ParsedRow, Statement } from "./types.ts";
 export const ROW_LIMIT = 200_000;
 
 /** Why a row is refused. `shape` marks a date in another form, which is a fault of the dialect when every row has it. */
-class Refusal {
-  readonly message: string;
-  readonly shape: boolean;
-  constructor(message: string, shape = false) {
-    this.message = message;
-    this.shape = shape;
-  }
+interface Refusal {
+  why: string;
+  shape?: boolean;
 }
 
 interface Reader {
@@ -61,20 +57,17 @@ export function readCsv(file: string, text: string, dialect: Dialect, defaultCur
   const reader = createReader(file, dialect, header < 0 ? null : (records[header] ?? null), defaultCurrency);
   const stated = dialect.preamble === undefined ? null : readPreamble(text, dialect, reader);
   const statements = new Map<string | null, ReturnType<typeof emptyStatement>>();
-  const draft = (account: string | null) => {
-    const found = statements.get(account) ?? emptyStatement(dialect, account, reader.currency);
-    statements.set(account, found);
-    return found;
-  };
+  const draft = (account: string | null) =>
+    statements.getOrInsertComputed(account, () => emptyStatement(dialect, account, reader.currency));
   const refused: Refused[] = [];
   let shapeFaults = 0;
   let skipped = 0;
   for (const record of rows) {
     const row = isSkipped(record, reader) ? null : readRow(record, reader);
     if (row === null) skipped++;
-    else if (row instanceof Refusal) {
-      if (row.shape) shapeFaults++;
-      refused.push({ line: record.line, code: "STATEMENT_ROW", message: row.message });
+    else if ("why" in row) {
+      if (row.shape === true) shapeFaults++;
+      refused.push({ line: record.line, code: "STATEMENT_ROW", message: row.why });
     } else draft(row.account ?? stated?.account ?? null).rows.push(row.parsed);
   }
   // Three rows in another date form and none in the dialect's: the dialect is wrong, not the rows.
@@ -128,11 +121,7 @@ function createReader(file: string, dialect: Dialect, header: CsvRecord | null, 
   if (date === null) throw new ClearedError("CONFIG_INVALID", `"${dialect.date}" is not a date form.`);
   const counts = cellCounts(dialect) ?? (header === null ? null : [names.length]);
   const cached = new Map<Column | undefined, number>();
-  const lookup = (column: Column | undefined): number => {
-    const found = cached.get(column) ?? index(column);
-    cached.set(column, found);
-    return found;
-  };
+  const lookup = (column: Column | undefined): number => cached.getOrInsertComputed(column, index);
   return {
     dialect,
     counts,
@@ -157,27 +146,27 @@ function isSkipped(record: CsvRecord, reader: Reader): boolean {
 }
 
 function readRow(record: CsvRecord, reader: Reader): { parsed: ParsedRow; account: string | null } | Refusal {
-  if (record.broken !== undefined) return new Refusal(record.broken);
+  if (record.broken !== undefined) return { why: record.broken };
   const { cells } = record;
-  if (cells.some((cell) => cell.includes("\0"))) return new Refusal(DAMAGED);
+  if (cells.some((cell) => cell.includes("\0"))) return { why: DAMAGED };
   const { columns } = reader.dialect;
   const miscounted = countFault(cells, reader.counts);
-  if (miscounted !== null) return new Refusal(miscounted);
+  if (miscounted !== null) return { why: miscounted };
   const cell = (column: Column | undefined): string => (column === undefined ? "" : (cells[reader.index(column)] ?? "").trim());
   const date = cell(columns.date);
-  if (date === "") return new Refusal("The date is empty.");
+  if (date === "") return { why: "The date is empty." };
   const day = readDay(date, reader.date);
   if ("fault" in day) {
     const why = day.fault === "shape" ? `is not written as ${reader.dialect.date}` : "is not a calendar day from 1970 to 2069";
-    return new Refusal(`"${excerpt(date)}" ${why}.`, day.fault === "shape");
+    return { why: `"${excerpt(date)}" ${why}.`, shape: day.fault === "shape" };
   }
   const currency = cell(columns.currency) || reader.currency;
-  if (!isCurrency(currency)) return new Refusal(`"${excerpt(currency)}" is not a currency: three capitals such as USD.`);
+  if (!isCurrency(currency)) return { why: `"${excerpt(currency)}" is not a currency: three capitals such as USD.` };
   const amount = readAmount(cell, reader, currency);
-  if (amount instanceof Refusal) return amount;
-  if (/^-?[0.]+$/.test(amount)) return new Refusal("The amount is zero: nothing moves, so there is nothing to book.");
+  if (typeof amount !== "string") return amount;
+  if (/^-?[0.]+$/.test(amount)) return { why: "The amount is zero: nothing moves, so there is nothing to book." };
   const balance = cell(columns.balance) === "" ? null : reader.amount(cell(columns.balance), currency);
-  if (balance !== null && "reason" in balance) return new Refusal(`The balance cannot be read: ${balance.reason}`);
+  if (balance !== null && "reason" in balance) return { why: `The balance cannot be read: ${balance.reason}` };
   const texts = reader.description.map((at) => (at < 0 ? "" : cleanText(cells[at] ?? "").trim()));
   const raw = [...new Set(texts)].filter((text) => text !== "").join(" ");
   const counterparty = collapse(cleanText(cell(columns.counterparty)));
@@ -209,14 +198,14 @@ function readAmount(cell: (column: Column | undefined) => string, reader: Reader
   const { columns, direction, sign } = reader.dialect;
   if (columns.amount === undefined) return readTwoColumns(cell(columns.out), cell(columns.in), reader, currency);
   const read = reader.amount(cell(columns.amount), currency);
-  if ("reason" in read) return new Refusal(read.reason);
+  if ("reason" in read) return { why: read.reason };
   if (direction !== undefined) {
     const word = cell(direction.column);
     const out = direction.out.includes(word);
     if (!out && !direction.in.includes(word))
-      return new Refusal(`"${excerpt(word)}" is neither ${direction.out.join(", ")} (out) nor ${direction.in.join(", ")} (in).`);
+      return { why: `"${excerpt(word)}" is neither ${direction.out.join(", ")} (out) nor ${direction.in.join(", ")} (in).` };
     if (read.amount.startsWith("-"))
-      return new Refusal(`"${excerpt(cell(columns.amount))}" is negative although the word "${excerpt(word)}" gives the direction.`);
+      return { why: `"${excerpt(cell(columns.amount))}" is negative although the word "${excerpt(word)}" gives the direction.` };
     return out ? negated(read.amount) : read.amount;
   }
   return sign === "inverted" ? negated(read.amount) : read.amount;
@@ -224,15 +213,14 @@ function readAmount(cell: (column: Column | undefined) => string, reader: Reader
 
 function readTwoColumns(outText: string, inText: string, reader: Reader, currency: string): string | Refusal {
   const [out, into] = [outText, inText].map((text) => (text === "" ? null : reader.amount(text, currency)));
-  for (const side of [out, into]) if (side && "reason" in side) return new Refusal(side.reason);
+  for (const side of [out, into]) if (side && "reason" in side) return { why: side.reason };
   // Some banks write 0.00 into the column that does not apply.
   const value = (side: typeof out) => (side && "amount" in side && !/^[0.]+$/.test(side.amount) ? side.amount : null);
   const [paid, received] = [value(out), value(into)];
-  if (paid !== null && received !== null) return new Refusal(`Both money out (${paid}) and money in (${received}) are given.`);
-  if (paid === null && received === null)
-    return out === null && into === null ? new Refusal("Neither money out nor money in is given.") : "0";
+  if (paid !== null && received !== null) return { why: `Both money out (${paid}) and money in (${received}) are given.` };
+  if (paid === null && received === null) return out === null && into === null ? { why: "Neither money out nor money in is given." } : "0";
   if ((paid ?? received)?.startsWith("-"))
-    return new Refusal(`"${excerpt(outText || inText)}" is negative although its column gives the direction.`);
+    return { why: `"${excerpt(outText || inText)}" is negative although its column gives the direction.` };
   return paid === null ? (received ?? "0") : negated(paid);
 }
 

@@ -3,6 +3,7 @@
  * A wrong guess would put mojibake into descriptions, and descriptions are part of a row's identity.
  */
 import { ClearedError } from "../../kernel/errors.ts";
+import { occurrences } from "./cells.ts";
 
 export const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
 export type Encoding = (typeof ENCODINGS)[number];
@@ -49,11 +50,7 @@ export function decode(file: string, bytes: Uint8Array, declared: Encoding): str
 export const DAMAGED = "The row contains a NUL character: the file is damaged here. Download it again.";
 
 /** True of a text that is none; a single NUL in a statement costs its own row only. */
-export function isBinary(text: string): boolean {
-  let count = 0;
-  for (let at = text.indexOf("\0"); at >= 0 && count * 20 <= text.length; at = text.indexOf("\0", at + 1)) count++;
-  return count * 20 > text.length;
-}
+export const isBinary = (text: string): boolean => occurrences(text, "\0", text.length / 20) * 20 > text.length;
 
 /** So many bytes are looked at before the dialect is known. */
 export const PEEKED = 65_536;
@@ -66,9 +63,7 @@ export function peek(bytes: Uint8Array): string {
 }
 
 /** True when the bytes are UTF-8 with at least one character outside ASCII: chance does not write that in windows-1252. */
-export function isMultiByteUtf8(bytes: Uint8Array): boolean {
-  return bytes.some((byte) => byte > 127) && tryDecode(bytes, "utf-8") !== null;
-}
+export const isMultiByteUtf8 = (bytes: Uint8Array): boolean => bytes.some((byte) => byte > 127) && tryDecode(bytes, "utf-8") !== null;
 
 /** With `cut` the bytes may end in the middle of a character. */
 function tryDecode(bytes: Uint8Array, encoding: Encoding, cut = false): string | null {
@@ -87,8 +82,4 @@ function badLine(bytes: Uint8Array, encoding: Encoding): number {
   return lineAt(text, bad < 0 ? text.length : bad);
 }
 
-function lineAt(text: string, offset: number): number {
-  let line = 1;
-  for (let at = text.indexOf("\n"); at >= 0 && at < offset; at = text.indexOf("\n", at + 1)) line++;
-  return line;
-}
+const lineAt = (text: string, offset: number): number => 1 + occurrences(text.slice(0, offset), "\n");

@@ -8,8 +8,8 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 import { filesIn, type ImportFile, namesLike, readWhole, sha256, statOf } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
-import { IMPORT, PROCESSED, receiptFile, STATEMENTS } from "../layout.ts";
-import { receiptFromYaml } from "./receipt.ts";
+import { IMPORT, PROCESSED, STATEMENTS } from "../layout.ts";
+import { receiptAt } from "./receipt.ts";
 import { receiptHashes } from "./view-receipt.ts";
 import type { Statement } from "./types.ts";
 
@@ -55,9 +55,8 @@ export async function changedStatements(dir: string, tree: Tree): Promise<Findin
   const lying = new Set(files.map(({ hash }) => hash));
   const gone = new Set<string>();
   for (const hash of known) {
-    if (lying.has(hash)) continue;
-    const path = receiptFile(hash);
-    gone.add(receiptFromYaml((await tree.read(path)) ?? "", path).file);
+    const receipt = lying.has(hash) ? null : await receiptAt(tree, hash);
+    if (receipt !== null) gone.add(receipt.file);
   }
   return strangers
     .filter(({ name }) => gone.has(name) || gone.has(name.replace(/-\d+(?=\.[^.]*$|$)/, "")))

@@ -36,13 +36,9 @@ const AMOUNTS: AmountForm[] = [
 // Rows that are looked at: enough for days after the twelfth and amounts over a thousand to show.
 const ROWS = 200;
 
-interface Columns {
+interface Columns extends Partial<Record<"amount" | "balance" | "out" | "in", number>> {
   date: number;
   description: number[];
-  amount?: number;
-  balance?: number;
-  out?: number;
-  in?: number;
 }
 
 /** `top`: the beginning of the file, whose last line may be cut off; `name`: of the file. Null when it is not clear. */

@@ -27,18 +27,13 @@ const COUNTER = /^\d{1,5}$/;
 export function toKeyedRows(statements: readonly Statement[], account: string): KeyedRow[] {
   const parsed = statements.flatMap((statement) => (statement.newest_first ? statement.rows.toReversed() : statement.rows));
   const stems = new Map<ParsedRow, string>();
-  const groups = new Map<string, ParsedRow[]>();
   const bankIds = new Map<string, number>();
   for (const row of parsed) {
-    const stem = keyStem(row, account);
-    stems.set(row, stem);
-    const group = groups.get(stem);
-    if (group === undefined) groups.set(stem, [row]);
-    else group.push(row);
+    stems.set(row, keyStem(row, account));
     if (row.bank_id !== null) bankIds.set(row.bank_id, (bankIds.get(row.bank_id) ?? 0) + 1);
   }
   const ordinals = new Map<ParsedRow, number>();
-  for (const group of groups.values()) {
+  for (const group of Map.groupBy(parsed, (row) => stems.get(row)).values()) {
     // Rows under one bank id may differ in their text: by text, then by time, so that no file order changes who is first.
     const ordered =
       group.length === 1
@@ -69,12 +64,7 @@ function keyStem(row: ParsedRow, account: string): string {
 }
 
 /** What a row's key says of it. */
-export interface RowFacts {
-  account: string;
-  date: string;
-  amount: string;
-  currency: string;
-}
+export type RowFacts = Pick<Row, "account" | "date" | "amount" | "currency">;
 
 /** The facts in the key of an entry that a row of a statement became; null for any other key. */
 export function factsOfKey(key: string): RowFacts | null {
@@ -84,14 +74,10 @@ export function factsOfKey(key: string): RowFacts | null {
 }
 
 /** The key of the next equal row of that day. */
-export function nextTwin(key: string): string {
-  return key.replace(/\d+$/, (ordinal) => String(Number(ordinal) + 1));
-}
+export const nextTwin = (key: string): string => key.replace(/\d+$/, (ordinal) => String(Number(ordinal) + 1));
 
 /** 64 bits: two different texts on one day with one amount do not meet. */
-function short(text: string): string {
-  return hash("sha256", text, "hex").slice(0, 16);
-}
+const short = (text: string): string => hash("sha256", text, "hex").slice(0, 16);
 
 function toRow(parsed: ParsedRow, id: string, reference: string, account: string): Row {
   const { date, description, raw_description, amount, currency, type, counterparty, balance } = parsed;

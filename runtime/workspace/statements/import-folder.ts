@@ -42,25 +42,7 @@ export interface Waiting {
 /** What a file was when it moved to processed/. */
 export type Moved = Pick<ImportFile, "name" | "hash" | "size">;
 
-export interface ImportFolder {
-  dir: string;
-  /** Files in import/ (or another watched folder), by name. Never throws for a file that vanishes or cannot be read. */
-  look(folder?: string): Promise<{ whole: ImportFile[]; waiting: Waiting[] }>;
-  /** `look`, once files that came just now have had their time. */
-  settled(): Promise<{ whole: ImportFile[]; waiting: Waiting[] }>;
-  /** Copies a whole file of import/; false when it is no longer what it was when it was looked at. */
-  take(file: ImportFile): Promise<boolean>;
-  /** Keeps these bytes as the statement of their hash. */
-  keep(bytes: Uint8Array, modified?: Date): Promise<string>;
-  /** The bytes of a taken file. @throws FILE_MISSING, FILE_INVALID, FILE_TOO_LARGE */
-  read(file: ImportFile): Promise<Buffer>;
-  /** What has moved to processed/ a while ago, by path: somebody may still be writing it. */
-  moved: Map<string, Moved & { mark: string; until: number }>;
-  /** What its owner has not told yet, a sentence each. */
-  said: string[];
-  /** A file that a script names. @throws FILE_UNFINISHED, FILE_MISSING, FILE_INVALID */
-  find(name: string): Promise<ImportFile>;
-}
+export type ImportFolder = ReturnType<typeof createImportFolder>;
 
 export interface FolderOptions {
   /** How long a file must stand before it is whole. */
@@ -79,13 +61,14 @@ const LONG_MS = 60_000;
 const TELL_MS = 15_000;
 
 /** The import folder of a workspace. One of them per process and folder: it remembers since when each file has stood. */
-export function createImportFolder(dir: string, options: FolderOptions): ImportFolder {
+export function createImportFolder(dir: string, options: FolderOptions) {
   const now = options.now ?? (() => performance.now());
   const seen = new Map<string, { mark: string; since: number; first: number }>();
   const copyOf = (hash: string): string => join(dir, STATEMENTS, hash);
   let copies = 0;
 
-  const look: ImportFolder["look"] = async (folder = IMPORT) => {
+  /** Files in import/ (or another watched folder), by name. Never throws for a file that vanishes or cannot be read. */
+  async function look(folder = IMPORT): Promise<{ whole: ImportFile[]; waiting: Waiting[] }> {
     const settle = await options.settleMs();
     const whole: ImportFile[] = [];
     const waiting: Waiting[] = [];
@@ -140,9 +123,10 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
       else if (found !== null) whole.push({ name, size: stat.size, modified: stat.mtime.toISOString(), hash: found.hash });
     }
     return { whole, waiting };
-  };
+  }
 
-  const settled = async () => {
+  /** `look`, once files that came just now have had their time. */
+  async function settled(): ReturnType<typeof look> {
     const until = now() + 2 * (await options.settleMs());
     for (;;) {
       const looked = await look();
@@ -150,9 +134,10 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
       if (young.length === 0 || now() >= until) return looked;
       await new Promise((resolve) => setTimeout(resolve, Math.max(10, Math.min(...young))));
     }
-  };
+  }
 
-  const keep: ImportFolder["keep"] = async (bytes, modified) => {
+  /** Keeps these bytes as the statement of their hash. */
+  async function keep(bytes: Uint8Array, modified?: Date): Promise<string> {
     const hash = sha256(bytes);
     const [path, part] = [copyOf(hash), `${copyOf(hash)}.${process.pid}.${++copies}`];
     if ((await statOf(path)) !== null) return hash;
@@ -161,9 +146,10 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
     if (modified !== undefined) await utimes(part, modified, modified);
     await rename(part, path);
     return hash;
-  };
+  }
 
-  const take: ImportFolder["take"] = async ({ name, hash, size }) => {
+  /** Copies a whole file of import/; false when it is no longer what it was when it was looked at. */
+  async function take({ name, hash, size }: ImportFile): Promise<boolean> {
     if (size > SIZE_LIMIT || (await statOf(copyOf(hash))) !== null) return true;
     try {
       const { bytes, modified } = await readWhole(join(dir, IMPORT, name), name);
@@ -172,17 +158,16 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
       if (error instanceof ClearedError) return false;
       throw error;
     }
-  };
+  }
 
   return {
-    dir,
-    moved: new Map(),
-    said: [],
-    look,
-    settled,
-    keep,
-    take,
-    async read({ name, hash }) {
+    ...{ dir, look, settled, keep, take },
+    /** What has moved to processed/ a while ago, by path: somebody may still be writing it. */
+    moved: new Map<string, Moved & { mark: string; until: number }>(),
+    /** What its owner has not told yet, a sentence each. */
+    said: [] as string[],
+    /** The bytes of a taken file. @throws FILE_MISSING, FILE_INVALID, FILE_TOO_LARGE */
+    async read({ name, hash }: ImportFile): Promise<Buffer> {
       const copy = await readFile(copyOf(hash)).catch(() => null);
       if (copy !== null && sha256(copy) === hash) return copy;
       // Imported by another run in the meantime.
@@ -198,7 +183,8 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
         at: { file: `${IMPORT}${name}` },
       });
     },
-    async find(name) {
+    /** A file that a script names. @throws FILE_UNFINISHED, FILE_MISSING, FILE_INVALID */
+    async find(name: string): Promise<ImportFile> {
       const { whole, waiting } = await settled();
       const found = whole.find((one) => one.name === name);
       if (found !== undefined && (await take(found))) return found;

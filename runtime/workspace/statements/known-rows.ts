@@ -92,11 +92,8 @@ async function askedOf(
   const before = receipts.flatMap((receipt) => (receipt.hash === hash ? [] : receipt.record.stated));
   const evidence = { listed, lists: (day: string) => lists(stated, day), listedBefore: (day: string) => lists(before, day) };
   const byId = new Map(fresh.map((one) => [one.row.id, one]));
-  const pairs = pairsOf(
-    listed.filter(({ id }) => byId.has(id)),
-    known,
-    evidence,
-  );
+  const open = listed.filter(({ id }) => byId.has(id));
+  const pairs = pairsOf(open, known, evidence);
   if (pairs.length === 0 || (await areNew(fresh, stated, overlay))) return [];
   return pairs.flatMap(({ row: id, entry, why }): AskedRow[] => {
     const one = byId.get(id);
@@ -109,21 +106,11 @@ async function askedOf(
 /** True when the bank's own balance says that all of them are payments of their own. */
 async function areNew(fresh: readonly KeyedRow[], stated: readonly Stated[], overlay: Overlay): Promise<boolean> {
   const [only, second] = stated;
-  if (only === undefined || second !== undefined) return false;
-  return tiesWith(
-    only,
-    fresh.map(({ row }) => row),
-    overlay,
-  );
+  const rows = fresh.map(({ row }) => row);
+  return only !== undefined && second === undefined && tiesWith(only, rows, overlay);
 }
 
-const toPairRow = ({ id, date, amount, currency, description }: KeyedRow["row"]): PairRow => ({
-  id,
-  date,
-  amount,
-  currency,
-  text: description,
-});
+const toPairRow = ({ id, date, amount, currency, description: text }: KeyedRow["row"]): PairRow => ({ id, date, amount, currency, text });
 
 /** Months of what pairs.ts compares with these rows: entries up to 6 days away, and those as near to them. */
 type Months = ReadonlySet<string>;

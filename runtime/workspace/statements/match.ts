@@ -11,9 +11,7 @@ import { type CsvRecord, readRecords } from "./records.ts";
 const HEAD = 20;
 
 /** A header cell as it is compared: no case, no doubled blanks, no byte order mark. */
-export function headerName(cell: string): string {
-  return collapse(cell.replace(/^\ufeff/, "")).toLowerCase();
-}
+export const headerName = (cell: string): string => collapse(cell.replace(/^\ufeff/, "")).toLowerCase();
 
 /** Index of the header record among the first ones, or -1. Without a preamble it must be the first. */
 export function headerIndex(records: CsvRecord[], dialect: Dialect): number {

@@ -71,16 +71,12 @@ const SPECIALS = [
   { start: "<?", end: "?>" },
 ];
 
-function specialAt(text: string, at: number) {
-  return SPECIALS.find(({ start }) => text.startsWith(start, at)) ?? null;
-}
+const specialAt = (text: string, at: number) => SPECIALS.find(({ start }) => text.startsWith(start, at)) ?? null;
 
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
 /** Entities resolved; twice, because banks escape what is escaped already (`&amp;lt;`). An ampersand that is no entity stays. */
-function resolveEntities(text: string): string {
-  return text.includes("&") ? resolveOnce(resolveOnce(text)) : text;
-}
+const resolveEntities = (text: string): string => (text.includes("&") ? resolveOnce(resolveOnce(text)) : text);
 
 function resolveOnce(text: string): string {
   return text.replace(

@@ -17,24 +17,12 @@ const COMMA = amountReader({ ...PLAIN_AMOUNT, decimal: "," });
 const DAY = datePattern("ofx") ?? /$^/;
 
 const STATEMENTS = new Set(["STMTRS", "CCSTMTRS", "INVSTMTRS"]);
-const SECTIONS = new Set([
-  "BANKACCTFROM",
-  "CCACCTFROM",
-  "INVACCTFROM",
-  "BANKACCTTO",
-  "CCACCTTO",
-  "STMTTRN",
-  "PAYEE",
-  "CURRENCY",
-  "ORIGCURRENCY",
-  "LEDGERBAL",
-  "AVAILBAL",
-  "BANKTRANLISTP",
-  "STMTTRNP",
-  "BALLIST",
-  "BAL",
-  "STATUS",
-]);
+const SECTIONS = new Set(
+  (
+    "BANKACCTFROM CCACCTFROM INVACCTFROM BANKACCTTO CCACCTTO STMTTRN PAYEE CURRENCY ORIGCURRENCY " +
+    "LEDGERBAL AVAILBAL BANKTRANLISTP STMTTRNP BALLIST BAL STATUS"
+  ).split(" "),
+);
 
 /** Raw values of one aggregate by `SECTION.TAG`, with the line of its beginning. */
 interface Raw {

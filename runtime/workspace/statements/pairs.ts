@@ -41,11 +41,8 @@ export function pairsOf(rows: readonly PairRow[], known: readonly PairRow[], evi
   for (const [sum, entries] of Map.groupBy(known, sumOf)) {
     let open = bySum.get(sum) ?? [];
     if (open.length === 0) continue;
-    const left = Map.groupBy(entries, ({ date }) => dayNumber(date));
-    const all = [
-      Map.groupBy(entries, ({ date }) => dayNumber(date)),
-      Map.groupBy(listedBySum.get(sum) ?? [], ({ date }) => dayNumber(date)),
-    ];
+    const left = byDay(entries);
+    const all = [byDay(entries), byDay(listedBySum.get(sum) ?? [])];
     const pair = (why: Pair["why"], days: number, fits: (row: PairRow, entry: PairRow) => boolean): void => {
       open = open.filter((row) => {
         for (const list of nearLists(left, row, days)) {
@@ -82,15 +79,13 @@ const sumOf = ({ amount, currency }: PairRow): string => {
 };
 
 const dayNumber = (day: string): number => Date.parse(day) / 86_400_000;
+const byDay = (rows: readonly PairRow[]) => Map.groupBy(rows, ({ date }) => dayNumber(date));
 
 /** The lists of the days at most so many days away, nearest first. */
 function nearLists(lists: ReadonlyMap<number, PairRow[]>, { date }: PairRow, days: number): PairRow[][] {
   const day = dayNumber(date);
   const distances = Array.from({ length: days + 1 }, (_, apart) => (apart === 0 ? [day] : [day - apart, day + apart]));
-  return distances.flat().flatMap((one) => {
-    const list = lists.get(one);
-    return list === undefined ? [] : [list];
-  });
+  return distances.flat().flatMap((one) => (lists.has(one) ? [lists.get(one) ?? []] : []));
 }
 
 // What banks say about any payment; it makes no two of them alike.
@@ -100,15 +95,12 @@ const EMPTY_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-function createWords(): { alike(a: string, b: string): boolean } {
+function createWords() {
   const kept = new Map<string, ReadonlySet<string>>();
-  const wordsOf = (text: string): ReadonlySet<string> => {
-    let found = kept.get(text);
-    if (found === undefined) {
-      const words = text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
-      kept.set(text, (found = new Set(words.filter((word) => /\p{L}/u.test(word) && !EMPTY_WORDS.has(word)))));
-    }
-    return found;
+  const wordsIn = (text: string): ReadonlySet<string> => {
+    const words = text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+    return new Set(words.filter((word) => /\p{L}/u.test(word) && !EMPTY_WORDS.has(word)));
   };
-  return { alike: (a, b) => a === b || [...wordsOf(a)].some((word) => wordsOf(b).has(word)) };
+  const wordsOf = (text: string) => kept.getOrInsertComputed(text, wordsIn);
+  return { alike: (a: string, b: string): boolean => a === b || [...wordsOf(a)].some((word) => wordsOf(b).has(word)) };
 }

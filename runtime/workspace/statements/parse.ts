@@ -99,12 +99,9 @@ function withoutHeader(name: string, bytes: Uint8Array, dialects: Dialect[], err
   const top = peek(bytes);
   const guess = guessDialect(name, top, bytes.length <= PEEKED);
   if (guess === null) throw error;
+  const headless = dialects.filter((one) => !hasHeader(one));
   try {
-    return matchDialect(
-      name,
-      top,
-      dialects.filter((one) => !hasHeader(one)),
-    );
+    return matchDialect(name, top, headless);
   } catch (none) {
     if (!lacksHeader(none)) throw none;
   }

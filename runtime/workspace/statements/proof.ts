@@ -8,12 +8,7 @@ import { fromExact, toExact } from "../books/amounts.ts";
 import type { ParsedRow, Statement } from "./types.ts";
 
 /** What the file itself says about its balances and range. */
-export interface Stated {
-  opening: string | null;
-  closing: { date: string; amount: string } | null;
-  from: string | null;
-  to: string | null;
-}
+export type Stated = Pick<Statement, "opening" | "closing" | "from" | "to">;
 
 export const NOTHING_STATED: Stated = { opening: null, closing: null, from: null, to: null };
 
@@ -22,7 +17,7 @@ const toMinor = (amount: string): bigint => toExact(amount).units;
 const fromMinor = (units: bigint, currency: string): string =>
   fromExact({ units, scale: currencyPlaces(currency) }, currencyPlaces(currency));
 
-type Draft = Omit<Statement, "opening" | "closing" | "from" | "to" | "newest_first" | "warnings">;
+type Draft = Omit<Statement, keyof Stated | "newest_first" | "warnings">;
 type Finding = { line: number; balance: bigint; expected: bigint };
 
 /** Adds to a statement the balances that are proven, the range it covers and the order its rows stand in. */
@@ -44,25 +39,18 @@ export function prove(draft: Draft, stated: Stated): Statement {
       opening = chain.opening === null ? null : fromMinor(chain.opening, draft.currency);
       closing = chain.closing === null || last === null ? null : { date: last, amount: fromMinor(chain.closing, draft.currency) };
       if (differs(stated.opening, opening) || differs(stated.closing?.amount ?? null, closing?.amount ?? null)) {
-        warnings.push({
-          line: 1,
-          code: "STATEMENT_BALANCE",
-          message: `The file states ${stated.opening ?? "no opening"} and ${stated.closing?.amount ?? "no closing"} balance, but its running balance goes from ${opening ?? "?"} to ${closing?.amount ?? "?"}. Compare it with the bank's page.`,
-        });
+        const message = `The file states ${stated.opening ?? "no opening"} and ${stated.closing?.amount ?? "no closing"} balance, but its running balance goes from ${opening ?? "?"} to ${closing?.amount ?? "?"}. Compare it with the bank's page.`;
+        warnings.push({ line: 1, code: "STATEMENT_BALANCE", message });
         [opening, closing] = [null, null];
       }
-    } else {
-      warnings.push(...chain.breaks.slice(0, 3).map((found) => broken(found, draft.currency)));
-    }
+    } else warnings.push(...chain.breaks.slice(0, 3).map((found) => broken(found, draft.currency)));
   } else if (stated.closing !== null && oneCurrency) {
     ({ opening, closing } = statedBalance(draft, { ...stated, closing: stated.closing }, last, warnings));
   }
   return { ...draft, newest_first: newestFirst, warnings, opening, closing, from: stated.from ?? first, to: stated.to ?? last };
 }
 
-function differs(stated: string | null, proven: string | null): boolean {
-  return stated !== null && proven !== null && stated !== proven;
-}
+const differs = (stated: string | null, proven: string | null): boolean => stated !== null && proven !== null && stated !== proven;
 
 /** Walks the balances in the order of the dates and, when that does not tie, in the other one. */
 function runningBalance(rows: ParsedRow[], refused: Refused[], newestFirst: boolean) {
@@ -103,12 +91,9 @@ function walk(rows: ParsedRow[], refused: Refused[], newestFirst: boolean) {
   return { newestFirst, breaks, opening, closing: gap < gaps.length ? null : running };
 }
 
-function broken(found: Finding, currency: string): Refused {
-  return {
-    line: found.line,
-    code: "STATEMENT_BALANCE",
-    message: `The running balance breaks here: the file says ${fromMinor(found.balance, currency)}, the rows before give ${fromMinor(found.expected, currency)}. A row is missing, doubled or read with the wrong sign; compare it with the bank's page.`,
-  };
+function broken({ line, balance, expected }: Finding, currency: string): Refused {
+  const message = `The running balance breaks here: the file says ${fromMinor(balance, currency)}, the rows before give ${fromMinor(expected, currency)}. A row is missing, doubled or read with the wrong sign; compare it with the bank's page.`;
+  return { line, code: "STATEMENT_BALANCE", message };
 }
 
 /** A closing balance the file states, tied by the stated opening or, when it is of the last day covered, giving the opening. */

@@ -3,6 +3,7 @@
  * rows that are no longer in the books shall come back. A question shows what it is about, so that it can be answered without opening the books.
  */
 import { createHash } from "node:crypto";
+import { count } from "../../kernel/text.ts";
 import type { Account, AskedRow, Change, Entry, Receipt, Refused, UnknownAccount } from "../../kernel/ports.ts";
 import { IMPORT, receiptFile } from "../layout.ts";
 import type { Parsed } from "./parsed-statement.ts";
@@ -31,11 +32,11 @@ export function inQuestions(rows: readonly AskedRow[]): AskedRow[] {
 
 /** A card for each question on the receipt. `find`: the entry of an id that a row may be. */
 export async function sameQuestions(receipt: KeptReceipt, find: (id: string) => Promise<Entry | null>): Promise<Review[]> {
-  const questions = [...Map.groupBy(receipt.asked, ({ question }) => question).values()];
-  const shownIds = new Set(questions.flatMap((rows) => rows.slice(0, MOST_LINES).map(({ entry }) => entry)));
+  const questions = Map.groupBy(receipt.asked, ({ question }) => question);
+  const shownIds = new Set([...questions.values()].flatMap((rows) => rows.slice(0, MOST_LINES).map(({ entry }) => entry)));
   const found = await Promise.all([...shownIds].map(async (id) => [id, await find(id)] as const));
   const entries = new Map(found.flatMap(([id, entry]) => (entry === null ? [] : [[id, entry] as const])));
-  return [...Map.groupBy(receipt.asked, ({ question }) => question)].map(([question, rows]) => {
+  return [...questions].map(([question, rows]) => {
     const [first] = rows;
     const known = entries.get(first?.entry ?? "");
     const what =
@@ -73,13 +74,10 @@ export async function sameQuestions(receipt: KeptReceipt, find: (id: string) => 
 
 /** A card for the rows of a statement that are no longer in the books. `words`: what is known of a row. */
 export function goneQuestion(receipt: KeptReceipt, ids: string[], words: ReadonlyMap<string, string>): Review {
-  const one = ids.length === 1;
+  const rows = count(ids.length, "row");
   return {
     op: "review",
-    title: `${ids.length} ${one ? "row" : "rows"} of statement ${excerpt(receipt.file)} ${one ? "is" : "are"} no longer in the books`.slice(
-      0,
-      200,
-    ),
+    title: `${rows} of statement ${excerpt(receipt.file)} ${ids.length === 1 ? "is" : "are"} no longer in the books`.slice(0, 200),
     body: { receipt: receiptFile(receipt.hash), approve: "book them again, as they were", reject: "leave them out for good" },
     entry: null,
     rows: { kind: "gone", hash: receipt.hash, ids },
@@ -90,7 +88,6 @@ export function goneQuestion(receipt: KeptReceipt, ids: string[], words: Readonl
   };
 }
 
-// A person looks at the first and recognises the rest.
 const MOST_SHOWN = 5;
 
 /** Statements of one file whose account nobody has named, as lines of its receipt: one for each account. */
@@ -144,10 +141,8 @@ export function refusedQuestions(
   likely: (card: boolean) => Account | null,
   guess: Parsed["guess"] = null,
 ): Review[] {
-  const rows = cardsOf(
-    file,
-    refused.filter(({ account }) => account === undefined),
-  ).map(
+  const unread = refused.filter(({ account }) => account === undefined);
+  const rows = cardsOf(file, unread).map(
     ({ title, line, code, message }): Review => ({
       op: "review",
       title: title.slice(0, 200),
@@ -189,10 +184,7 @@ export function titleOf(name: string, { line, code }: Refused): string {
   return `${name}${whole ? "" : `, line ${line}`} ${WORDS[code] ?? "is not booked"}`;
 }
 
-/**
- * To which account of the books a statement belongs, and how config.yaml says it is read.
- * What a statement says of where it comes from.
- */
+/** What a statement says of where it comes from. */
 export type Origin = Pick<Statement, "account" | "card" | "dialect">;
 
 /** Numbers of the accounts statements may belong to: assets below `Assets:Bank`. */
@@ -232,10 +224,7 @@ export function recognised(file: string, { account, card, dialect }: Origin): Un
   return card && dialect !== "ofx" ? { dialect } : { file };
 }
 
-/**
- * The account that a person most likely means, by number: the only one of its kind that no rule names yet. Null when there is not exactly
- * one.
- */
+/** The account that a person most likely means: the only one of its kind that no rule names yet. Null when there is not exactly one. */
 export function likelyAccount(rules: readonly StatementRule[], accounts: Account[], card: boolean): Account | null {
   const isOfKind = ({ type, name }: Account) => (card ? type === "liability" && /\bcard\b/i.test(name) : name.startsWith("Assets:Bank:"));
   const [only, second] = accounts.filter(isOfKind);
@@ -244,9 +233,7 @@ export function likelyAccount(rules: readonly StatementRule[], accounts: Account
 }
 
 /** Banks write one id with and without blanks: `NL28 INGB 1200 3244 16`. */
-function plainId(text: string): string {
-  return text.replace(/\s+/g, "").toUpperCase();
-}
+const plainId = (text: string): string => text.replace(/\s+/g, "").toUpperCase();
 
 /** `*` is any text, `?` one character. Linear in the name for each star, so no pattern can hang the host. */
 function matchesGlob(pattern: string, name: string): boolean {

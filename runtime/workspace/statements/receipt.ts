@@ -3,10 +3,10 @@
  * Read back strictly: a person may have edited one.
  */
 import { z } from "zod";
-import type { AskedRow, Receipt, Refused } from "../../kernel/ports.ts";
+import type { AskedRow, Receipt, Refused, Tree } from "../../kernel/ports.ts";
 import { checkYaml, readYaml, writeYaml } from "../../scripts/yaml-text.ts";
 import { entryId, isEntryId } from "../books/entry-id.ts";
-import { AGENTS, CONFIG, IMPORTERS, JOURNAL, SCRIPTS, TRUST } from "../layout.ts";
+import { AGENTS, CONFIG, IMPORTERS, JOURNAL, SCRIPTS, TRUST, receiptFile } from "../layout.ts";
 import { factsOfKey } from "./identity.ts";
 import type { Stated } from "../books/bank-balances.ts";
 
@@ -208,6 +208,13 @@ function inOrder(value: object, schema: z.ZodObject): Record<string, unknown> {
 /** True while something of the statement waits for a person or a run: the file stays in import/, and its balance is not stated. */
 export function isOpenReceipt({ refused, unbooked, asked, later }: Receipt): boolean {
   return refused.length + unbooked.length + asked.length + (later ?? 0) > 0;
+}
+
+/** The receipt of a statement's content hash in a tree; null when there is none. @throws FILE_INVALID */
+export async function receiptAt(tree: Tree, hash: string): Promise<KeptReceipt | null> {
+  const path = receiptFile(hash);
+  const text = /^[0-9a-f]{64}$/.test(hash) ? await tree.read(path) : null;
+  return text === null ? null : receiptFromYaml(text, path);
 }
 
 /** @throws FILE_INVALID naming the line and the key */

@@ -3,6 +3,7 @@
  * A quote that is never closed costs its own line, not the rest of the file.
  */
 import { createRequire } from "node:module";
+import { occurrences } from "./cells.ts";
 
 // Loaded when the first statement is read: most processes read none.
 const load = createRequire(import.meta.url);
@@ -30,7 +31,7 @@ const BROKEN_LIMIT = 1000;
 
 /** Records without blank ones, of at most `limit` lines; null when the text is not CSV in this delimiter. */
 export function readRecords(text: string, delimiter: string, limit: number): CsvRecords | null {
-  if (text.length > CELL_LIMIT && tooManyCells(text, delimiter)) return null;
+  if (text.length > CELL_LIMIT && occurrences(text, delimiter, CELL_LIMIT) > CELL_LIMIT) return null;
   const plain = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
   const records: CsvRecord[] = [];
   let left = limit;
@@ -91,14 +92,4 @@ function closingQuote(text: string, open: number): number {
   return end - open < 65_536 ? end : -1;
 }
 
-function tooManyCells(text: string, delimiter: string): boolean {
-  let count = 0;
-  for (let at = text.indexOf(delimiter); at >= 0 && count <= CELL_LIMIT; at = text.indexOf(delimiter, at + 1)) count++;
-  return count > CELL_LIMIT;
-}
-
-function lineEnds(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
-  return count;
-}
+const lineEnds = (text: string): number => occurrences(text, "\n");

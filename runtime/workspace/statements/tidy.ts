@@ -7,11 +7,12 @@ import { constants } from "node:fs";
 import { copyFile, link, lstat, readdir, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Receipt, Tree } from "../../kernel/ports.ts";
+import { createTurns } from "../../kernel/turns.ts";
 import { contentOf, filesIn, type ImportFile, markOf, namesLike, readWhole, sha256, statOf } from "./import-files.ts";
 import type { ImportFolder, Moved } from "./import-folder.ts";
-import { IMPORT, PROCESSED, receiptFile, STATEMENTS } from "../layout.ts";
+import { IMPORT, PROCESSED, STATEMENTS } from "../layout.ts";
 import { makePlainFolder } from "../own-folders.ts";
-import { isOpenReceipt, receiptFromYaml } from "./receipt.ts";
+import { isOpenReceipt, receiptAt } from "./receipt.ts";
 import { inodeOf, writersOf } from "./writers.ts";
 
 // A program we cannot see may go on writing after its file has moved; what pauses for longer is found by `cleared verify`.
@@ -19,16 +20,11 @@ const WATCHED_MS = 600_000;
 const KEPT_MS = 30 * 86_400_000;
 
 // A run that ends tidies, and so does whoever looks into the folder.
-const turns = new WeakMap<ImportFolder, Promise<void>>();
+const turns = new WeakMap<ImportFolder, ReturnType<typeof createTurns>>();
 
 /** Moves what is done. Files that turned out to be others than those that were booked are told in `folder.said`. @throws FILE_INVALID for a link in the way */
 export async function tidyImports(folder: ImportFolder, head: Tree): Promise<void> {
-  const mine = (turns.get(folder) ?? Promise.resolve()).then(() => tidy(folder, head));
-  turns.set(
-    folder,
-    mine.catch(() => undefined),
-  );
-  return mine;
+  return turns.getOrInsertComputed(folder, createTurns)(() => tidy(folder, head));
 }
 
 async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
@@ -89,12 +85,9 @@ async function closed<T extends { hash: string }>(
 ): Promise<{ file: T; receipt: Receipt }[]> {
   const found: { file: T; receipt: Receipt }[] = [];
   for (const file of files) {
-    const path = receiptFile(file.hash);
-    const text = await head.read(path);
-    if (text === null) continue;
     try {
-      const receipt = receiptFromYaml(text, path);
-      if (!isOpenReceipt(receipt)) found.push({ file, receipt });
+      const receipt = await receiptAt(head, file.hash);
+      if (receipt !== null && !isOpenReceipt(receipt)) found.push({ file, receipt });
     } catch (error) {
       failures.push(error);
     }

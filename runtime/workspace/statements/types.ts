@@ -2,26 +2,13 @@
  * Types only: what a bank statement says once it is read, whatever its format. Amounts are plain decimal text with the
  * currency's number of places, negative = money out. Every row of the file is in `rows`, in `refused`, or counted in `skipped`.
  */
-import type { Refused } from "../../kernel/ports.ts";
+import type { Refused, Row } from "../../kernel/ports.ts";
 
-export interface ParsedRow {
+export interface ParsedRow extends Omit<Row, "id" | "reference" | "account"> {
   /** Line of the file on which the row begins, from 1. */
   line: number;
-  /** YYYY-MM-DD */
-  date: string;
-  amount: string;
-  currency: string;
-  /** The bank's text with white space collapsed. */
-  description: string;
-  /** The bank's text as it is, without control characters. Part of the row's identity. */
-  raw_description: string;
-  /** The bank's word for the kind of row, or "". */
-  type: string;
   /** The bank's own id of the row (FITID, reference number), or null. */
   bank_id: string | null;
-  counterparty?: string;
-  /** Running balance after this row. */
-  balance?: string;
 }
 
 export interface Statement {

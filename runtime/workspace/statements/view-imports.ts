@@ -4,17 +4,16 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Imports, Json, Receipt, Refused, Row, Tree } from "../../kernel/ports.ts";
-import type { Config } from "../settings/config.ts";
 import { earlierOf } from "./grown.ts";
 import type { ImportFile } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
-import { IMPORTERS, receiptFile } from "../layout.ts";
+import { IMPORTERS } from "../layout.ts";
 import { loadChart } from "../books/months.ts";
 import type { Overlay } from "../overlay.ts";
 import { sortRows } from "./known-rows.ts";
 import { fromMeta, type Parsed, type ParsedRow, statedOf, toMeta, toParsedRow } from "./parsed-statement.ts";
 import { lineOf, unknownAccounts, matchAccount, settingsFor } from "./questions.ts";
-import { receiptFromYaml, UNREADABLE } from "./receipt.ts";
+import { receiptAt, UNREADABLE } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Dialect } from "./dialect.ts";
 import { factsOfKey, type KeyedRow, toKeyedRows } from "./identity.ts";
@@ -22,19 +21,12 @@ import type { PairRow } from "./pairs.ts";
 import { PORTION } from "./size.ts";
 import type { Statement } from "./types.ts";
 import type { BookedRow } from "../books/view-books.ts";
-import { receiptHashes, writeReceipt } from "./view-receipt.ts";
+import { type ReceiptContext, receiptHashes, writeReceipt } from "./view-receipt.ts";
 
-export interface ImportsContext {
+export interface ImportsContext extends ReceiptContext {
   folder: ImportFolder;
   /** The tree of the run's pin: dialects and config are read as they were. */
   base: Tree;
-  config: Config;
-  overlay: Overlay;
-  run: string;
-  /** The last day of the closed period as HEAD says, or undefined. */
-  closed(): Promise<string | undefined>;
-  /** Names or hashes of files that count as new although they have a receipt. */
-  again: readonly string[];
   /** The statements the run was started for, or null: what lies in import/ by then. */
   files: readonly ImportFile[] | null;
   /** Fewer rows than usual, because the script went over a limit with more. */
@@ -85,9 +77,8 @@ export function createImports(context: ImportsContext): ImportsView {
     const known = new Set(same?.parts.flatMap((part) => part.rows.map((row) => row.key)));
     for (const row of parsed.parts.flatMap((part) => part.rows)) {
       if (known.has(row.key)) continue;
-      const rows = byReference.get(row.reference);
-      if (rows === undefined) byReference.set(row.reference, [row]);
-      else if (!rows.some((other) => other.key === row.key)) rows.push(row);
+      const rows = byReference.getOrInsertComputed(row.reference, () => []);
+      if (!rows.some((other) => other.key === row.key)) rows.push(row);
     }
     // A second parse in one run leaves out what the run booked in between; the first one knows all rows.
     if (same === undefined || parsed.parts.flatMap((part) => part.rows).length > known.size) files.set(name, parsed);
@@ -95,10 +86,9 @@ export function createImports(context: ImportsContext): ImportsView {
 
   /** The receipt at HEAD; null when there is none that can be read. */
   const receiptOf = async (hash: string): Promise<Receipt | null> => {
-    const path = receiptFile(hash);
-    const text = await (await overlay.head()).read(path);
+    const head = await overlay.head();
     try {
-      return text === null ? null : receiptFromYaml(text, path);
+      return await receiptAt(head, hash);
     } catch (error) {
       if (error instanceof ClearedError) return null;
       throw error;
@@ -168,8 +158,7 @@ export function createImports(context: ImportsContext): ImportsView {
     parsed.refused.unshift(...unknownAccounts(name, groups.get(null) ?? []));
     for (const [account, statements] of groups) {
       if (account === null) continue;
-      const keyed = opened.keyed.get(account) ?? toKeyedRows(statements, account);
-      opened.keyed.set(account, keyed);
+      const keyed = opened.keyed.getOrInsertComputed(account, () => toKeyedRows(statements, account));
       const stated = statedOf(account, statements, closed);
       const sorted = await sortRows({ hash, keyed, stated, overlay, ahead: aheadOf(account) });
       const held = new Map([...sorted.same, ...sorted.removed, ...sorted.asked.map(({ id, entry }) => [id, entry] as const)]);
@@ -244,11 +233,7 @@ export function createImports(context: ImportsContext): ImportsView {
     },
     deduplicate: async (rows) => {
       const parts = [...files.values()].flatMap((parsed) => parsed.parts);
-      const held = parts.flatMap(({ same, asked, removed }) => [
-        ...Object.keys(same),
-        ...asked.map(({ id }) => id),
-        ...Object.keys(removed),
-      ]);
+      const held = parts.flatMap((part) => part.rows.flatMap(({ id, held }) => (held === undefined ? [] : [id])));
       const there = new Set([...(await overlay.existing(rows.map((row) => row.id))), ...held]);
       return rows.filter((row) => !there.has(row.id));
     },

@@ -5,6 +5,7 @@
  */
 import type { ClearedError } from "../../kernel/errors.ts";
 import type { AskedRow, Entry, Refused, Tree } from "../../kernel/ports.ts";
+import { negated } from "../books/amounts.ts";
 import { goneFrom, listedBy, receiptsAbout, receiptTree } from "../books/claims.ts";
 import type { Config } from "../settings/config.ts";
 import { contradictionOf } from "./contradiction.ts";
@@ -14,15 +15,16 @@ import { ifWhole, loadChart } from "../books/months.ts";
 import type { Overlay } from "../overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { goneQuestion, inQuestions, refusedQuestions, sameQuestions, likelyAccount } from "./questions.ts";
-import { isOpenReceipt, type KeptReceipt, NOTHING_RECORDED, receiptFromYaml, receiptToYaml } from "./receipt.ts";
+import { isOpenReceipt, type KeptReceipt, NOTHING_RECORDED, receiptAt, receiptToYaml } from "./receipt.ts";
 import { heal } from "../books/settle.ts";
 import { factsOfKey, nextTwin } from "./identity.ts";
 import { type StatedContext, stateClosing, stateOpening } from "../books/view-balances.ts";
 
-interface Context {
+export interface ReceiptContext {
   config: Config;
   overlay: Overlay;
   run: string;
+  /** The last day of the closed period as HEAD says, or undefined. */
   closed(): Promise<string | undefined>;
   /** Names or hashes of files that are imported although they have a receipt. */
   again: readonly string[];
@@ -34,11 +36,10 @@ export async function receiptHashes(tree: Tree): Promise<Set<string>> {
 }
 
 /** Writes the receipt with the balances the statement proves, and the cards. Answers what this run has done. */
-export async function writeReceipt(name: string, found: Parsed, context: Context): Promise<KeptReceipt> {
+export async function writeReceipt(name: string, found: Parsed, context: ReceiptContext): Promise<KeptReceipt> {
   const { overlay } = context;
   const path = receiptFile(found.hash);
-  const text = await (await overlay.head()).read(path);
-  const before = text === null ? null : receiptFromYaml(text, path);
+  const before = await receiptAt(await overlay.head(), found.hash);
   let receipt = await receiptOf(name, found, before, overlay);
   const contradiction = await contradictionOf(found, await aboutBalances(receipt, context));
   if (contradiction === null) receipt.gap = await stateAll(receipt, await aboutBalances(receipt, context));
@@ -124,7 +125,7 @@ async function receiptOf(name: string, parsed: Parsed, before: KeptReceipt | nul
   };
 }
 
-function isRepeated(name: string, before: KeptReceipt, { again }: Context): boolean {
+function isRepeated(name: string, before: KeptReceipt, { again }: ReceiptContext): boolean {
   return before.later !== undefined || again.includes(name) || again.includes(before.hash);
 }
 
@@ -148,7 +149,7 @@ function addedTo(before: KeptReceipt | null, receipt: KeptReceipt): KeptReceipt 
 }
 
 /** What the balances of a statement are compared with once the run has booked its rows. */
-async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, closed }: Context): Promise<Omit<StatedContext, "held">> {
+async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, closed }: ReceiptContext): Promise<StatedContext> {
   const { booked } = receipt.record;
   const isFresh = ({ id, date, tags: { key = "" } }: Entry): boolean =>
     overlay.mine.has(id) && Object.hasOwn(booked, key.includes("#") ? entryId(date, key.replace(/#\d+$/, "")) : id);
@@ -157,7 +158,7 @@ async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, close
 }
 
 /** States openings and closings, and those of earlier statements that tie now. Answers the gap. */
-async function stateAll(receipt: KeptReceipt, about: Omit<StatedContext, "held">): Promise<string | null> {
+async function stateAll(receipt: KeptReceipt, about: StatedContext): Promise<string | null> {
   const { overlay } = about;
   const gaps: (string | null)[] = [];
   for (const part of receipt.record.stated) {
@@ -165,13 +166,11 @@ async function stateAll(receipt: KeptReceipt, about: Omit<StatedContext, "held">
       const held = await stateOpening(part, about);
       const { account, from, to } = part;
       if (from !== null && to !== null) {
-        const others = await receiptsAbout(await receiptTree(overlay), { account, from, to });
-        await heal(
-          others.filter(({ hash }) => hash !== receipt.hash),
-          about,
-        );
+        const found = await receiptsAbout(await receiptTree(overlay), { account, from, to });
+        const others = found.filter(({ hash }) => hash !== receipt.hash);
+        await heal(others, about);
       }
-      return stateClosing(part, { ...about, held });
+      return stateClosing(part, about, held);
     };
     // Its rows are of months that can be read: they are booked, and only what would need all the others is left.
     const leave = (error: ClearedError): null => {
@@ -188,7 +187,7 @@ async function stateAll(receipt: KeptReceipt, about: Omit<StatedContext, "held">
 /** A row that was taken for an entry of its first or last day, while the bank's balance says that there is one more of it. */
 async function secondOf({ record }: KeptReceipt, gap: string, overlay: Overlay): Promise<AskedRow | null> {
   const days = new Set(record.stated.flatMap(({ first, closing }) => [first, closing?.date]));
-  const amounts = new Set([gap, gap.startsWith("-") ? gap.slice(1) : `-${gap}`]);
+  const amounts = new Set([gap, negated(gap)]);
   for (const id of record.known) {
     const entry = await overlay.get(id);
     const [key, facts] = [entry?.tags["key"] ?? "", factsOfKey(entry?.tags["key"] ?? "")];

@@ -2,7 +2,8 @@
  * Which processes have a file open for writing, as far as this user may see. Linux tells in /proc; elsewhere nobody is seen, and only the
  * time a file has stood says that it is whole.
  */
-import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { readFileSync, readlinkSync, statSync } from "node:fs";
+import { namesIn } from "../own-folders.ts";
 
 /** A file by its place on disk, whatever it is called: a hard link is the same file. */
 export interface Inode {
@@ -17,9 +18,9 @@ export function writersOf(files: readonly Inode[]): Map<string, string> {
   const wanted = new Set(files.map(inodeOf));
   const found = new Map<string, string>();
   if (wanted.size === 0 || process.platform !== "linux") return found;
-  for (const pid of listed("/proc")) {
+  for (const pid of namesIn("/proc")) {
     if (!/^\d+$/.test(pid)) continue;
-    for (const fd of listed(`/proc/${pid}/fd`)) {
+    for (const fd of namesIn(`/proc/${pid}/fd`)) {
       const inode = writtenBy(pid, fd);
       if (inode !== null && wanted.has(inode) && !found.has(inode)) found.set(inode, `${nameOf(pid)} (process ${pid})`);
     }
@@ -37,14 +38,6 @@ function writtenBy(pid: string, fd: string): string | null {
     return inodeOf(statSync(`/proc/${pid}/fd/${fd}`));
   } catch {
     return null; // closed, or ended, since it was listed
-  }
-}
-
-function listed(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // another user's process, or one that has ended
   }
 }
 

@@ -1,0 +1,23 @@
+/** What the schemas of settings are made of; each says in words what to write. */
+import { z } from "zod";
+
+/** A number of a setting, within its limits. */
+export const size = (what: string, min: number, max: number) =>
+  z
+    .int({ error: `write ${what} as a whole number` })
+    .min(min, `at least ${min}`)
+    .max(max, `at most ${max}`);
+
+export const text = (what: string, most = 200) =>
+  z
+    .string({ error: `write ${what}` })
+    .trim()
+    .min(1, `write ${what}`)
+    .max(most);
+
+export const flag = () => z.boolean({ error: "write true or false" });
+
+export const secret = () =>
+  z
+    .string({ error: "write secret:NAME" })
+    .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,63}$/, "write secret:NAME; `cleared secrets set NAME` keeps the value");
