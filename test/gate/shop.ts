@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Host } from "../../runtime/app/host.ts";
 import { deliverEvents } from "../../runtime/outside/triggers/events.ts";
-import type { Call, Json, RunRecord } from "../../runtime/kernel/ports.ts";
+import type { Call, RunRecord } from "../../runtime/kernel/ports.ts";
 import { decide, openCard, type Workspace, workspace } from "../engine/harness.ts";
 import type { Mood, Reached } from "./shop-tools.ts";
 
