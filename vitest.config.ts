@@ -59,11 +59,11 @@ const PURE = [
 ];
 /** What takes longest begins first, so that nobody waits for it alone at the end; in this order, from the times of a whole run. */
 const LONGEST = [
-  ..."kill/drill cli/transcripts proposals/rewrites hostile/hostile engine/crash a2a/examples mcp/flood cli/environment cli/start".split(
-    " ",
-  ),
-  ..."cli/whole-files evidence/evolved meta/eval sandbox/lost a2a/push meta/ask meta/injections agents/processes".split(" "),
-  ..."engine/kill gate/lost trust/arrived kill/frozen web/page a2a/call evidence/truth trust/endless meta/safety".split(" "),
+  ..."kill/drill cli/transcripts proposals/rewrites hostile/hostile engine/crash a2a/examples mcp/flood meta/cassettes".split(" "),
+  ..."cli/environment cli/start cli/whole-files evidence/evolved meta/eval sandbox/lost a2a/push gate/lost web/page".split(" "),
+  ..."evidence/truth engine/kill trust/arrived a2a/call meta/safety kill/frozen proposals/separate proposals/second".split(" "),
+  ..."proposals/fixtures proposals/cards agents/faults mcp/hostile meta/second-derivation cli/container proposals/proof".split(" "),
+  ..."a2a/restart cli/propose-killed mcp-server/limits evidence/large agents/demo trust/endless meta/injections".split(" "),
 ];
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -81,8 +81,8 @@ const fast = process.env["CLEARED_FAST"] === "1" ? SLOW : [];
 export default defineConfig({
   test: {
     pool: "forks",
-    // More than twice the two cores of CI, because files also wait (a kill, a lease, a file that settles): with four the cores were 69 % busy.
-    maxWorkers: 5,
+    // Three times the two cores of CI, because files also wait (a kill, a lease, a file that settles); the runner tells how busy the cores were.
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,

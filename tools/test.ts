@@ -3,11 +3,20 @@
  * `N passed, N failed[, N skipped]` that people and scripts can read. NAME keeps the test files whose path contains it. With CI=true a
  * skipped test counts as a failure of the whole, unless what it needs is forbidden from outside.
  */
+import { cpus } from "node:os";
 import { startVitest } from "vitest/node";
 import { FORBIDDEN, missingTools } from "./system-tools.ts";
 
 /** Of a whole run so many files are named at the end, those that took the most CPU time. */
 const MOST = 10;
+/** A file of a whole run that still runs so long after the last one has begun should have begun earlier. */
+const LATE_MS = 10_000;
+/** Idle and whole time of the cores: tells also of killed processes, whose CPU time no file hears of. */
+const cores = () => {
+  const times = cpus().flatMap((core) => Object.entries(core.times));
+  const sum = (wanted: RegExp) => times.reduce((total, [name, ms]) => total + (wanted.test(name) ? ms : 0), 0);
+  return { idle: sum(/idle/), all: sum(/./) };
+};
 
 const args = process.argv.slice(2);
 const names = args.filter((arg) => !arg.startsWith("--"));
@@ -25,13 +34,15 @@ const missing = missingTools();
 if (missing.length > 0)
   console.log(`Not on this machine: ${missing.join(", ")}. The tests that need ${missing.length === 1 ? "it" : "them"} are skipped.`);
 
+const before = cores();
 const vitest = await startVitest("test", names, { watch: false });
 const count = { passed: 0, failed: 0, skipped: 0 };
 const second: string[] = [];
 const forbidden: string[] = [];
-const cpu: { path: string; seconds: number }[] = [];
+const cpu: { path: string; seconds: number; from: number; to: number }[] = [];
 for (const module of vitest.state.getTestModules()) {
   let inModule = 0;
+  const times: number[] = [];
   for (const test of module.children.allTests()) {
     const result = test.result();
     const { state } = result;
@@ -41,19 +52,28 @@ for (const module of vitest.state.getTestModules()) {
       count.failed++; // the run ended before the test did
     else count[state]++;
     inModule++;
+    const diagnostic = test.diagnostic();
+    if (diagnostic !== undefined) times.push(diagnostic.startTime, diagnostic.startTime + diagnostic.duration);
   }
   const { cpuMs = 0 } = module.meta() as { cpuMs?: number };
-  cpu.push({ path: module.relativeModuleId, seconds: cpuMs / 1000 });
+  cpu.push({ path: module.relativeModuleId, seconds: cpuMs / 1000, from: Math.min(...times), to: Math.max(...times) });
   // A file that does not load, or whose hooks fail, has errors of its own and may have no failed test.
   if (module.state() === "failed" && (inModule === 0 || module.errors().length > 0)) count.failed++;
 }
 count.failed += vitest.state.getUnhandledErrors().length;
 await vitest.close();
+const after = cores();
 
 // Where the time of a run goes: what each file took, with the processes that it has seen end.
 const costliest = cpu.toSorted((a, b) => b.seconds - a.seconds).slice(0, names.length > 0 ? cpu.length : MOST);
 for (const { path, seconds } of costliest) console.log(`${seconds.toFixed(1).padStart(7)} s of CPU time  ${path}`);
 console.log(`${(cpu.reduce((sum, { seconds }) => sum + seconds, 0) / 60).toFixed(1)} min of CPU time in ${cpu.length} files`);
+console.log(
+  `The cores were ${Math.round(100 - (100 * (after.idle - before.idle)) / (after.all - before.all))} % busy, with all that ran here`,
+);
+const last = Math.max(...cpu.map(({ from }) => (from < Infinity ? from : 0)));
+for (const { path, to } of names.length > 0 ? [] : cpu.filter(({ to }) => to - last > LATE_MS))
+  console.log(`Still ran ${((to - last) / 1000).toFixed(0)} s after all had begun, so it belongs in LONGEST of vitest.config.ts: ${path}`);
 for (const name of second) console.log(`Passed only the second time: ${name}`);
 const nothing = count.passed + count.failed + count.skipped === 0;
 if (nothing)

@@ -9,6 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cleared, start } from "../cli/command-line.ts";
 import { confirm } from "../confirm.ts";
+import { keepMarks } from "../marks.ts";
 import { type Any, messageId, rpc, type Served } from "./client.ts";
 
 const here = realpathSync(mkdtempSync(join(tmpdir(), "cleared examples ")));
@@ -93,6 +94,7 @@ test.each(ALL.filter(isShown))(
     const dir = join(here, `${name} ${version}`);
     cpSync(join(here, "made"), dir, { recursive: true, verbatimSymlinks: true });
     confirm(dir);
+    await keepMarks(join(here, "made"), dir);
     let site: Served | undefined;
     const serve = async (): Promise<Served> => {
       await site?.started.stop("SIGKILL");

@@ -9,7 +9,8 @@ import type { Host } from "../../runtime/app/host.ts";
 import { canonicalJson } from "../../runtime/kernel/canonical.ts";
 import type { Call, Change, Json, RunRecord, Step } from "../../runtime/kernel/ports.ts";
 import { abandon, closeAll, host, removeAll } from "../engine/harness.ts";
-import { header, letEventsOut, PACK, READS, sayYes, type Shop, shop, STATES, WRITES, type Yes } from "./shop.ts";
+import { header, letEventsOut, PACK, sayYes, type Shop, shop, STATES, type Yes } from "./shop.ts";
+import { READS, WRITES } from "./shop-tools.ts";
 
 const USES = "fsm, mcp, policy, approval, journal, ctx, notify, schedule, audit, script, bank, agent:child, agent:looks";
 

@@ -4,7 +4,8 @@ import type { Host } from "../../runtime/app/host.ts";
 import { asked, decideCard } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import { close, closeAll, decide, host, openCard, removeAll, start, workspace } from "../engine/harness.ts";
-import { header, type Mood, shop } from "./shop.ts";
+import { header, shop } from "./shop.ts";
+import type { Mood } from "./shop-tools.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);

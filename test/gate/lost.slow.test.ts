@@ -6,7 +6,8 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
 import type { RunLog, RunRecord, Step } from "../../runtime/kernel/ports.ts";
 import { LATER, abandon, closeAll, decide, host, openCard, remove, removeAll, start } from "../engine/harness.ts";
-import { header, type Mood, type Shop, shop, STATES } from "./shop.ts";
+import { header, type Shop, shop, STATES } from "./shop.ts";
+import type { Mood } from "./shop-tools.ts";
 import { share } from "../share.ts";
 
 const USES = "fsm, mcp, policy, approval, notify, schedule, agent:payer";

@@ -5,7 +5,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type Mood, type Reached, READS, WRITES } from "./shop.ts";
+import { type Mood, type Reached, READS, WRITES } from "./shop-tools.ts";
 
 const folder = process.argv[2] ?? ".";
 const mood = (): Mood => {

@@ -1,13 +1,13 @@
 /** Models in runs: recorded, never asked twice, held to budgets over a kill, and no source of an amount. A real workspace, a real server. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeAll, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { backtestAgent } from "../../runtime/app/evidence-api.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { replayRun } from "../../runtime/engine/replay.ts";
 import { openSecrets } from "../../runtime/workspace/settings/secrets.ts";
-import { cleared } from "../cli/command-line.ts";
+import { cleared, warmUp } from "../cli/command-line.ts";
 import { abandon, close, closeAll, host, LATER, run, start, type Workspace, workspace } from "../engine/harness.ts";
 import { claude, KEY } from "./opened.ts";
 import { type FakeModel, fakeModel, type Reply } from "./server.ts";
@@ -246,6 +246,7 @@ found;
   expect((await run(owner, "guess", { n: "c" })).result).toMatchObject({ confidence: 0.7638 });
 }, 240_000);
 
+beforeAll(warmUp);
 test("without a model everything else works, and the run says which setting is missing; the command line names hosts, groups and costs", async () => {
   const one = await workspace({ "agents/sort.ts": CLASSIFY });
   const owner: Host = await host(one);

@@ -1,6 +1,9 @@
 /** A computation that a request adds is derived a second time, from its description alone, and both are executed on the same inputs. */
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { warmUp } from "../cli/command-line.ts";
 import { type Script, asking, call, cleared } from "./asking.ts";
+
+beforeAll(warmUp);
 
 const tool = (rate: string) => `/*
 tool: late_fee

@@ -5,8 +5,10 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
-import { shell, workspace } from "../cli/command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { shell, warmUp, workspace } from "../cli/command-line.ts";
+
+beforeAll(warmUp);
 
 const STATEMENT = "Date,Description,Amount\n2026-01-05,Lunch,-12.00\n";
 const kinds = {

@@ -218,7 +218,8 @@ describe("what was taken", () => {
 
 describe("a file that a script names", () => {
   test("is waited for while it settles, and refused while it is written", async () => {
-    const real = createImportFolder(dir, { settleMs: () => 50 });
+    // It is looked for twice as long as it must stand: a look itself may take 50 ms on a busy machine.
+    const real = createImportFolder(dir, { settleMs: () => 250 });
     put("a.csv");
     expect(await real.find("a.csv")).toMatchObject({ name: "a.csv", hash: hash(ROWS) });
     const writer = openSync(at("a.csv"), "a");
