@@ -17,6 +17,9 @@ const syncFile = promisify(fdatasync);
 // How long another process's write is waited for.
 const BUSY_MS = 5000;
 
+// How long a write that can wait for its sync leaves it to another one: a run of one act outside takes half of it to its intent.
+const PATIENCE_MS = 4;
+
 // Pages of 4 KiB: 16 MiB that would be won, and 400 MiB that take some 4 s to copy, of the 10 after which an owner counts as gone.
 const LITTLE = 4096;
 const COPIED_AT_MOST = 102_400;
@@ -35,6 +38,9 @@ export class Database {
   #written = 0;
   #durable = 0;
   #syncing: Promise<void> | null = null;
+  // Whether the transaction under way has written something; a commit of nothing syncs nothing.
+  #changed = false;
+  #patient: { next: PromiseWithResolvers<void>; timer: NodeJS.Timeout } | null = null;
 
   /** Opens or creates the store. `:memory:` serves dry runs. @throws STORE_CORRUPT, STORE_VERSION */
   constructor(path: string) {
@@ -74,7 +80,9 @@ export class Database {
   run(sql: string, ...values: SQLInputValue[]): number {
     return this.#guarded(() => {
       if (this.#undo === null) this.#relax(false);
-      return Number(this.statement(sql).run(...values).changes);
+      const changes = Number(this.statement(sql).run(...values).changes);
+      this.#changed ||= changes > 0;
+      return changes;
     });
   }
 
@@ -88,11 +96,14 @@ export class Database {
       this.#relax(relaxed);
       this.statement("BEGIN IMMEDIATE").run();
       this.#undo = [];
+      this.#changed = false;
       try {
-        this.#checkEpoch();
+        this.assertOwner();
         const value = change();
         this.statement("COMMIT").run();
         if (relaxed) this.#written += 1;
+        // Its sync of the log took along what was written before.
+        else if (this.#changed) this.#reached(this.#written);
         return value;
       } catch (error) {
         rollBack(this.db);
@@ -111,16 +122,37 @@ export class Database {
 
   /**
    * Settles once every relaxed write made so far is durable. Those who ask at the same time share one sync of the log, which does not
-   * hold the process up. @throws STORE_FULL, OWNER_FENCED
+   * hold the process up; `patient` leaves it to the next one for a few ms. @throws STORE_FULL, OWNER_FENCED
    */
-  async synced(): Promise<void> {
+  async synced(patient = false): Promise<void> {
     const wanted = this.#written;
+    if (patient && this.#durable < wanted) {
+      this.#patient ??= { next: Promise.withResolvers(), timer: setTimeout(() => this.syncNow(), PATIENCE_MS) };
+      await this.#patient.next.promise;
+    }
     while (this.#durable < wanted) {
       this.#syncing ??= this.#sync().finally(() => {
         this.#syncing = null;
       });
       await this.#syncing;
     }
+  }
+
+  /** Who is patient waits no longer. */
+  syncNow(): void {
+    clearTimeout(this.#patient?.timer);
+    this.#patient?.next.resolve();
+    this.#patient = null;
+  }
+
+  /** Everything written so far is durable when it returns. @throws STORE_FULL, OWNER_FENCED */
+  syncAll(): void {
+    if (this.#durable < this.#written) this.write(() => this.run("UPDATE lease SET beat = beat"));
+  }
+
+  #reached(upTo: number): void {
+    this.#durable = Math.max(this.#durable, upTo);
+    this.syncNow();
   }
 
   async #sync(): Promise<void> {
@@ -131,9 +163,9 @@ export class Database {
       await syncFile(this.#wal);
     } catch {
       // Closing brought everything to the disk. Without a log of its own, or where it refuses, SQLite syncs and says what is wrong.
-      if (this.db.isOpen && this.#path !== ":memory:") this.write(() => this.run("UPDATE lease SET beat = beat"));
+      if (this.db.isOpen && this.#path !== ":memory:") this.syncAll();
     }
-    this.#durable = upTo;
+    this.#reached(upTo);
   }
 
   /**
@@ -169,9 +201,10 @@ export class Database {
     this.#relaxed = relaxed;
   }
 
-  #checkEpoch(): void {
+  /** @throws OWNER_FENCED when another process owns the workspace by now */
+  assertOwner(): void {
     if (this.epoch === null) return;
-    const held = this.statement("SELECT epoch FROM lease").get() as { epoch: number } | undefined;
+    const held = this.get<{ epoch: number }>("SELECT epoch FROM lease");
     if (held?.epoch !== this.epoch) {
       throw new ClearedError(
         "OWNER_FENCED",

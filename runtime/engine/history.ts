@@ -205,6 +205,14 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     flush();
   };
 
+  // What an act outside has come to: after a power cut it would be in doubt, as after one in the middle of the act. So it is durable within
+  // some ms, before any other act, and before the run waits or commits, but nothing waits for it: the run's end often comes sooner.
+  const putSoon = (step: Step) => {
+    put(step);
+    flush(undefined, true);
+    void database.synced(true).catch(() => undefined);
+  };
+
   // A run canceled from outside stays canceled, whatever its execution does until it notices.
   const canceled = () => database.get<{ status: string }>("SELECT status FROM runs WHERE rid = ?", rid)?.status === "canceled";
 
@@ -221,13 +229,19 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     abort: hooks.abort,
     record: (step, durable) => (durable === true ? putDurably : put)(step),
     intent: putDurably,
-    settle: putDurably,
+    settle: putSoon,
     event: (type, body) => void pending.push({ kind: "event", type, body }),
-    flush: () => flush(),
+    flush: () => {
+      flush();
+      database.syncAll();
+    },
     signals: (gate) => readSignals(database, rid, gate),
-    openedAt: (seq) =>
-      database.get<{ at: number | null }>("SELECT min(at) AS at FROM cards WHERE run = ? AND key GLOB ?", run.id, `${run.id}/${seq}/*`)
-        ?.at ?? null,
+    openedAt(seq) {
+      // Nothing was asked before the first execution.
+      if (run.attempt === 1) return null;
+      const sql = "SELECT min(at) AS at FROM cards WHERE run = ? AND key GLOB ?";
+      return database.get<{ at: number | null }>(sql, run.id, `${run.id}/${seq}/*`)?.at ?? null;
+    },
     release: (items) => void (items.length > 0 && pending.push({ kind: "release", items })),
     wait(reason, waitsFor, options = {}) {
       flush(() => {
@@ -252,8 +266,8 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         const [outcome, result, error]: [Outcome | null, string | null, string | null] =
           end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
         const meta = metaText(run, steps, end);
-        database.run(
-          "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ? WHERE rid = ?",
+        const ended = database.get<{ events: number }>(
+          "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ?, events = events + 1 WHERE rid = ? RETURNING events",
           end.status,
           outcome,
           result,
@@ -265,11 +279,13 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error));
         if (end.status === "done")
           closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
-        wakeParent(database, run.id, at);
-        addEvent(database, rid, "ended", at, { status: end.status, outcome, ...(end.status === "done" ? {} : { code: end.error.code }) });
+        if (run.parent !== undefined) wakeParent(database, run.id, at);
+        const code = end.status === "done" ? {} : { code: end.error.code };
+        addEvent(database, rid, "ended", at, { status: end.status, outcome, ...code }, ended?.events);
         const said = end.status === "done" ? { result: end.result } : { error: end.error };
         Object.assign(run, { status: end.status, outcome, endedAt: at, meta: meta === null ? null : (JSON.parse(meta) as Json), ...said });
       }, true);
+      database.syncNow();
       hooks.changed(run.id);
     },
     requeue() {

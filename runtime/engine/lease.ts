@@ -78,7 +78,7 @@ export function takeLease(database: Database, clock: Clock, onLost: () => void):
   }, BEAT_MS);
   beat.unref();
   return {
-    check: () => database.write(() => undefined, true),
+    check: () => database.assertOwner(),
     predecessor(at) {
       const still = replaced(database).find((one) => one.at >= at && isAlive(one.owner));
       return still === undefined ? null : Number.parseInt(still.owner, 10);

@@ -42,10 +42,11 @@ export function createEngine(
     const says = `${back.id} (${back.agent}, ${back.status}) takes back what it wrote. Reject that if it waits and is not meant; else`;
     throw new ClearedError("RUN_STATUS", `${run} cannot go on: ${says} start a new run.`);
   };
-  const insert = (spec: RunSpec, id: string): number =>
-    database.run(
+  /** The row of the run, with its first event; undefined where its cause has one. */
+  const insert = (spec: RunSpec, id: string, created: Json): number | undefined => {
+    const made = database.get<{ rid: number }>(
       `INSERT INTO runs (id, agent, cause_kind, cause_key, cause_detail, mode, pin_commit, pin_blob, pin_api, input, parent, priority, not_before, given, started_by, status, attempt, events, created_at)
-       VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',0,0,?) ON CONFLICT (cause_kind, agent, cause_key) DO NOTHING`,
+       VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',0,1,?) ON CONFLICT (cause_kind, agent, cause_key) DO NOTHING RETURNING rid`,
       id,
       spec.agent,
       spec.cause.kind,
@@ -63,6 +64,9 @@ export function createEngine(
       spec.by ?? null,
       clock.now(),
     );
+    if (made !== undefined) addEvent(database, made.rid, "created", clock.now(), created, 1);
+    return made?.rid;
+  };
   const queue = (row: RunRow, from: string) => queueRun(database, row.rid, clock.now(), from);
   const record = async (row: RunRow): Promise<RunRecord> => toRecord(await histories.whole(row));
 
@@ -72,16 +76,15 @@ export function createEngine(
       const { agent, cause, pin, mode } = spec;
       const { kind, key } = cause;
       const [id, created, begin] = database.write((): [string, boolean, () => void] => {
-        const isNew = insert(spec, fresh) > 0;
+        const isNew = insert(spec, fresh, { agent, cause: { kind, key }, commit: pin.commit, mode }) !== undefined;
         const sql = "SELECT id FROM runs WHERE cause_kind = ? AND agent = ? AND cause_key = ?";
         const run = isNew ? fresh : (database.get<{ id: string }>(sql, kind, agent, key)?.id ?? fresh);
-        if (isNew) addEvent(database, need(run).rid, "created", clock.now(), { agent, cause: { kind, key }, commit: pin.commit, mode });
         also?.(run);
         return [run, isNew, isNew ? worker.claim(run) : () => undefined];
       }, true);
       begin();
-      // Many that start at once share one sync; whoever learns of a run knows that it stays.
-      await database.synced();
+      // Many that start at once share one sync, or that of their first act outside; whoever learns of a run knows that it stays.
+      await database.synced(true);
       return { id, created };
     },
 
@@ -222,7 +225,7 @@ export function createEngine(
       database.write(() => {
         const row = need(run);
         assertStands(run);
-        insert(
+        const copy = insert(
           {
             ...source,
             pin: pin ?? source.pin,
@@ -235,9 +238,8 @@ export function createEngine(
             },
           },
           id,
-        );
-        const copy = need(id);
-        addEvent(database, copy.rid, "created", clock.now(), { agent: row.agent, fork_of: run, steps: count });
+          { agent: row.agent, fork_of: run, steps: count },
+        ) as number;
         for (const step of steps) {
           if (step.seq >= count || step.state === "intent") break;
           // A yes was given to the run it was made for: a copy keeps a no, and the figures a person wrote in.
@@ -247,9 +249,9 @@ export function createEngine(
               ? [{ op: "answered" as const, by: change.by, values: change.calls as unknown as Json }]
               : [];
           });
-          storeStep(database, copy.rid, { ...step, changes });
+          storeStep(database, copy, { ...step, changes });
         }
-        database.run("UPDATE runs SET created_at = ? WHERE rid = ?", row.created_at, copy.rid);
+        database.run("UPDATE runs SET created_at = ? WHERE rid = ?", row.created_at, copy);
       });
       worker.wake();
       return id;

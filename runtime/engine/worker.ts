@@ -45,12 +45,12 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
         return { ...row, status: "waiting" };
       }
       const startedAt = row.started_at ?? clock.now();
-      database.run(
-        "UPDATE runs SET status = 'running', reason = NULL, waits_for = NULL, wake_at = NULL, attempt = attempt + 1, started_at = ? WHERE rid = ?",
+      const begun = database.get<{ events: number }>(
+        "UPDATE runs SET status = 'running', reason = NULL, waits_for = NULL, wake_at = NULL, attempt = attempt + 1, started_at = ?, events = events + 1 WHERE rid = ? RETURNING events",
         startedAt,
         row.rid,
       );
-      addEvent(database, row.rid, "status", clock.now(), { status: "running", attempt: row.attempt + 1 });
+      addEvent(database, row.rid, "status", clock.now(), { status: "running", attempt: row.attempt + 1 }, begun?.events);
       return { ...row, status: "running", reason: null, waits_for: null, attempt: row.attempt + 1, started_at: startedAt };
     }, true);
 

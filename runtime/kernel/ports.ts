@@ -261,7 +261,7 @@ export interface RunLog {
   record(step: Step, durable?: boolean): void;
   /** Append a step that is about to act outside; durable when this returns. */
   intent(step: Step): void;
-  /** The outcome of the intent at the end of the history; durable when this returns. */
+  /** The outcome of the intent at the end of the history; durable within some ms, and before the run acts again, waits or commits. */
   settle(step: Step): void;
   event(type: "log" | "commit" | "signal", body: Json): void;
   /** Everything recorded so far is durable when this returns. */
