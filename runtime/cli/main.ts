@@ -42,6 +42,8 @@ async function main(argv: string[]): Promise<number> {
       const dir = (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined;
       const at: Invocation = { output: createOutput(json), dir, workspace: () => findWorkspace(dir), commands: COMMANDS };
       try {
+        // Before any schema is made. The JIT compiler of zod pays from some thousand values on.
+        if (spec.lasting !== true) (await import("zod")).config({ jitless: true });
         exit = await (await spec.load()).run(at, all.slice(0, -2) as string[], options);
       } catch (error) {
         exit = reportError(at.output, error, at.dir ?? process.cwd());
