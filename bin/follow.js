@@ -43,12 +43,9 @@ registerHooks({
 
 /** The file at a relative path from another one; as `new URL` has it, in half the time. */
 function beside(parent, path) {
-  let [folder, rest] = [parent.slice(0, parent.lastIndexOf("/")), path];
-  for (;;) {
-    if (rest.startsWith("./")) rest = rest.slice(2);
-    else if (rest.startsWith("../")) [folder, rest] = [folder.slice(0, folder.lastIndexOf("/")), rest.slice(3)];
-    else return `${folder}/${rest}`;
-  }
+  let [folder, rest] = [parent.lastIndexOf("/"), path.startsWith("./") ? path.slice(2) : path];
+  for (; rest.startsWith("../"); rest = rest.slice(3)) folder = parent.lastIndexOf("/", folder - 1);
+  return `${parent.slice(0, folder)}/${rest}`;
 }
 
 const fd = process.env.CLEARED_FOLLOW;

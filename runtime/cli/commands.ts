@@ -27,7 +27,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "start",
-    lasting: true,
     about: "serve the workspace: triggers, runs, status page",
     options: [
       ["--port <port>", "port of the status page; else PORT, else web.port of config.yaml"],
@@ -94,7 +93,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "bisect <run|entry>",
-    lasting: true,
     about: "find the commit that changed the result of a run, or of the run that made an entry",
     load: () => import("./commands/bisect.ts"),
   },
@@ -153,7 +151,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "eval <what> <dir>",
-    lasting: true,
     words: ["asks"],
     about: "how well the models here write: the requests of a folder, each in a workspace of its own, judged by what comes of them",
     options: [
@@ -206,7 +203,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "import <files...>",
-    lasting: true,
     about: "import statements and print the receipts",
     options: [
       ["--dry-run", "book nothing"],
@@ -232,7 +228,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "propose [paths...]",
-    lasting: true,
     about: "turn your edits into a proposal and take them out of the working tree",
     options: [
       ["-m, --message <title>", "what changes, in one line"],
@@ -262,7 +257,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "cases [verb] [names...]",
-    lasting: true,
     words: ["list", "show", "run", "add"],
     about: "list, show or run the cases that must keep holding; add a recorded run as one",
     options: [["--why <text>", "add: what is right about it"]],
@@ -279,7 +273,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "backtest <agent>",
-    lasting: true,
     about: "what your edits, or a commit, would have done to an agent's recorded runs",
     options: [
       ["--at <rev>", "the agents and scripts of this commit, instead of the files as they lie here"],
@@ -310,7 +303,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "mcp",
-    lasting: true,
     about: "serve agents, runs and cards as MCP tools on standard input and output, for a chat client",
     load: () => import("./commands/mcp.ts"),
   },

@@ -23,8 +23,6 @@ export interface CommandSpec {
   about: string;
   /** What may be written for its first argument, where that is one of a few words. */
   words?: readonly string[];
-  /** It stays, or reads thousands of things alike: schemas are compiled to code, which takes a short command a tenth of its CPU. */
-  lasting?: true;
   /** many: given more than once, each counts. */
   options?: [flags: string, about: string, many?: "many"][];
   load(): Promise<{ run: Command }>;

@@ -1,6 +1,6 @@
 /** What stands before every process of ours: short ways to our files, which nobody else's files take, and few processes of git. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { ENV, ROOT, shell, workspace } from "../cli/command-line.ts";
@@ -24,8 +24,7 @@ test("a plugin of a workspace in the product's folder gets the workspace's own p
     "runtime/main.ts",
     'import ours from "./a/../a/ours.ts"; import theirs from "../demo/plugins/theirs.mjs"; console.log([...ours, ...theirs].join());',
   );
-  mkdirSync(join(dir, "bin"));
-  copyFileSync(join(ROOT, "bin/follow.js"), join(dir, "bin/follow.js"));
+  write("bin/follow.js", readFileSync(join(ROOT, "bin/follow.js"), "utf8"));
   write("package.json", '{"type": "module"}');
   const { stdout, stderr } = spawnSync(process.execPath, ["--import", join(dir, "bin/follow.js"), join(dir, "runtime/main.ts")]);
   rmSync(dir, { recursive: true });
@@ -36,8 +35,7 @@ test("a command asks git once whether the repository brings a store", async () =
   const dir = await workspace();
   const bin = join(dir, ".cleared/counted");
   mkdirSync(bin);
-  writeFileSync(join(bin, "git"), `#!/bin/sh\necho "$*" >> ${bin}/asked\nPATH='${ENV.PATH}' exec git "$@"\n`);
-  chmodSync(join(bin, "git"), 0o755);
+  writeFileSync(join(bin, "git"), `#!/bin/sh\necho "$*" >> ${bin}/asked\nPATH='${ENV.PATH}' exec git "$@"\n`, { mode: 0o755 });
   const { code } = await shell(dir, `cleared run ingest >/dev/null && PATH='${bin}:'$PATH cleared queue`, true);
   expect(code).toBe(0);
   expect(readFileSync(join(bin, "asked"), "utf8").match(/ls-files -z -- \.cleared/g)).toHaveLength(1);
