@@ -9,7 +9,6 @@ import { toWire } from "../kernel/errors.ts";
 import { type GitUpkeep, createGitUpkeep } from "../workspace/git/repack.ts";
 import { findGitDir } from "../workspace/git/git.ts";
 import type { Host } from "./host.ts";
-import { tasksOf } from "./tasks.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -67,7 +66,7 @@ async function work(
     done("upkeep:drop");
   }
   if ((await goOn()) && dueSince("upkeep:tasks", DAY_MS)) {
-    const tasks = tasksOf(host);
+    const tasks = (await import("./tasks.ts")).tasksOf(host);
     while (!stop.aborted && (await goOn()) && (await tasks.letGo(100)) > 0) worked = true;
     done("upkeep:tasks");
   }

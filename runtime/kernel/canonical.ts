@@ -28,3 +28,6 @@ export function keysInOrder(value: object): string[] {
 
 /** 24 hex digits of SHA-256 over the canonical text. */
 export const digestOf = (value: unknown): string => createHash("sha256").update(canonicalJson(value)).digest("hex").slice(0, 24);
+
+/** SHA-256 over the canonical text, in base64url: what reports and approvals are compared by. */
+export const canonicalHash = (value: unknown): string => createHash("sha256").update(canonicalJson(value)).digest("base64url");

@@ -37,6 +37,9 @@ export function oneLine(text: string, limit = 300): string {
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
+/** A line of a report, with its code between backquotes. */
+export const asCode = (line: string): string => line.replace(/[‹›]/g, "`");
+
 /** A text cut for a line. */
 export const clip = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 

@@ -345,8 +345,11 @@ function endOf(run, main, problem) {
 
 isolates.prepareNext(false);
 writeFrame(FD, encodeFrame(FRAME.READY, {}));
-for (;;) {
+for (let jobs = 0, clean = false; ; jobs++) {
+  // A command executes one run and ends: what the first leaves is put in order once there is a second.
+  if (jobs > 1) isolates.prepareNext(clean);
   const frame = readFrame(FD);
   if (frame === null) exit();
-  isolates.prepareNext(runJob(frame.head, frame.body));
+  if (jobs === 1) isolates.prepareNext(clean);
+  clean = runJob(frame.head, frame.body);
 }

@@ -18,10 +18,10 @@ export function lockDown() {
   const { runInNewContext } = own.getBuiltinModule("node:vm");
   // The flag is on only for this one context: in the script's contexts `gc` could not be deleted.
   v8.setFlagsFromString("--expose-gc");
-  const gc = runInNewContext("gc");
+  const [gc, names] = runInNewContext("[gc, Object.getOwnPropertyNames(globalThis)]");
   v8.setFlagsFromString("--no-expose-gc");
-  const kept = new Set(["Buffer", ...runInNewContext("Object.getOwnPropertyNames(globalThis)")]);
-  kept.delete("console");
+  const kept = new Set(["Buffer", ...names]);
+  for (const name of ["console", "gc"]) kept.delete(name);
   permission?.drop?.("fs.read");
   permission?.drop?.("addon");
   for (const name of Object.getOwnPropertyNames(process)) Reflect.deleteProperty(process, name);

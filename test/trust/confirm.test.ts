@@ -141,6 +141,13 @@ it("a repository that brings installed packages starts nothing, wherever they li
   await expect(host(one)).rejects.toMatchObject({ message: expect.stringContaining("servers/theirs/node_modules/x/index.js") });
 });
 
+it("a repository that was opened before and has come to hold our folder is refused", async () => {
+  const one = await workspace();
+  await (await host(one)).close();
+  one.git("add", "-f", ".cleared/store.db");
+  await expect(host(one)).rejects.toMatchObject({ code: "FOLDER_UNSAFE", message: expect.stringContaining(".cleared/store.db") });
+});
+
 it("trust.yaml is read from the file, whatever a cache says", async () => {
   const one = await workspace();
   const forged = JSON.stringify({ people: [{ name: "Mallory", key: `MCowBQYDK2VwAyEA${"A".repeat(43)}=` }], plugins: [] });

@@ -4,7 +4,7 @@ import { grouped } from "../evidence/partings.ts";
 import { backtestLines } from "../evidence/words.ts";
 import { dayIn } from "../../scripts/header.ts";
 import { agentFile } from "../../workspace/layout.ts";
-import { oneLine } from "../../kernel/text.ts";
+import { asCode, oneLine } from "../../kernel/text.ts";
 import type { CheckResult, Proposal, Report, TextChange } from "../proposal-types.ts";
 
 /** What a card tells beside the proposal itself. */
@@ -169,6 +169,3 @@ export const inWords = (line: string): string =>
     const bare = code.replace(TEXT, (text) => `\uE000${texts.push(text) - 1}\uE000`);
     return said(bare).replace(HELD, (_whole, n: string) => texts[Number(n)] ?? "");
   });
-
-/** The line with its code as it is. */
-export const asCode = (line: string): string => line.replace(/[‹›]/g, "`");

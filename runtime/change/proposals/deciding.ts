@@ -4,10 +4,10 @@
  */
 import { getFact, setFact } from "../../engine/cards.ts";
 import type { Database } from "../../engine/database.ts";
+import { canonicalHash } from "../../kernel/canonical.ts";
+import { asCode } from "../../kernel/text.ts";
 import { compareDecimals } from "../../rules/policy/values.ts";
 import type { Card, CardDraft, Decision } from "../../kernel/ports.ts";
-import { asCode } from "./card-details.ts";
-import { digest } from "./proof.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
 
 /** What is signed beside an answer, so that a yes can never be moved to other content. */
@@ -84,11 +84,11 @@ const APPROVED = "proposal approved ";
  * says: another clone could put other words, levels and checks under the same commit and time.
  */
 export function rememberReport(database: Database, id: string, report: Report | null): void {
-  setFact(database, reportFact(id), report === null ? "" : digest(report));
+  setFact(database, reportFact(id), report === null ? "" : canonicalHash(report));
 }
 
 export function isOwnReport(database: Database, { id, report }: Proposal): boolean {
-  return report !== null && getFact(database, reportFact(id)) === digest(report);
+  return report !== null && getFact(database, reportFact(id)) === canonicalHash(report);
 }
 
 /** Durable before the state says approved: only where a proposal was approved is it applied, or two clones would both do it. */

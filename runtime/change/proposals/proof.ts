@@ -3,8 +3,7 @@
  * by one that knows at least as much; what it knew of runs that are not in this clone stays in it, and counts while somebody vouches for it.
  */
 import { count } from "../../kernel/text.ts";
-import { createHash } from "node:crypto";
-import { canonicalJson } from "../../kernel/canonical.ts";
+import { canonicalHash, canonicalJson } from "../../kernel/canonical.ts";
 import { verifyDecision } from "../../engine/signature.ts";
 import { codeOf } from "../evidence/code.ts";
 import type { BacktestReport } from "../evidence/types.ts";
@@ -13,8 +12,6 @@ import type { Trust } from "../../workspace/settings/config.ts";
 import { AUDIT, DATA, IMPORT, agentFile } from "../../workspace/layout.ts";
 import { changedPaths, commitsSaying } from "../../workspace/git/past.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
-
-export const digest = (value: unknown): string => createHash("sha256").update(canonicalJson(value)).digest("base64url");
 
 /** Where runs write what no check reads. */
 const UNREAD = [IMPORT, DATA, AUDIT];
@@ -30,7 +27,7 @@ export async function restsOn(
   for (const agent of agents)
     for (const status of [["done", "failed"], ["waiting"]] as const)
       runs.push((await engine.list({ agent, status: [...status], limit: RUNS })).map(({ id, status: is, outcome }) => [id, is, outcome]));
-  return { people: digest([trust.people, trust.changes]), runs: digest(runs) };
+  return { people: canonicalHash([trust.people, trust.changes]), runs: canonicalHash(runs) };
 }
 
 /** True when anything a report rests on is another by now: code, cases, policies and books at HEAD, people, runs. */
@@ -48,7 +45,7 @@ export async function hasMoved(
 
 /** What a person who holds the recorded runs signs of a report: one backtest of this content on this code. */
 async function evidenceGate({ id, commit }: Pick<Proposal, "id" | "commit">, base: Tree, backtest: BacktestReport): Promise<string> {
-  return `evidence/${id}/${digest({ commit, code: [...(await codeOf(base))], backtest })}`;
+  return `evidence/${id}/${canonicalHash({ commit, code: [...(await codeOf(base))], backtest })}`;
 }
 
 /** Asks for a person's signature over a gate; null where no key lies here. */

@@ -16,7 +16,7 @@ import { loadMonth, toMonth } from "../../workspace/books/months.ts";
 import { isOpenReceipt, receiptFromYaml } from "../../workspace/statements/receipt.ts";
 import { undoBooks } from "../../workspace/books/undo-books.ts";
 import type { Proposal } from "../proposal-types.ts";
-import { digest } from "./proof.ts";
+import { canonicalHash } from "../../kernel/canonical.ts";
 
 export interface PlanWorld {
   dir: string;
@@ -194,7 +194,7 @@ export async function planAt(
   const entries = { removed: books.removed, reversed: books.reversed, restored: books.restored };
   const commits = target.commits.map(({ commit }) => commit);
   const notes = [...books.notes, ...(target.kind === "run" || target.kind === "import" ? await actsOutside(world, target.id) : [])];
-  const seen = digest({ commits, files, money, entries, notes }).slice(0, 16);
+  const seen = canonicalHash({ commits, files, money, entries, notes }).slice(0, 16);
   return { title: target.title, commits, files, money, entries, statements, notes, seen, texts };
 }
 
