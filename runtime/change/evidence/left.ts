@@ -5,7 +5,7 @@
 import type { Cards, Entry, Tree } from "../../kernel/ports.ts";
 import { parseJournal } from "../../workspace/books/journal-text.ts";
 import { asCorrected, correctionsOf } from "../../workspace/books/correct-entry.ts";
-import { findEntry, monthFiles, monthOfId } from "../../workspace/books/months.ts";
+import { digestOfReadable, findEntry, monthFiles, monthOfId } from "../../workspace/books/months.ts";
 import { monthsOf } from "../../workspace/books/reversals.ts";
 
 export type LeftEntry = Pick<Entry, "status" | "postings">;
@@ -32,7 +32,10 @@ export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Le
       if (ids.length === 0) return found;
       const { voids: reversed, corrects: corrected } = await once(books, "named", () => namedIn(books));
       for (const [file, of] of Map.groupBy(new Set(ids), monthOfId)) {
-        const decisions = await once(books, file, async () => decidedIn((await books.read(file)) ?? ""));
+        const { decided } = await digestOfReadable(books, file);
+        const decisions = of.some((id) => decided.has(id))
+          ? await once(books, file, async () => decidedIn((await books.read(file)) ?? ""))
+          : new Map<string, LeftEntry>();
         for (const id of of) {
           const entry = decisions.get(id);
           if (reversed.has(id)) found.set(id, null);
@@ -67,11 +70,8 @@ async function leftBy(id: string, books: Tree): Promise<LeftEntry | null> {
 
 /** Ids of the entries that others reverse or correct. */
 async function namedIn(books: Tree): Promise<Record<"voids" | "corrects", Set<string>>> {
-  const ids = { voids: new Set<string>(), corrects: new Set<string>() };
-  for (const file of await monthFiles(books))
-    for (const [, tag = "", id = ""] of ((await books.read(file)) ?? "").matchAll(/^ {4}; (voids|corrects): (\S+)/gm))
-      ids[tag as keyof typeof ids].add(Buffer.from(id).toString());
-  return ids;
+  const all = await Promise.all((await monthFiles(books)).map((file) => digestOfReadable(books, file)));
+  return { voids: new Set(all.flatMap(({ voids }) => voids)), corrects: new Set(all.flatMap(({ corrects }) => corrects)) };
 }
 
 const kept = new WeakMap<Tree, Map<string, Promise<unknown>>>();

@@ -42,15 +42,22 @@ export async function loadMonth(tree: Tree, file: string): Promise<Month | null>
 
 /** What is asked of all months of a long history: a fortieth of their entries. */
 export interface Digest {
-  ids: ReadonlySet<string>;
+  /** Characters of its ids. */
+  size: number;
+  readonly ids: ReadonlySet<string>;
   totals: Totals;
+  /** Ids of the entries that a person has confirmed or corrected. */
+  decided: ReadonlySet<string>;
+  /** Ids of the entries that those of the month reverse or correct. */
+  voids: readonly string[];
+  corrects: readonly string[];
 }
 
-/** Characters of a month's text that take longer to read than what is kept of them on the disk. */
-export const LARGE = 65_536;
+// Characters of a month's text that take longer to read than what is kept of them on the disk.
+const LARGE = 65_536;
 
-const NOTHING: Digest = { ids: new Set(), totals: new Map() };
-const digests = new Kept<string, Digest>(200_000, ({ ids }) => 1 + ids.size);
+const NOTHING: Digest = { size: 0, ids: new Set(), totals: new Map(), decided: new Set(), voids: [], corrects: [] };
+const digests = new Kept<string, Digest>(3_000_000, ({ size }) => 1000 + size);
 
 /** Ids and sums of the month. @throws JOURNAL_FORM when an entry cannot be read: its row would be booked again, a sum would be wrong */
 export async function digestOf(tree: Tree, file: string): Promise<Digest> {
@@ -63,21 +70,44 @@ export async function digestOf(tree: Tree, file: string): Promise<Digest> {
   return kept === null ? digested(await wholeMonth(tree, file), blob, tree) : digests.of(name, () => fromText(kept));
 }
 
+/** The same of those entries of the month that can be read. */
+export async function digestOfReadable(tree: Tree, file: string): Promise<Digest> {
+  const whole = await ifWhole(
+    () => digestOf(tree, file),
+    () => null,
+  );
+  return whole ?? fromText(toText((await loadMonth(tree, file)) ?? toMonth(file, "")));
+}
+
 function digested(month: Month | null, blob: string, tree: Tree): Digest {
   if (month === null) return NOTHING;
   const name = `${month.file}@${blob}`;
   return digests.of(name, () => {
-    const sums = [...month.totals].map(([account, row]) => [account, [...row].map(([unit, sum]) => [unit, fromExact(sum, sum.scale)])]);
-    const kept = JSON.stringify([month.entries.map(({ id }) => id), sums]);
+    const kept = toText(month);
     if (month.text.length > LARGE) tree.kept?.put(kept, "digest", name);
     return fromText(kept);
   });
 }
 
+function toText({ entries, totals }: Month): string {
+  const sums = [...totals].map(([account, row]) => [account, [...row].map(([unit, sum]) => [unit, fromExact(sum, sum.scale)])]);
+  const decided = entries.flatMap(({ id, status }) => (status.startsWith("user-") ? [id] : []));
+  const named = ["voids", "corrects"].map((tag) => entries.flatMap(({ tags }) => tags[tag] ?? []));
+  return JSON.stringify([entries.map(({ id }) => id).join(" "), sums, decided, ...named]);
+}
+
 function fromText(text: string): Digest {
-  const [ids, sums] = JSON.parse(text) as [string[], [string, [string, string][]][]];
+  const [all, sums, decided, voids, corrects] = JSON.parse(text) as [string, [string, [string, string][]][], string[], string[], string[]];
   const rowOf = (row: [string, string][]) => new Map(row.map(([unit, amount]) => [unit, toExact(amount)]));
-  return { ids: new Set(ids), totals: new Map(sums.map(([account, row]) => [account, rowOf(row)])) };
+  const totals: Totals = new Map(sums.map(([account, row]) => [account, rowOf(row)]));
+  let ids: ReadonlySet<string> | null = null;
+  return {
+    ...{ size: all.length, totals, decided: new Set(decided), voids, corrects },
+    // Of most months nobody asks: a text is a third of the set.
+    get ids() {
+      return (ids ??= new Set(all.split(" ")));
+    },
+  };
 }
 
 export function toMonth(file: string, text: string): Month {
