@@ -9,7 +9,7 @@ import type { Leg } from "./bank-balances.ts";
 import { ownKind } from "./entry-id.ts";
 import { plain } from "./ledger.ts";
 import { monthFile } from "../layout.ts";
-import { monthOfId, readEntries } from "./months.ts";
+import { digestOf, monthOfId, readEntries } from "./months.ts";
 import type { Overlay } from "../overlay.ts";
 
 // An import looks at the legs of its account a few times, and the books are long.
@@ -60,9 +60,11 @@ async function daysAt(head: Tree, file: string, account: string, currency: strin
   if (known !== undefined) return known;
   let text = head.kept?.get("legs", name) ?? null;
   if (text === null) {
-    const legs = legsIn(await readEntries(head, file), account, currency);
-    text = briefly(legs);
-    if (legs.length > MANY) head.kept?.put(text, "legs", name);
+    // Most accounts have nothing in most months, which their sums tell.
+    const isThere = (await digestOf(head, file)).totals.get(account)?.has(currency) === true;
+    const entries = isThere ? await readEntries(head, file) : [];
+    text = briefly(legsIn(entries, account, currency));
+    if (entries.length > MANY) head.kept?.put(text, "legs", name);
   }
   const days = (JSON.parse(text) as [Pick<Entry, "date">, string, string | null][]).map(([entry, amount, assertion]): Leg => {
     return { entry: { ...BRIEF, ...entry }, amount: toExact(amount), assertion: assertion === null ? null : toExact(assertion) };
