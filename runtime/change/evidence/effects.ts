@@ -112,7 +112,7 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
   }
 }
 
-const VOIDS = /\n    ; status: voided\n(?:    ; .*\n)*?    ; voids: (\S+)/;
+const VOIDS = /\n {4}; status: voided\n(?: {4}; .*\n)*? {4}; voids: (\S+)/;
 const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove", "file", "review", "emit", "propose"]);
 const isCommit = (step: Step): boolean => changesIn([step], "committed").length > 0;
 
