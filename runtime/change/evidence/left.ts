@@ -30,18 +30,12 @@ export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Le
     async entries(ids) {
       const found = new Map<string, LeftEntry | null>();
       if (ids.length === 0) return found;
-      const { voids: reversed, corrects: corrected } = await once(books, "named", () => namedIn(books));
-      for (const [file, of] of Map.groupBy(new Set(ids), monthOfId)) {
-        const { decided } = await digestOfReadable(books, file);
-        const decisions = of.some((id) => decided.has(id))
-          ? await once(books, file, async () => decidedIn((await books.read(file)) ?? ""))
-          : new Map<string, LeftEntry>();
-        for (const id of of) {
-          const entry = decisions.get(id);
-          if (reversed.has(id)) found.set(id, null);
-          else if (corrected.has(id)) found.set(id, await leftBy(id, books));
-          else if (entry !== undefined) found.set(id, entry);
-        }
+      const { decided, voids, corrects } = await once(books, "named", () => namedIn(books));
+      for (const id of new Set(ids)) {
+        const file = monthOfId(id);
+        const decisions = async () => once(books, file, async () => decidedIn((await books.read(file)) ?? ""));
+        const entry = voids.has(id) ? null : corrects.has(id) ? await leftBy(id, books) : decided.has(id) && (await decisions()).get(id);
+        if (entry !== false && entry !== undefined) found.set(id, entry);
       }
       return found;
     },
@@ -68,10 +62,11 @@ async function leftBy(id: string, books: Tree): Promise<LeftEntry | null> {
   return entry === null ? null : asCorrected(entry, await correctionsOf(entry, monthsOf(books)));
 }
 
-/** Ids of the entries that others reverse or correct. */
-async function namedIn(books: Tree): Promise<Record<"voids" | "corrects", Set<string>>> {
+/** Ids of the entries that a person decided, and of those that others reverse or correct. */
+async function namedIn(books: Tree): Promise<Record<"decided" | "voids" | "corrects", ReadonlySet<string>>> {
   const all = await Promise.all((await monthFiles(books)).map((file) => digestOfReadable(books, file)));
-  return { voids: new Set(all.flatMap(({ voids }) => voids)), corrects: new Set(all.flatMap(({ corrects }) => corrects)) };
+  const of = (what: "decided" | "voids" | "corrects") => new Set(all.flatMap((digest) => digest[what]));
+  return { decided: of("decided"), voids: of("voids"), corrects: of("corrects") };
 }
 
 const kept = new WeakMap<Tree, Map<string, Promise<unknown>>>();

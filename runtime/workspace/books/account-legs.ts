@@ -4,7 +4,7 @@
  */
 import type { Entry, Tree } from "../../kernel/ports.ts";
 import { Kept } from "../../kernel/kept.ts";
-import { fromExact, plus, toExact } from "./amounts.ts";
+import { type Exact, fromExact, plus, toExact } from "./amounts.ts";
 import type { Leg } from "./bank-balances.ts";
 import { ownKind } from "./entry-id.ts";
 import { plain } from "./ledger.ts";
@@ -19,16 +19,11 @@ const kept = new WeakMap<Overlay, { at: string; legs: Map<string, readonly Leg[]
  * The legs on one account in one currency, in the order of the books. What one day has that states no balance stands as one leg, with the
  * sum: but in months that the run has written to, and in those of `days`, of which each leg is asked. @throws JOURNAL_FORM
  */
-export async function legsOf(
-  overlay: Overlay,
-  account: string,
-  currency: string,
-  days: readonly (string | null | undefined)[] = [],
-): Promise<readonly Leg[]> {
+export async function legsOf(overlay: Overlay, account: string, currency: string, days: readonly string[] = []): Promise<readonly Leg[]> {
   const at = `${(await overlay.head()).commit} ${overlay.version()}`;
   let found = kept.get(overlay);
   if (found?.at !== at) kept.set(overlay, (found = { at, legs: new Map() }));
-  const asked = new Set(days.flatMap((day) => (day == null ? [] : [monthFile(day)])));
+  const asked = new Set(days.map(monthFile));
   const key = [currency, account, ...asked].join(" ");
   const legs = found.legs.get(key) ?? (await readLegs(overlay, account, currency, asked));
   found.legs.set(key, legs);
@@ -85,20 +80,16 @@ function legsIn(entries: readonly Entry[], account: string, currency: string): L
 
 /** Legs that state a balance or belong to the books themselves are whole, those of a day between two of them one sum. As text: it is kept on the disk. */
 function briefly(legs: readonly Leg[]): string {
-  const days: Leg[] = [];
-  let open: Leg | null = null;
-  for (const leg of legs) {
-    const isWhole = leg.assertion !== null || ownKind(leg.entry) !== null;
-    if (!isWhole && open?.entry.date === leg.entry.date) open.amount = plus(open.amount, leg.amount);
-    else days.push((open = { ...leg }));
-    if (isWhole) open = null;
+  const days: [Pick<Entry, "date">, Exact, Exact | null][] = [];
+  let isOpen = false;
+  for (const { entry, amount, assertion } of legs) {
+    const isWhole = assertion !== null || ownKind(entry) !== null;
+    const day = days.at(-1);
+    if (isOpen && !isWhole && day?.[0].date === entry.date) day[1] = plus(day[1], amount);
+    else days.push([isWhole ? plain(entry) : { date: entry.date }, amount, assertion]);
+    isOpen = !isWhole;
   }
-  const rows = days.map(({ entry, amount, assertion }) => [
-    assertion !== null || ownKind(entry) !== null ? plain(entry) : { date: entry.date },
-    fromExact(amount, amount.scale),
-    assertion === null ? null : fromExact(assertion, assertion.scale),
-  ]);
-  return JSON.stringify(rows);
+  return JSON.stringify(days.map(([entry, ...sums]) => [entry, ...sums.map((sum) => sum && fromExact(sum, sum.scale))]));
 }
 
 // The status is asked of none of them, and no statement lists a sum.

@@ -8,16 +8,8 @@ import type { Entry } from "../../kernel/ports.ts";
 // Crockford's alphabet in lower case: no i, l, o, u, so an id can be read aloud.
 const LETTERS = "0123456789abcdefghjkmnpqrstvwxyz";
 
-// An entry that is made is checked at once: its id is the hash of its key.
-let last = { date: "", key: "", id: "" };
-
 /** `261106-9sd0ee4k2m` of a day (YYYY-MM-DD) and an import key: the first 50 bits of sha256(key), five bits a letter. */
 export function entryId(date: string, key: string): string {
-  if (last.key !== key || last.date !== date || last.id === "") last = { date, key, id: computed(date, key) };
-  return last.id;
-}
-
-function computed(date: string, key: string): string {
   const hash = digest("sha256", key, "buffer");
   let bits = hash.readUIntBE(0, 6) * 4 + (hash.readUInt8(6) >> 6);
   let letters = "";

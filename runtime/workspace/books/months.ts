@@ -46,9 +46,8 @@ export interface Digest {
   size: number;
   readonly ids: ReadonlySet<string>;
   totals: Totals;
-  /** Ids of the entries that a person has confirmed or corrected. */
-  decided: ReadonlySet<string>;
-  /** Ids of the entries that those of the month reverse or correct. */
+  /** Ids of the entries that a person has confirmed or corrected; and of those that the month's reverse or correct. */
+  decided: readonly string[];
   voids: readonly string[];
   corrects: readonly string[];
 }
@@ -56,7 +55,7 @@ export interface Digest {
 // Characters of a month's text that take longer to read than what is kept of them on the disk.
 const LARGE = 65_536;
 
-const NOTHING: Digest = { size: 0, ids: new Set(), totals: new Map(), decided: new Set(), voids: [], corrects: [] };
+const NOTHING: Digest = { size: 0, ids: new Set(), totals: new Map(), decided: [], voids: [], corrects: [] };
 const digests = new Kept<string, Digest>(3_000_000, ({ size }) => 1000 + size);
 
 /** Ids and sums of the month. @throws JOURNAL_FORM when an entry cannot be read: its row would be booked again, a sum would be wrong */
@@ -71,13 +70,8 @@ export async function digestOf(tree: Tree, file: string): Promise<Digest> {
 }
 
 /** The same of those entries of the month that can be read. */
-export async function digestOfReadable(tree: Tree, file: string): Promise<Digest> {
-  const whole = await ifWhole(
-    () => digestOf(tree, file),
-    () => null,
-  );
-  return whole ?? fromText(toText((await loadMonth(tree, file)) ?? toMonth(file, "")));
-}
+export const digestOfReadable = (tree: Tree, file: string): Promise<Digest> =>
+  digestOf(tree, file).catch(async () => fromText(toText((await loadMonth(tree, file)) ?? toMonth(file, ""))));
 
 function digested(month: Month | null, blob: string, tree: Tree): Digest {
   if (month === null) return NOTHING;
@@ -91,7 +85,7 @@ function digested(month: Month | null, blob: string, tree: Tree): Digest {
 
 function toText({ entries, totals }: Month): string {
   const sums = [...totals].map(([account, row]) => [account, [...row].map(([unit, sum]) => [unit, fromExact(sum, sum.scale)])]);
-  const decided = entries.flatMap(({ id, status }) => (status.startsWith("user-") ? [id] : []));
+  const decided = entries.filter(({ status }) => status.startsWith("user-")).map(({ id }) => id);
   const named = ["voids", "corrects"].map((tag) => entries.flatMap(({ tags }) => tags[tag] ?? []));
   return JSON.stringify([entries.map(({ id }) => id).join(" "), sums, decided, ...named]);
 }
@@ -102,7 +96,7 @@ function fromText(text: string): Digest {
   const totals: Totals = new Map(sums.map(([account, row]) => [account, rowOf(row)]));
   let ids: ReadonlySet<string> | null = null;
   return {
-    ...{ size: all.length, totals, decided: new Set(decided), voids, corrects },
+    ...{ size: all.length, totals, decided, voids, corrects },
     // Of most months nobody asks: a text is a third of the set.
     get ids() {
       return (ids ??= new Set(all.split(" ")));
