@@ -7,6 +7,18 @@ import { StreamableHTTPClientTransport as LegacyHttp } from "@modelcontextprotoc
 import type { Any } from "../a2a/client.ts";
 import { ENV, MAIN } from "../cli/command-line.ts";
 
+/** An agent that makes so many calls before it answers. */
+export const slowAgent = (calls: number): string => `/*
+name: Slow
+trigger: mcp
+mutates: false
+uses: [ctx]
+*/
+let sum = 0;
+for (let i = 0; i < ${calls}; i++) sum += String(ctx_today()).length;
+({ summary: "counted " + sum });
+`;
+
 export type Generation = "2025" | "2026";
 
 export interface Connected {

@@ -6,25 +6,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AGENTS, type Any, type Served, again, serve } from "../a2a/client.ts";
 import { cleared, commit, ENV, MAIN, until, warmUp, workspace } from "../cli/command-line.ts";
-import { type Connected, overHttp, overStdio } from "./clients.ts";
+import { type Connected, overHttp, overStdio, slowAgent } from "./clients.ts";
 
 beforeAll(warmUp);
-
-const SLOW = `/*
-name: Slow
-trigger: mcp
-mutates: false
-uses: [ctx]
-*/
-let sum = 0;
-for (let i = 0; i < 8000; i++) sum += String(ctx_today()).length;
-({ summary: "counted " + sum });
-`;
 
 let site: Served;
 beforeAll(async () => {
   site = await serve();
-  await commit(site.dir, { "agents/slow.ts": SLOW });
+  await commit(site.dir, { "agents/slow.ts": slowAgent(8000) });
 });
 afterAll(() => site.started.stop("SIGKILL"));
 
@@ -135,7 +124,7 @@ test("a run that waits is the same after kill -9 of the owner, and the call sent
 });
 
 test("without `cleared start` the workspace is free between calls, also after kill -9, and a call that outlasts its answer goes on", async () => {
-  const dir = await workspace({ ...AGENTS, "agents/slow.ts": SLOW });
+  const dir = await workspace({ ...AGENTS, "agents/slow.ts": slowAgent(8000) });
   const first = await overStdio(dir, "2025");
   const waits = (await first.call("pay", { bill_id: "BILL-9" })).value;
   expect(waits).toMatchObject({ status: "waiting", message: expect.stringContaining(`cleared approve ${waits.card}`) });

@@ -2,23 +2,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Any, type Served, serve } from "../a2a/client.ts";
 import { cleared, until } from "../cli/command-line.ts";
-import { overStdio } from "./clients.ts";
-
-const SLOW = `/*
-name: Slow
-trigger: mcp
-mutates: false
-uses: [ctx]
-*/
-let sum = 0;
-for (let i = 0; i < 40_000; i++) sum += String(ctx_today()).length;
-({ summary: "counted " + sum });
-`;
+import { overStdio, slowAgent } from "./clients.ts";
 
 let site: Served;
 let [run, ann, ben] = ["", "", ""];
 beforeAll(async () => {
-  site = await serve({ "agents/slow.ts": SLOW, "config.yaml": "business: {name: Small}\ncallers: {open: 3}\nweb: {port: 0}\n" });
+  site = await serve({
+    "agents/slow.ts": slowAgent(40_000),
+    "config.yaml": "business: {name: Small}\ncallers: {open: 3}\nweb: {port: 0}\n",
+  });
   for (const name of ["ann", "ben"]) {
     const { token } = (await cleared(site.dir, "tokens", "add", name, "--agents", "slow", "--json")).json();
     if (name === "ann") ann = token;

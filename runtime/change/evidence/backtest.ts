@@ -144,7 +144,7 @@ export async function recordingOf(id: string, { engine, cards }: Pick<TrialEnvir
   const steps = (await engine.steps(id)).filter((step) => step.state !== "intent");
   if (isLarge({ steps })) {
     // V8 lets its heap grow to several times what is in use: with one large recording after the other, to a gigabyte.
-    setFlagsFromString("--heap-growing-percent=20");
+    setFlagsFromString("--heap-growing-percent=40");
     endResting();
   }
   const refusal = stopped(run) ? cards.list({ run: id, decided: true }).findLast((card) => card.gate !== null) : undefined;

@@ -4,6 +4,7 @@
  */
 import type { Call, Outcome, RunRecord } from "../../kernel/ports.ts";
 import { acts, counted, factLine, factsOf, legsOf, nameOf, outcomes, pairsOf, shown, tagged, verdicts, without } from "./differences.ts";
+import { bookedIn, wholeEntry } from "./effects.ts";
 import type { Left, LeftEntry } from "./left.ts";
 import { actsOf, filesOf } from "./acts.ts";
 import { entryWords, clip, symbolic } from "./partings.ts";
@@ -40,11 +41,13 @@ export function sameRun({ id }: Pick<RunRecord, "id">, { divergence, supposed }:
 
 /** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
 export async function compareEffects(was: Effects, { effects: now, missing }: Trial, left: Left) {
-  const entries = pairsOf(was.entries, now.entries);
+  const entries = pairsOf(was, now);
   const moved = Object.keys(now.changed).filter((id) => now.changed[id] !== was.changed[id]);
   const looked = ({ reviews }: Effects) => new Set(reviews.map(({ about }) => about));
   const unlooked = looked(was).difference(looked(now));
-  const forgotten = now.entries.filter(({ id, status }) => status === "pending-review" && unlooked.has(id));
+  const own = bookedIn(now);
+  const asked = [...unlooked].flatMap((id) => own.get(id) ?? []).map(wholeEntry);
+  const forgotten = asked.filter(({ status }) => status === "pending-review");
   const ids = [...entries.map((pair) => (pair.now ?? pair.was)?.id ?? ""), ...moved, ...forgotten.map(({ id }) => id)];
   const known = await left.entries(ids);
   const acted = [...doubles(was, now), ...ungated(was, now), ...afterItsEnd(was, now)];
@@ -150,9 +153,9 @@ function afterItsEnd(was: Effects, now: Effects): Harm[] {
 
 /** A card that a person decided is not opened any more: the code decides by itself. Those of entries are told with the entry. */
 function undecided(was: Effects, now: Effects, left: Left): Harm[] {
-  const titles = ({ reviews, entries }: Effects) => {
-    const own = new Set(entries.map(({ id }) => id));
-    return reviews.filter(({ about }) => !own.has(about)).map(({ title }) => title);
+  const titles = (effects: Effects) => {
+    const own = bookedIn(effects);
+    return effects.reviews.filter(({ about }) => !own.has(about)).map(({ title }) => title);
   };
   return without(titles(was), titles(now)).flatMap((title) =>
     left.decided().has(title) ? [harm("undecided", title, `${clip(title)} is no longer shown to a person, who had decided it`)] : [],

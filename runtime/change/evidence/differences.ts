@@ -4,21 +4,20 @@
  */
 import type { Call, Json } from "../../kernel/ports.ts";
 import { filesOf } from "./acts.ts";
-import { legLines } from "./effects.ts";
+import { bookedIn, legLines, wholeEntry } from "./effects.ts";
 import { apart, clip, firstDifference, symbolic } from "./partings.ts";
 import type { CallEffect, Effects, EntryEffect, FactDifference, RunDifference } from "./types.ts";
 
 /** Entries that are not the same on both sides. */
-export function pairsOf(was: readonly EntryEffect[], now: readonly EntryEffect[]): RunDifference["entries"] {
-  const [before, after] = [byId(was), byId(now)];
-  const ids = new Set([...before.keys(), ...after.keys()]);
-  return [...ids].flatMap((id) => {
-    const pair = { was: before.get(id) ?? null, now: after.get(id) ?? null };
+export function pairsOf(was: Effects, now: Effects): RunDifference["entries"] {
+  const [before, after] = [bookedIn(was), bookedIn(now)];
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((id) => {
+    const [one, other] = [before.get(id), after.get(id)];
+    if (one === other) return [];
+    const pair = { was: one === undefined ? null : wholeEntry(one), now: other === undefined ? null : wholeEntry(other) };
     return isSame(pair.was, pair.now) ? [] : [pair];
   });
 }
-
-const byId = (entries: readonly EntryEffect[]) => new Map(entries.map((entry) => [entry.id, entry]));
 
 export function outcomes(was: Effects, now: Effects): string[] {
   if (now.status === "failed") return [];

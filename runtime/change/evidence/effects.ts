@@ -5,7 +5,7 @@
 import { shortJson } from "../../kernel/text.ts";
 import type { Callable } from "../../engine/script.ts";
 import type { Call, Change, Entry, Json, RunRecord, Step, Verdict } from "../../kernel/ports.ts";
-import { entriesOf } from "../../workspace/books/journal-text.ts";
+import { parseJournal } from "../../workspace/books/journal-text.ts";
 import type { Primitive } from "../../kernel/primitive.ts";
 import { callsKey } from "./recorded.ts";
 import type { Effects, EntryEffect } from "./types.ts";
@@ -25,12 +25,27 @@ export async function effectsLater(run: RunRecord, steps: readonly Step[], knows
   return () => (effects ??= readEffects(run, steps, primitives));
 }
 
+/** An entry, or the text that was printed of it: of a large import most come out as they were, which their texts tell. */
+type Booked = EntryEffect | string;
+const booked = new WeakMap<Effects, ReadonlyMap<string, Booked>>();
+
+/** The entries by id, read with `wholeEntry`. */
+export const bookedIn = (effects: Effects): ReadonlyMap<string, Booked> =>
+  booked.get(effects) ?? new Map(effects.entries.map((entry) => [entry.id, entry]));
+
+export const wholeEntry = (one: Booked): EntryEffect =>
+  typeof one === "string" ? entryEffect(parseJournal(`${one}\n`, "").entries[0] as Entry) : one;
+
 function readEffects(run: RunRecord, steps: readonly Step[], primitives: ReadonlyMap<string, Primitive>): Effects {
   const effects: Effects = {
     ...{ status: run.status, outcome: run.outcome, error: run.error, result: run.result },
-    ...{ entries: [], changed: {}, calls: [], notices: [], gates: [], state: null, verdicts: [], reviews: [], events: [], files: {} },
+    ...{ changed: {}, calls: [], notices: [], gates: [], state: null, verdicts: [], reviews: [], events: [], files: {} },
+    get entries() {
+      return (read ??= [...entries.values()].map(wholeEntry));
+    },
   };
-  const entries = new Map<string, EntryEffect>();
+  const entries = new Map<string, Booked>();
+  let read: EntryEffect[] | null = null;
   const approved: string[] = [];
   const asked = new Set<string>();
   // What a run that failed had written since its last commit is nowhere, and neither are its cards and events.
@@ -41,7 +56,7 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
     const call = acts || step.changes.some((change) => change.op === "decided") ? callOf(step, primitives) : null;
     for (const change of step.changes) {
       if (step.seq > lands && step.effect !== "external" && LANDING.has(change.op)) continue;
-      if (change.op === "entries") for (const entry of entriesOf(change)) added(entry);
+      if (change.op === "entries") for (const text of change.text.trimEnd().split("\n\n")) added(text);
       else if (change.op === "status") changed(change.id, (entry) => ({ ...entry, status: change.status }), change.status);
       else if (change.op === "remove") changed(change.id, () => null, "voided");
       else if (change.op === "file") effects.files[change.path] = change.text;
@@ -66,18 +81,19 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
     }
     if (acts && call !== null) act(step, call);
   }
-  effects.entries = [...entries.values()];
+  booked.set(effects, entries);
   return effects;
 
-  function added(entry: Entry): void {
-    entries.set(entry.id, entryEffect(entry));
-    const { voids } = entry.tags;
-    if (entry.status === "voided" && voids !== undefined && !entries.has(voids)) effects.changed[voids] = "voided";
+  /** `text`: as printEntry has it, with the id behind day and mark. */
+  function added(text: string): void {
+    entries.set(text.slice(14, 31), text);
+    const [, voids] = VOIDS.exec(text) ?? [];
+    if (voids !== undefined && !entries.has(voids)) effects.changed[voids] = "voided";
   }
 
   function changed(id: string, to: (entry: EntryEffect) => EntryEffect | null, otherwise: Entry["status"]): void {
     const own = entries.get(id);
-    const next = own === undefined ? null : to(own);
+    const next = own === undefined ? null : to(wholeEntry(own));
     if (own === undefined) effects.changed[id] = otherwise;
     else if (next === null) entries.delete(id);
     else entries.set(id, next);
@@ -96,6 +112,7 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
   }
 }
 
+const VOIDS = /\n {4}; status: voided\n(?: {4}; .*\n)*? {4}; voids: (\S+)/;
 const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove", "file", "review", "emit", "propose"]);
 const isCommit = (step: Step): boolean => changesIn([step], "committed").length > 0;
 

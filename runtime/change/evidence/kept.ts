@@ -7,7 +7,7 @@ import { canonicalJson } from "../../kernel/canonical.ts";
 import type { Call, Json, Outcome } from "../../kernel/ports.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 import { symbolic } from "./partings.ts";
-import { legLines } from "./effects.ts";
+import { bookedIn, legLines, wholeEntry } from "./effects.ts";
 import type { Left } from "./left.ts";
 import type { Effects, EntryEffect, RunDifference } from "./types.ts";
 
@@ -41,10 +41,11 @@ export function keepsNothing({ books, asks, makes, ends, answers }: Kept): boole
 
 /** What people decided of these effects: entries as they left them, and calls they said yes to as they were asked. */
 export async function decidedIn(effects: Effects, left: Left): Promise<Kept> {
-  const known = await left.entries(effects.entries.map(({ id }) => id));
-  const books = effects.entries.flatMap((entry) => {
-    const found = known.get(entry.id);
-    return found == null ? [] : [{ ...named(entry), legs: legLines(found.postings) }];
+  const entries = bookedIn(effects);
+  const known = await left.entries([...entries.keys()]);
+  const books = [...entries].flatMap(([id, entry]) => {
+    const found = known.get(id);
+    return found == null ? [] : [{ ...named(wholeEntry(entry)), legs: legLines(found.postings) }];
   });
   const asked = effects.gates.flatMap(({ calls }) => calls.map((call) => canonicalJson(call)));
   const asks = effects.calls.flatMap(({ approved, tool, params }) =>

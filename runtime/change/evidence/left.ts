@@ -5,7 +5,7 @@
 import type { Cards, Entry, Tree } from "../../kernel/ports.ts";
 import { parseJournal } from "../../workspace/books/journal-text.ts";
 import { asCorrected, correctionsOf } from "../../workspace/books/correct-entry.ts";
-import { findEntry, monthFiles, monthOfId } from "../../workspace/books/months.ts";
+import { digestOfReadable, findEntry, monthFiles, monthOfId } from "../../workspace/books/months.ts";
 import { monthsOf } from "../../workspace/books/reversals.ts";
 
 export type LeftEntry = Pick<Entry, "status" | "postings">;
@@ -30,15 +30,12 @@ export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Le
     async entries(ids) {
       const found = new Map<string, LeftEntry | null>();
       if (ids.length === 0) return found;
-      const { voids: reversed, corrects: corrected } = await once(books, "named", () => namedIn(books));
-      for (const [file, of] of Map.groupBy(new Set(ids), monthOfId)) {
-        const decisions = await once(books, file, async () => decidedIn((await books.read(file)) ?? ""));
-        for (const id of of) {
-          const entry = decisions.get(id);
-          if (reversed.has(id)) found.set(id, null);
-          else if (corrected.has(id)) found.set(id, await leftBy(id, books));
-          else if (entry !== undefined) found.set(id, entry);
-        }
+      const { decided, voids, corrects } = await once(books, "named", () => namedIn(books));
+      for (const id of new Set(ids)) {
+        const file = monthOfId(id);
+        const decisions = async () => once(books, file, async () => decidedIn((await books.read(file)) ?? ""));
+        const entry = voids.has(id) ? null : corrects.has(id) ? await leftBy(id, books) : decided.has(id) && (await decisions()).get(id);
+        if (entry !== false && entry !== undefined) found.set(id, entry);
       }
       return found;
     },
@@ -65,13 +62,11 @@ async function leftBy(id: string, books: Tree): Promise<LeftEntry | null> {
   return entry === null ? null : asCorrected(entry, await correctionsOf(entry, monthsOf(books)));
 }
 
-/** Ids of the entries that others reverse or correct. */
-async function namedIn(books: Tree): Promise<Record<"voids" | "corrects", Set<string>>> {
-  const ids = { voids: new Set<string>(), corrects: new Set<string>() };
-  for (const file of await monthFiles(books))
-    for (const [, tag = "", id = ""] of ((await books.read(file)) ?? "").matchAll(/^ {4}; (voids|corrects): (\S+)/gm))
-      ids[tag as keyof typeof ids].add(Buffer.from(id).toString());
-  return ids;
+/** Ids of the entries that a person decided, and of those that others reverse or correct. */
+async function namedIn(books: Tree): Promise<Record<"decided" | "voids" | "corrects", ReadonlySet<string>>> {
+  const all = await Promise.all((await monthFiles(books)).map((file) => digestOfReadable(books, file)));
+  const of = (what: "decided" | "voids" | "corrects") => new Set(all.flatMap((digest) => digest[what]));
+  return { decided: of("decided"), voids: of("voids"), corrects: of("corrects") };
 }
 
 const kept = new WeakMap<Tree, Map<string, Promise<unknown>>>();

@@ -37,15 +37,21 @@ export async function loadMonth(tree: Tree, file: string): Promise<Month | null>
 
 /** What is asked of all months of a long history: a fortieth of their entries. */
 export interface Digest {
-  ids: ReadonlySet<string>;
+  /** Characters of its ids. */
+  size: number;
+  readonly ids: ReadonlySet<string>;
   totals: Totals;
+  /** Ids of the entries that a person has confirmed or corrected; and of those that the month's reverse or correct. */
+  decided: readonly string[];
+  voids: readonly string[];
+  corrects: readonly string[];
 }
 
-/** Characters of a month's text that take longer to read than what is kept of them on the disk. */
-export const LARGE = 65_536;
+// Characters of a month's text that take longer to read than what is kept of them on the disk.
+const LARGE = 65_536;
 
-const NOTHING: Digest = { ids: new Set(), totals: new Map() };
-const digests = new Kept<string, Digest>(200_000, ({ ids }) => 1 + ids.size);
+const NOTHING: Digest = { size: 0, ids: new Set(), totals: new Map(), decided: [], voids: [], corrects: [] };
+const digests = new Kept<string, Digest>(3_000_000, ({ size }) => 1000 + size);
 
 /** Ids and sums of the month. @throws JOURNAL_FORM when an entry cannot be read: its row would be booked again, a sum would be wrong */
 export async function digestOf(tree: Tree, file: string): Promise<Digest> {
@@ -57,21 +63,39 @@ export async function digestOf(tree: Tree, file: string): Promise<Digest> {
   });
 }
 
+/** The same of those entries of the month that can be read. */
+export const digestOfReadable = (tree: Tree, file: string): Promise<Digest> =>
+  digestOf(tree, file).catch(async () => fromText(toText((await loadMonth(tree, file)) ?? toMonth(file, ""))));
+
 function digested(month: Month | null, blob: string, tree: Tree): Digest {
   if (month === null) return NOTHING;
   const name = `${month.file}@${blob}`;
   return digests.of(name, () => {
-    const sums = [...month.totals].map(([account, row]) => [account, [...row].map(([unit, sum]) => [unit, fromExact(sum, sum.scale)])]);
-    const kept = JSON.stringify([month.entries.map(({ id }) => id), sums]);
+    const kept = toText(month);
     if (month.text.length > LARGE) tree.kept?.put(kept, "digest", name);
     return fromText(kept);
   });
 }
 
+function toText({ entries, totals }: Month): string {
+  const sums = [...totals].map(([account, row]) => [account, [...row].map(([unit, sum]) => [unit, fromExact(sum, sum.scale)])]);
+  const decided = entries.filter(({ status }) => status.startsWith("user-")).map(({ id }) => id);
+  const named = ["voids", "corrects"].map((tag) => entries.flatMap(({ tags }) => tags[tag] ?? []));
+  return JSON.stringify([entries.map(({ id }) => id).join(" "), sums, decided, ...named]);
+}
+
 function fromText(text: string): Digest {
-  const [ids, sums] = JSON.parse(text) as [string[], [string, [string, string][]][]];
+  const [all, sums, decided, voids, corrects] = JSON.parse(text) as [string, [string, [string, string][]][], string[], string[], string[]];
   const rowOf = (row: [string, string][]) => new Map(row.map(([unit, amount]) => [unit, toExact(amount)]));
-  return { ids: new Set(ids), totals: new Map(sums.map(([account, row]) => [account, rowOf(row)])) };
+  const totals: Totals = new Map(sums.map(([account, row]) => [account, rowOf(row)]));
+  let ids: ReadonlySet<string> | null = null;
+  return {
+    ...{ size: all.length, totals, decided, voids, corrects },
+    // Of most months nobody asks: a text is a third of the set.
+    get ids() {
+      return (ids ??= new Set(all === "" ? [] : all.split(" ")));
+    },
+  };
 }
 
 export function toMonth(file: string, text: string): Month {

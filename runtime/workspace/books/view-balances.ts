@@ -90,7 +90,7 @@ export async function stateClosing(part: Stated, context: StatedContext, held: R
   const chart = await loadChart(await overlay.head());
   const { name } = accountOf(chart, part.account);
   await placeBalances(overlay, name, currency, closed);
-  const legs = await legsOf(overlay, name, currency);
+  const legs = await legsOf(overlay, name, currency, [part.first ?? closing.date, closing.date]);
   const has = through(legs, closing.date);
   const isTied = minus(toExact(closing.amount), has).units === 0n;
   const isOver = closed !== undefined && closing.date <= closed;
@@ -115,7 +115,7 @@ export async function gapOf(part: Stated, listed: ReadonlySet<string>, overlay: 
   const { closing, currency } = part;
   if (closing === null) return null;
   const { name } = accountOf(await loadChart(await overlay.head()), part.account);
-  const legs = await legsOf(overlay, name, currency);
+  const legs = await legsOf(overlay, name, currency, [part.first ?? closing.date, closing.date]);
   const isTied = minus(toExact(closing.amount), through(legs, closing.date)).units === 0n;
   const gap = isTied ? null : unexplained(part, closing, legs, listed);
   return gap === null ? null : fromExact(gap, 2);
@@ -133,7 +133,7 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
   const chart = await loadChart(await overlay.head());
   const { name } = accountOf(chart, part.account);
   const key = `opening:${part.account}${isHome(part, config) ? "" : `:${currency}`}`;
-  const legs = await legsOf(overlay, name, currency);
+  const legs = await legsOf(overlay, name, currency, first === null ? [] : [first, closing?.date ?? first]);
   const balances = balancesIn(legs, context.isFresh);
   const held = heldBefore(balances);
   const ids = new Set(held.map(({ entry }) => entry.id));

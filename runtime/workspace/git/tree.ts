@@ -93,8 +93,8 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
     const kept = blobs.get(oid);
     if (kept !== undefined) return kept;
     const read = (await need(oid, "blob")).toString("utf8");
-    // One that is most of what may be kept would push out all the others.
-    if (read.length < BLOB_BYTES / 4) blobs.set(oid, read);
+    // One that is most of what may be kept would push out all the others; what is read of a large one is kept by who reads it.
+    if (read.length < BLOB_BYTES / 64) blobs.set(oid, read);
     return read;
   }
 
