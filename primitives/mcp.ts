@@ -43,7 +43,7 @@ type Asked = { tool: string; params: Record<string, Json> };
 async function called({ tool, params }: Asked, ctx: StepContext, alone = false): Promise<Json> {
   const { result, write, notes } = await ctx.ports.tools.call(
     { tool, params },
-    { key: ctx.key, now: ctx.now, abort: ctx.abort, leaving: ctx.leaving, writes: ctx.writes },
+    { key: ctx.key, now: ctx.now, abort: ctx.abort, leaving: ctx.leaving, writes: ctx.writes, seen: ctx.inDoubt ? undefined : ctx.seen },
   );
   for (const note of notes) ctx.ports.log(note);
   if (write !== null) ctx.changed({ op: "verified", write });
@@ -180,6 +180,7 @@ export const mcp_record = definePrimitive({
   returns: json,
   errors: [...READ_ERRORS, "PARAMS_INVALID", "RECORD_UNKNOWN"],
   example: `mcp_record({ tool: "erp/get_invoice", params: { invoice_id: "INV-2024-447" } })`,
+  call: ({ tool, params }) => ({ tool, params }),
   run: async ({ tool, params }, ctx) => {
     const { class: kind, why } = await ctx.ports.tools.get(tool);
     if (kind === "mutate") throw new ClearedError("PARAMS_INVALID", `mcp_record: ${tool} is not a reading tool (${why}); use mcp_call.`);

@@ -29,6 +29,8 @@ export interface RunState {
   /** What it was given and has read, as JSON: a text that stands in it is a copy. */
   texts: string[];
   writes: VerifiedWrite[];
+  /** What reading calls of tools, as canonical text, have answered, and what writes have left of those records. */
+  seen: Map<string, Json>;
   /** Calls outside, whether or not anything reads them back. */
   made: Call[];
   /** It is a copy of a run, and that one has read what this one goes by. */
@@ -59,7 +61,7 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   const figures = { known: new Map<string, number>(), unread: [] };
   const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
   const answered = { approved: [], rejected: null, approvals: [], about: {}, strategy: null, doubtful: [] };
-  const acted = { writes: [], made: [], open: [], calls: { planned: [], executed: [], declined: [] } };
+  const acted = { writes: [], seen: new Map<string, Json>(), made: [], open: [], calls: { planned: [], executed: [], declined: [] } };
   return { uses, process, readOnly, ...answered, ...acted, copied: false, figures, texts: [JSON.stringify(input)], judged };
 }
 
@@ -96,6 +98,8 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
   const assessed = step.effect === "read" && process?.current === "ASSESS" && !stated;
   if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
   if (process !== null && step.effect === "read" && !stated) state.texts.push(step.result ?? "");
+  if (step.effect === "read" && step.error === null && primitive?.call !== undefined)
+    state.seen.set(canonical(callOf(primitive, JSON.parse(step.params) as Record<string, unknown>)), JSON.parse(step.result ?? "null") as Json);
   for (const change of step.changes) {
     if (change.op === "decided") {
       const { by, self } = change;
@@ -119,6 +123,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
     } else if (change.op === "answered") numbersOf(change.values, state.figures.known);
     else if (change.op === "verified") {
       state.writes.push(change.write);
+      if (change.write.read !== null) state.seen.set(canonical(change.write.read), change.write.after);
       if (change.write.status === "MISMATCH" || change.write.status === "UNVERIFIABLE") state.open.push(change.write);
     } else if (change.op === "accepted") state.open = [];
     else if (change.op === "about") state.about = change.about;
@@ -295,6 +300,6 @@ function spend(state: RunState, call: Call): boolean {
   return index >= 0;
 }
 
-function canonical(call: Call): string {
+export function canonical(call: Call): string {
   return canonicalJson([call.tool, call.params]);
 }

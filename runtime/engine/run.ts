@@ -9,7 +9,7 @@ import type { Change, DoorAnswer, DoorCall, JobEnd, Json, Outcome, Released, Run
 import { End, type Primitive, type StepContext, Suspend, callPrimitive } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/scan.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
-import { actOf, allowed, approversOf, covers, applyStep, newRunState } from "./access.ts";
+import { actOf, allowed, approversOf, canonical, covers, applyStep, newRunState } from "./access.ts";
 import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
 import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
@@ -164,6 +164,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         },
         process: state.process,
         writes: state.writes,
+        seen: (read) => state.seen.get(canonical(read)),
         async escalate(why) {
           return state.process === null ? null : resolveEscalation(this, state.process, why);
         },

@@ -863,7 +863,8 @@ export interface Tools {
   /**
    * Makes the call once, arguments checked against the tool's schema before anything is sent; a read may be repaired and repeated, a write
    * never is. `leaving` is called right before a write is sent, and may throw; `writes` are those this run
-   * has made: one of them again is meant so, any other that its record shows already, or adds one that is there with another amount, is not sent.
+   * has made: one of them again is meant so, any other that its record shows already, or adds one that is there with another amount, is not sent;
+   * nor is one whose record is no longer what the run has `seen` of it.
    */
   call(
     call: Call,
@@ -873,6 +874,7 @@ export interface Tools {
       abort: AbortSignal;
       leaving?: (() => void) | undefined;
       writes?: readonly VerifiedWrite[] | undefined;
+      seen?: ((read: Call) => Json | undefined) | undefined;
     },
   ): Promise<ToolAnswer>;
   /** All pages of a reading tool. */

@@ -53,6 +53,8 @@ export interface StepContext {
   escalate(why?: string): Promise<End | null>;
   /** What this run has written outside before this call. */
   writes?: readonly VerifiedWrite[];
+  /** What it last saw of a record: what this reading call has answered, or what a write of its own has left there. */
+  seen?(read: Call): Json | undefined;
   /** What a control call changed in the run itself; recorded with the step. */
   changed(change: Change): void;
 }

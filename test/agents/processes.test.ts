@@ -424,6 +424,18 @@ test("an order is changed as asked, after a look at the stock and a yes", async 
   ]);
 });
 
+test("what a person agreed to is not added to a record that another run has changed meanwhile", async () => {
+  change(at, "update inventory set on_hand = reserved + 4 where sku = 'GADGET-X'");
+  change(at, "update order_lines set sku = 'GADGET-X', quantity = 10 where order_id = 'ORD-5593' and sku = 'GADGET-Y'");
+  await approved(at, "order_management", { order_id: "ORD-5593" });
+  change(at, "update inventory set on_hand = reserved + 50 where sku = 'GADGET-X'");
+  carriedOut();
+  const both = [await run(at, "order_management", { order_id: "ORD-5593" }), await run(at, "order_management", { order_id: "ORD-5593" })];
+  const ends = [await answer(at, both[0]!), await answer(at, both[1]!)];
+  expect(ends.map((one) => one.outcome ?? one.error?.message)).toEqual(["completed", expect.stringContaining("quantity")]);
+  expect(carriedOut()).toEqual(["reserve_inventory", "charge_customer", "create_shipment"]);
+});
+
 test("words that change an order in a way that is not wholly understood change nothing, and ship nothing", async () => {
   const tasks = [
     ...["remove 3x Case S and 2x Gadget Y", "add 1 Case S, then 2 Gadget Y", "remove 1x Case S; reduce Gadget Y to 4"],

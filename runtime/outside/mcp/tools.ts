@@ -211,7 +211,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       undoable: async (write) => withUndo(trust.mcp, write),
       find: async (wish, limit) => findTools(await list(), wish, limit),
       get: (tool) => safe(() => get(tool)),
-      call: (call, { key, abort, leaving, writes = [] }) =>
+      call: (call, { key, abort, leaving, writes = [], seen }) =>
         safe(async () => {
           const info = await get(call.tool, abort);
           if (info.class !== "mutate") {
@@ -227,6 +227,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
               call,
               spec,
               earlier: writes,
+              seen,
               read: reader(abort),
               write: async () => {
                 const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };

@@ -3,6 +3,7 @@
  * promises, or its absence. Nothing here calls anything.
  */
 import type { Json, Verification, VerifiedWrite } from "../../kernel/ports.ts";
+import { redactJson } from "../privacy/scan.ts";
 import { nameWords, spelled } from "./classify.ts";
 import { type Fields, fieldNamed, matches, objectsIn, own } from "./shape.ts";
 import { amountsIn } from "./trace.ts";
@@ -88,6 +89,20 @@ export function otherAmounts({ fields }: Expectation, params: Fields, record: Fi
   const wrong = Object.entries(isAbsent(record) ? {} : differing(fields, record));
   const others = wrong.filter(([, { expected, actual }]) => actual !== null && amounts.includes(String(expected)));
   return others.map(([field, { expected, actual }]) => `${field} ${String(actual)}, not ${String(expected)}`).join(", ");
+}
+
+/** What of a record a write is about that somebody else has changed since the run saw it: `quantity 10, which was 4 when this run read it`. */
+export function movedSince(then: Snapshot, now: Snapshot, expected: Expectation): string {
+  if (then === undefined || now == null || isAbsent(now)) return "";
+  const names = Object.keys(comparable(expected, then, now));
+  // What a run has read has numbers of people hidden.
+  const [was, is] = [then === null || isAbsent(then) ? {} : then, redactJson(now) as Fields].map((one) => names.map((name) => fieldNamed(one, [name])));
+  const moved = names.flatMap((name, i) => {
+    const [before, after] = [was?.[i], is?.[i]];
+    if (before === undefined ? !isAbsent(then) || after === undefined : matches(before, after)) return [];
+    return [`${name} ${JSON.stringify(after ?? null)}, which was ${before === undefined ? "not there" : JSON.stringify(before)} when this run read it`];
+  });
+  return moved.join(", ");
 }
 
 /** The field in which a record shows an id: the same name, or `id` for the one id it was asked for by. */

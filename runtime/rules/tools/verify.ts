@@ -14,6 +14,7 @@ import {
   type Expectation,
   hasChanged,
   kept,
+  movedSince,
   otherAmounts,
   provesNothingHappened,
   recordOf,
@@ -192,6 +193,8 @@ export async function verifiedWrite(options: {
   write(): Promise<Json>;
   /** What the run has written before: what it writes twice it means to. */
   earlier?: readonly VerifiedWrite[];
+  /** What the run last saw of the record that this reading call shows; undefined where it has not looked. */
+  seen?: ((read: Call) => Json | undefined) | undefined;
 }): Promise<{ answer: Json; write: VerifiedWrite }> {
   const { call, spec, read, write, earlier = [] } = options;
   const params = isObject(call.params) ? call.params : {};
@@ -220,8 +223,12 @@ export async function verifiedWrite(options: {
     if (!again((one) => one.params, call.params) && isDone(spec, params, early, before))
       return { answer: shown, write: { ...outcome(early, before, "its record shows it already; nothing was sent"), status: "VERIFIED" } };
     const others = again((one) => one.read?.params ?? null, early) ? "" : amountsElse(spec, params, early, before);
-    const error = `nothing was sent: ${spec.read} shows ${others} already. Put that record right, or leave it as it is`;
-    if (others !== "")
+    const then = options.seen?.({ tool: spec.read, params: early });
+    const isMoved = then !== undefined && (spec.untouched === "different" || !isUntouched(spec, params, early, before));
+    const moved = isMoved && others === "" ? movedSince(recordOf(then, early), before, spec.expect(params)) : "";
+    const said = moved === "" ? `${others} already. Put that record right, or leave it as it is` : `${moved}. Start the run again`;
+    const error = `nothing was sent: ${spec.read} shows ${said}`;
+    if (others !== "" || moved !== "")
       return { answer: { error }, write: { ...outcome(early, before, JSON.stringify({ error })), status: "WRITE_FAILED" } };
   }
   let answer: Json;
