@@ -1,5 +1,7 @@
 /** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
 import { readFileSync } from "node:fs";
+import { changesIn } from "../engine/edits.ts";
+import { actionHash } from "../engine/profile.ts";
 import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
 import type { Card, Json, Receipt, RunRecord } from "../kernel/ports.ts";
 import { clip } from "../kernel/text.ts";
@@ -85,6 +87,8 @@ export function cardLines(output: Output, card: Card): string[] {
   if (card.decision === null && ["row", "same", "gone", "account", "correction", "rule"].includes(card.kind))
     for (const answer of ["approve", "reject"] as const) lines.push(`      ${answer}: ${answers[answer] ?? ""}`);
   for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
+  const changed = card.decision === null ? editOf(card) : null;
+  if (changed !== null) lines.push(`      ${changed.by}; edit ${changed.edit}`);
   if (card.state !== undefined && card.decision === null) lines.push(`      ${card.state}`);
   if (card.started_by !== undefined && card.decision === null) lines.push(`      started by ${card.started_by}`);
   const needs = neededFor(card);
@@ -98,6 +102,13 @@ export function cardLines(output: Output, card: Card): string[] {
       `      ${card.decision.by === "runtime" ? "without a decision" : `by ${card.decision.by}`} ${when(card.decision.at)}${card.decision.reason === undefined ? "" : `: ${card.decision.reason}`}`,
     );
   return lines;
+}
+
+/** Who has changed the calls of an open card and how, with a digest of what a yes is asked for now; null where nobody has. */
+export function editOf({ calls, edited, said }: Card): { by: string; edit: string } | null {
+  if (edited === undefined) return null;
+  const changes = changesIn(calls, edited).map(({ path, from, to }) => `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)}`);
+  return { by: `changed by ${said?.[0] ?? "somebody"}: ${changes.join(", ")}`, edit: actionHash(edited).slice(0, 8) };
 }
 
 /** Who must decide a card, in words. */

@@ -11,7 +11,7 @@ import { assertConfirmed, readLocal } from "../../app/local.ts";
 import { withStore } from "../../app/look.ts";
 import type { Invocation, Command, Options } from "../invocation.ts";
 import { type Output, formatError } from "../output.ts";
-import { cardLines, textsOf, parseJson, runLine } from "../text.ts";
+import { cardLines, editOf, parseJson, runLine, textsOf } from "../text.ts";
 
 /** `answer`: what is said to a card, beyond what the options say. @throws USAGE, RUN_INPUT */
 async function decideAll(
@@ -36,7 +36,15 @@ async function decideAll(
     const card = await withStore(dir, (look) => look.card(id));
     if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
     const said = { ...asked(card), ...answer(card), at: Date.now(), ...extra };
-    const one = await api.decide({ decision: signAs(dir, local.trust, said, options["by"] as string | undefined) });
+    const decision = signAs(dir, local.trust, said, options["by"] as string | undefined);
+    // The list that was looked at may have shown what another person has changed since.
+    const { by, edit } = editOf(card) ?? {};
+    if (by !== undefined && decision.decision !== "rejected" && !card.said?.includes(decision.by) && options["edit"] !== edit)
+      throw new ClearedError(
+        "APPROVAL_IDENTITY",
+        `Card ${id} was ${by}. Look at it, then say yes to this edit with \`cleared approve ${id} --edit ${edit}\`.`,
+      );
+    const one = await api.decide({ decision });
     // The run goes on at once; a person wants to see where it got to.
     const run = one.run === null || one.card.gate === null ? one.run : await api.status({ run: one.run.id, wait: true });
     const movable = one.card.kind === "proposal" && one.commit !== null ? movableOf((await api.proposal({ id })).proposal.report) : [];
