@@ -99,7 +99,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
   if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
   if (process !== null && step.effect === "read" && !stated) state.texts.push(step.result ?? "");
   if (step.effect === "read" && step.error === null && primitive?.call !== undefined)
-    state.seen.set(canonical(callOf(primitive, JSON.parse(step.params) as Record<string, unknown>)), JSON.parse(step.result ?? "null") as Json);
+    state.seen.set(canonical(primitive.call(JSON.parse(step.params))), JSON.parse(step.result ?? "null"));
   for (const change of step.changes) {
     if (change.op === "decided") {
       const { by, self } = change;
@@ -275,12 +275,6 @@ export function notJudged(calls: readonly Call[], { judged, made, copied }: RunS
   if (wrong.length === 0) return null;
   const known = [...new Set(judged.facts)].slice(0, 8).join(", ") || "no amount";
   return `The policy judged ${known}; it has not judged ${wrong.slice(0, 8).join(", ")}.`;
-}
-
-/** The commit's trailer that names who approved. */
-export function approversOf(state: RunState): Record<string, string> {
-  const people = [...new Set(state.approvals.map((one) => one.by))];
-  return people.length === 0 ? {} : { "Approved-by": people.join(", ") };
 }
 
 function wrongState(act: Act, process: ProcessState): ClearedError {

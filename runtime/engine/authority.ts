@@ -7,11 +7,11 @@ import { ClearedError, toWire } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
 import { compareDecimals } from "../rules/policy/values.ts";
 import { type Ladder, levelName, meetsLevel } from "../rules/policy/levels.ts";
-import type { Card, CardDraft, Decision } from "../kernel/ports.ts";
+import type { Card, CardDraft, Decision, Json } from "../kernel/ports.ts";
 import type { Header } from "../scripts/header.ts";
 import { validateInput } from "../scripts/fields.ts";
 import { nameWords } from "../rules/tools/classify.ts";
-import { amountsIn, isAmountKey, isCurrency, MULTIPLIES } from "../rules/tools/trace.ts";
+import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { changesIn, type Edit, keyOf } from "./edits.ts";
@@ -134,7 +134,8 @@ function assertEdit(card: CardDraft, decision: Decision): void {
 }
 
 // More pieces of the same amount are more money, and another currency is another amount.
-const changesAmounts = (key: string): boolean => isCurrency(key) || nameWords(key).some((word) => MULTIPLIES.includes(word));
+const changesAmounts = (key: string, to: Json): boolean =>
+  saysCurrency(key, to) || nameWords(key).some((word) => MULTIPLIES.includes(word));
 
 /** An amount that cannot be compared, a new figure, a quantity or a currency could raise what was judged. @throws APPROVAL_LEVEL */
 function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
@@ -142,7 +143,7 @@ function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
     const key = keyOf(path);
     const isNew = from === null && (isAmountKey(key) === true || plainDecimal(to) !== null);
     const unread = isAmountKey(key) === true && plainDecimal(to) === null;
-    if (!isNew && !unread && !changesAmounts(key)) continue;
+    if (!isNew && !unread && !changesAmounts(key, to)) continue;
     throw new ClearedError(
       "APPROVAL_LEVEL",
       `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)} could raise what "${card.title}" was judged by. Reject it, and start the run again with the new figure.`,

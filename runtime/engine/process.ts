@@ -104,6 +104,12 @@ export function whoMay(
   };
 }
 
+/** The commit's trailer that names who approved. */
+export function approversOf(state: RunState): Record<string, string> {
+  const people = [...new Set(state.approvals.map((one) => one.by))];
+  return people.length === 0 ? {} : { "Approved-by": people.join(", ") };
+}
+
 function stateLine({ current, machine }: ProcessState): { state?: string } {
   const line = machine.states.find((one) => one.state === current)?.line ?? "";
   return line === "" ? {} : { state: `${current}: ${line}` };

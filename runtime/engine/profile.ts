@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { plainDecimal } from "../kernel/money.ts";
 import type { Call, Json } from "../kernel/ports.ts";
 import { nameWords } from "../rules/tools/classify.ts";
-import { amountsIn, isAmountKey, isCurrency, MULTIPLIES } from "../rules/tools/trace.ts";
+import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools/trace.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { isAtMost } from "./authority.ts";
 import { keyOf, scalarsOf } from "./edits.ts";
@@ -19,14 +19,14 @@ export function isWithin(calls: readonly Call[], limit: { up_to: string; currenc
     calls.every((call) => amountsIn(call.params).length > 0) &&
     calls.every((call) => amountsIn(call.params).every(({ value }) => isAtMost(value, limit.up_to))) &&
     calls.every((call) => currenciesOf(call, fallback).every((currency) => currency === limit.currency)) &&
-    !places.some(({ words, value }) => words.some((word) => MULTIPLIES.includes(word)) && String(value) !== "1") &&
+    !places.some(({ words, value }) => words.some((word) => word === "days" || MULTIPLIES.includes(word)) && String(value) !== "1") &&
     !places.some(({ words, value }) => isUnclear(words, value))
   );
 }
 
 /** What a call names, else the workspace's. */
 function currenciesOf(call: Call, fallback: string): Json[] {
-  const named = [...scalarsOf([call])].filter(([path]) => isCurrency(keyOf(path)));
+  const named = [...scalarsOf([call])].filter(([path, value]) => saysCurrency(keyOf(path), value));
   return named.length === 0 ? [fallback] : named.map(([, value]) => value);
 }
 

@@ -9,12 +9,23 @@ import type { Change, DoorAnswer, DoorCall, JobEnd, Json, Outcome, Released, Run
 import { End, type Primitive, type StepContext, Suspend, callPrimitive } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/scan.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
-import { actOf, allowed, approversOf, canonical, covers, applyStep, newRunState } from "./access.ts";
+import { actOf, allowed, canonical, covers, applyStep, newRunState } from "./access.ts";
 import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
 import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
-import { answerOf, askFor, demandsOf, endedBy, inWords, mayStandIn, metaOf, resolveEscalation, settleWrites } from "./process.ts";
+import {
+  answerOf,
+  approversOf,
+  askFor,
+  demandsOf,
+  endedBy,
+  inWords,
+  mayStandIn,
+  metaOf,
+  resolveEscalation,
+  settleWrites,
+} from "./process.ts";
 import { provenStep } from "./proven.ts";
 import { callableIn, jobOf, knownPrimitive } from "./script.ts";
 import type { Execution } from "./worker.ts";
@@ -164,7 +175,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         },
         process: state.process,
         writes: state.writes,
-        seen: (read) => state.seen.get(canonical(read)),
+        // Null: it could not be read back.
+        seen: (read) => state.seen.get(canonical(read)) ?? undefined,
         async escalate(why) {
           return state.process === null ? null : resolveEscalation(this, state.process, why);
         },

@@ -26,6 +26,8 @@ describe("profiles", () => {
     ["an amount with words", { to: "A", amount: "USD 5.00" }, "waiting"],
     ["an amount nobody can read beside a small one", { to: "A", amount: "9e3", fee: "1.00" }, "waiting"],
     ["a figure under a name that says nothing", { to: "A", amount: "1.00", transfer: 5000 }, "waiting"],
+    ["another currency by its value alone", { to: "A", amount: "5.00", unit: "KWD" }, "waiting"],
+    ["a small amount for many months", { to: "A", amount: "5.00", months: 12 }, "waiting"],
     ["many of a small amount", { to: "A", amount: "5.00", quantity: 1000 }, "waiting"],
   ])("auto: %s", async (_name, params, status) => {
     const { one, opened } = await made(TEAM, AUTO);

@@ -46,6 +46,8 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["an amount with blanks", "{ amount: found.amount }", '{ amount: "5 000 000" }', true],
   ["an amount with commas for points", "{ amount: found.amount }", '{ amount: "5.000.000,00" }', true],
   ["a day under a name of money", "{ amount: found.amount }", '{ amount: found.amount, payment: "2026-11-06" }', false],
+  ["another currency by its value alone", "{ amount: found.amount }", '{ amount: found.amount, unit: "KWD" }', true],
+  ["many months of it", "{ amount: found.amount }", "{ amount: found.amount, months: 12 }", true],
 ];
 
 /** What does not add up in itself is neither asked nor sent; one leg alone is no balance. */

@@ -38,6 +38,13 @@ export function comparable({ fields, asked }: Expectation, before: Snapshot, aft
   return { ...Object.fromEntries(there), ...fields };
 }
 
+/** What was expected, as it is told: with the status that the verb leads to. */
+export function expectedFields(expected: Expectation, before: Snapshot, after: Snapshot): Fields {
+  const fields = comparable(expected, before, after);
+  const [state] = expected.gone ? REMOVED : expected.states;
+  return { ...fields, ...(state === undefined || Object.hasOwn(fields, "status") ? {} : { status: state }) };
+}
+
 /**
  * Compare a record with what a write was to bring about. `key`: what the record was asked for by. VERIFIED is a write of which each field that
  * the record has stands as it was asked for; one that has nothing to compare, or an amount that the record does not show, proves nothing.
@@ -96,13 +103,13 @@ export function movedSince(then: Snapshot, now: Snapshot, expected: Expectation)
   if (then === undefined || now == null || isAbsent(now)) return "";
   const names = Object.keys(comparable(expected, then, now));
   // What a run has read has numbers of people hidden.
-  const [was, is] = [then === null || isAbsent(then) ? {} : then, redactJson(now) as Fields].map((one) => names.map((name) => fieldNamed(one, [name])));
-  const moved = names.flatMap((name, i) => {
-    const [before, after] = [was?.[i], is?.[i]];
-    if (before === undefined ? !isAbsent(then) || after === undefined : matches(before, after)) return [];
-    return [`${name} ${JSON.stringify(after ?? null)}, which was ${before === undefined ? "not there" : JSON.stringify(before)} when this run read it`];
+  const [was, is] = [then === null || isAbsent(then) ? null : then, redactJson(now) as Fields];
+  const moved = names.flatMap((name) => {
+    const [before, after] = [was === null ? null : fieldNamed(was, [name]), fieldNamed(is, [name])];
+    if (before === undefined || (was === null ? after === undefined : matches(before ?? null, after))) return [];
+    return `${name} ${JSON.stringify(after ?? null)}, which was ${was === null ? "not there" : JSON.stringify(before)} when this run read it`;
   });
-  return moved.join(", ");
+  return moved.length === 0 ? "" : `${moved.join(", ")}. Start the run again`;
 }
 
 /** The field in which a record shows an id: the same name, or `id` for the one id it was asked for by. */

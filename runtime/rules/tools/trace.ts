@@ -66,7 +66,7 @@ function pathOf(place: Place): string {
 }
 
 // 1,000 pieces at 99.00 are no 99.00.
-export const MULTIPLIES = ["quantity", "qty", "count", "units", "pieces", "hours", "times"];
+export const MULTIPLIES = "quantity qty count units pieces hours times weeks months years nights seats".split(" ");
 
 /** Words of a fact that says what something is measured by: it judges a field of the same word only. A limit of 5,000 is no yes to pay 5,000. */
 const MEASURES = new Set(["limit", "balance", "budget", "exposure", "revenue", "income", "salary", ...MULTIPLIES]);
@@ -116,6 +116,11 @@ export function numbersOf(result: Json, into: Map<string, number> = new Map()): 
   return into;
 }
 
+const CURRENCIES = new Set(Intl.supportedValuesOf("currency"));
+
+/** Whether a parameter of a tool says a currency: by its name, or by a value that is one (unit: KWD), because its name is not ours. */
+export const saysCurrency = (key: string, value: Json): boolean => isCurrency(key) || CURRENCIES.has(String(value));
+
 /** What policies were asked about in a run: each figure with how often, the currencies, and the facts in words. */
 export interface Judged {
   figures: Map<string, number>;
@@ -150,7 +155,7 @@ export function unjudged(params: Json, before: readonly Json[], { figures, curre
   const summed = has("", sumDecimals([...earlier, ...own])) || (before.length === 0 && has("", sumDecimals(own)));
   const fits = ({ value, name }: Place): boolean => {
     const [text, decimal, money] = [String(value), decimalOf(value), isAmountKey(name)];
-    if (isCurrency(name)) return value === null || currencies.has(text);
+    if (saysCurrency(name, value)) return value === null || currencies.has(text);
     if (decimal === null) return money !== true || !/\d/.test(text) || /^\d{4}-\d\d-\d\d/.test(text);
     if (nameWords(name).some((word) => MULTIPLIES.includes(word)))
       return decimal === "1" || own.length === 0 || figures.has(figure(name, decimal));

@@ -9,16 +9,15 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { Call, Json, ToolInfo, VerifiedWrite } from "../../kernel/ports.ts";
 import { nameWords, spelled } from "./classify.ts";
 import {
-  comparable,
   compare,
   type Expectation,
+  expectedFields,
   hasChanged,
   kept,
   movedSince,
   otherAmounts,
   provesNothingHappened,
   recordOf,
-  REMOVED,
   type Snapshot,
   wrongId,
 } from "./compare.ts";
@@ -225,11 +224,10 @@ export async function verifiedWrite(options: {
     const others = again((one) => one.read?.params ?? null, early) ? "" : amountsElse(spec, params, early, before);
     const then = options.seen?.({ tool: spec.read, params: early });
     const isMoved = then !== undefined && (spec.untouched === "different" || !isUntouched(spec, params, early, before));
-    const moved = isMoved && others === "" ? movedSince(recordOf(then, early), before, spec.expect(params)) : "";
-    const said = moved === "" ? `${others} already. Put that record right, or leave it as it is` : `${moved}. Start the run again`;
-    const error = `nothing was sent: ${spec.read} shows ${said}`;
-    if (others !== "" || moved !== "")
-      return { answer: { error }, write: { ...outcome(early, before, JSON.stringify({ error })), status: "WRITE_FAILED" } };
+    const moved = isMoved ? movedSince(recordOf(then, early), before, spec.expect(params)) : "";
+    const why = others === "" ? moved : `${others} already. Put that record right, or leave it as it is`;
+    const error = `nothing was sent: ${spec.read} shows ${why}`;
+    if (why !== "") return { answer: { error }, write: { ...outcome(early, before, JSON.stringify({ error })), status: "WRITE_FAILED" } };
   }
   let answer: Json;
   try {
@@ -255,12 +253,6 @@ export async function verifiedWrite(options: {
   }
   const says = failure.startsWith(call.tool) ? failure : `${call.tool}: ${failure}`;
   throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool: call.tool, says } });
-}
-
-function expectedFields(expected: Expectation, before: Snapshot, after: Snapshot): Fields {
-  const fields = comparable(expected, before, after);
-  const [state] = expected.gone ? REMOVED : expected.states;
-  return { ...fields, ...(state === undefined || Object.hasOwn(fields, "status") ? {} : { status: state }) };
 }
 
 /** After a crash: whether a write happened. Null: nobody knows, since a record in between may be a write under way. */
