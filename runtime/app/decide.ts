@@ -156,16 +156,19 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
     await (await import("./edited-calls.ts")).assertFits(host, run, card.calls, decision.calls ?? card.calls);
   const gate = card.gate as string;
   if (decision.decision === "edited" || card.edited !== undefined) expectCorrectionCase(host, id);
-  // A repeat of the same answer is one answer; the same person may still change it while the card is open.
+  // Sent twice it is one answer; said again after another one it is a new one, because the last word counts.
   const { at: _, signature: _s, session: _p, ...answer } = decision;
   const what = createHash("sha256").update(canonicalJson(answer)).digest("hex").slice(0, 16);
+  const name = `card/${card.id}/${decision.by}/${what}/`;
+  const before = await host.engine.signals(id, gate);
+  const key = before.at(-1)?.key.startsWith(name) === true ? (before.at(-1)?.key ?? "") : `${name}${before.length}`;
   const count = (given: readonly Signal[]) =>
     tally(
       card,
       given.map((signal) => signal.payload as unknown as Decision),
       authority,
     );
-  const taken = await host.engine.signal(id, gate, decision as unknown as Json, `card/${card.id}/${decision.by}/${what}`, (given) => {
+  const taken = await host.engine.signal(id, gate, decision as unknown as Json, key, (given) => {
     const { decision: come, calls, people } = count(given);
     if (come === null) host.cards.revise(card.id, { edited: calls, said: people });
     // Of a run that has not come to its question yet there is no card to close.

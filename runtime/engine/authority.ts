@@ -117,7 +117,9 @@ function assertEdit(card: CardDraft, decision: Decision): void {
       "USAGE",
       `The figures of "${card.title}" depend on each other and cannot be changed here. Reject it, correct what they come from, and start the run again.`,
     );
-  if (changesIn(card.calls, calls).length === 0) throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);
+  // Where others have a say, it takes back what they have changed.
+  if (changesIn(card.calls, calls).length === 0 && (card.approvals ?? 1) < 2 && levelsOf(card).length < 2)
+    throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);
   // The brief of a process says what its policy made of these figures.
   if (levelsOf(card).length === 0 && card.brief === undefined) return;
   assertReadable(card, changesIn(card.calls, calls));

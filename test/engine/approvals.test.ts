@@ -258,6 +258,20 @@ describe("edit, then approve", () => {
     expect(one.bank()).toEqual(["ACME 60.00"]);
   });
 
+  test("of two who must agree, what somebody says again after an edit counts again, also what was asked for first", async () => {
+    const { one, opened } = await made(TEAM);
+    const { id } = await begin(opened, "asks", { kind: "two" });
+    const change = (by: string, amount: string) => say(by, opened, id, "edited", agreed(openCard(opened, id), { amount }));
+    for (const amount of ["60.00", "70.00", "60.00"]) await change("Ann", amount);
+    expect(openCard(opened, id)).toMatchObject({ said: ["Ann"], edited: [{ params: { amount: "60.00" } }] });
+    await change("Bob", "50.00");
+    await change("Ann", "120.00");
+    expect(openCard(opened, id)).toMatchObject({ said: ["Ann"], edited: [{ params: { amount: "120.00" } }] });
+    await say("Bob", opened, id);
+    await ended(opened, id);
+    expect(one.bank()).toEqual(["ACME 120.00"]);
+  });
+
   test("a no with its reason reaches the script and stands on the run", async () => {
     const { opened } = await made(TEAM);
     const { id } = await begin(opened, "simple", { params: { to: "A", amount: "1.00" }, level: "manager" });
