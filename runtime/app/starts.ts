@@ -115,8 +115,9 @@ export function createStarts(world: {
     const { commit, blob, header } = await read(agent, cause);
     const admitted = header.process === undefined ? input : guarded(agent, input, (await config(git.tree(commit))).privacy);
     const checked = inputFor(header, admitted, execSource(cause) === null ? `run ${agent}` : `exec ${execSource(cause)?.file}`);
-    const given = header.process !== undefined && onlyAsks(checked) ? { ...more.given, readOnly: true } : more.given;
     const origin = await behind(cause);
+    const handed = origin === null ? more.given : handedOn(origin);
+    const given = header.process !== undefined && onlyAsks(checked) ? { ...handed, readOnly: true } : handed;
     const by = more.by ?? origin?.by;
     const told = { ...(by === undefined ? {} : { by }), ...(given === undefined ? {} : { given }) };
     const known = origin === null ? cause : { ...cause, detail: { ...(cause.detail as object), ...fromRun(origin) } };
@@ -159,7 +160,6 @@ export function createStarts(world: {
     };
   };
 
-  /** A child is judged by the policy its caller was given, too. */
   const startChild = async (parent: RunRecord, agent: string, input: Json, key: string, looks: boolean): Promise<string> => {
     let depth = 1;
     for (let up: RunRecord | null = parent; up?.cause.kind === "agent"; up = up.parent === undefined ? null : await engine.get(up.parent))
@@ -169,8 +169,7 @@ export function createStarts(world: {
         "AGENT_DEPTH",
         `${parent.agent} would call ${agent} as the ${depth}th agent in a row; at most ${DEEPEST} call each other.`,
       );
-    const { policy, readOnly } = parent.given ?? {};
-    const given: Given = { ...(policy === undefined ? {} : { policy }), ...(readOnly === true || looks ? { readOnly: true } : {}) };
+    const given: Given = { ...handedOn(parent), ...(looks ? { readOnly: true } : {}) };
     // Paused or not: its caller waits for it as long as the pause lasts.
     const spec = await toSpec(agent, {
       cause: { kind: "agent", key, detail: fromRun(parent) },
@@ -185,6 +184,12 @@ export function createStarts(world: {
 
   return { start, schedule, childrenOf };
 }
+
+/** What a run was given holds for those it calls, and for those it starts later or by an event: they are judged by its policy, too. */
+const handedOn = ({ given: { policy, readOnly } = {} }: RunRecord): Given => ({
+  ...(policy === undefined ? {} : { policy }),
+  ...(readOnly === true ? { readOnly } : {}),
+});
 
 /**
  * Which agent gave a run to be done, and who asked that one: what its cards tell (engine/process.ts). Of longer chains the first that asked is

@@ -39,7 +39,7 @@ mcp_call({ tool: "shop/pay_blind", params: input.asked });
   "agents/invoices.ts": `${begin("process: strict_one\n")}fsm_enter("MUTATE");\n({ decision_or_status: "approved", action_taken: "a look", key_entity: "I-1", summary: "Looked." });`,
   "agents/nopack.ts": `${begin("process: no_such_pack\n")}fsm_enter("MUTATE");\n1;`,
   "policies/strict_one.yaml": PACK("strict_one"),
-  "agents/payer.ts": `${header("fsm, mcp, policy", STATES)}fsm_enter("ASSESS");
+  "agents/payer.ts": `${header("fsm, mcp, policy", `${STATES}trigger: [event]\non_event: paid\n`)}fsm_enter("ASSESS");
 fsm_enter("COMPUTE");
 fsm_enter("POLICY_CHECK");
 policy_evaluate({ policy: "open", facts: { fine: true } });
@@ -50,6 +50,9 @@ mcp_call({ tool: "shop/pay_blind", params: { invoice_id: "payer" } });
 approval_wait({ title: "Let the payer go?", calls: [{ tool: "agent_call", params: { agent: "payer" } }] });
 fsm_enter("MUTATE");
 ({ child: agent_call({ agent: "payer" }) });`,
+  "agents/starts.ts": `${header("ctx, schedule")}schedule_run({ agent: "payer", at: "2020-01-01", input: {}, key: "later" });
+ctx_emit("paid");
+1;`,
   "agents/emits.ts": `${header("ctx", "mutates: false\n")}ctx_emit("go");\n1;`,
   "agents/asks.ts": `${header("fsm, agent:emits", "states: [ASSESS]\n")}fsm_enter("ASSESS");\n({ child: agent_call({ agent: "emits" }) });`,
   "agents/all.ts": `${begin()}${ASKS}mcp_call({ tool: "shop/pay_blind", params: input.asked });
@@ -186,6 +189,19 @@ describe("who judges", () => {
     expect(wrote).toEqual([]);
     expect(JSON.stringify(rest.result)).toContain("FSM_GATE");
   });
+});
+
+test("a given policy goes with the run to those it starts later, and by an event", async () => {
+  const { end, wrote } = await during(() => given("starts", { policy: "Never pay anybody without asking me." }));
+  expect(end).toMatchObject({ status: "done", outcome: "completed" });
+  await letEventsOut(opened);
+  const begun = (await opened.engine.list({})).filter(({ cause }) => ["schedule", "event"].includes(cause.kind));
+  const ends = await Promise.all(begun.map(({ id }) => opened.engine.result(id, { timeoutMs: 100_000 })));
+  expect([
+    ends.map(({ error }) => error?.code),
+    wrote,
+    one.wrote().filter(({ params }) => JSON.stringify(params).includes("payer")),
+  ]).toEqual([["FSM_GATE", "FSM_GATE"], [], []]);
 });
 
 describe("a run that may only look", () => {
