@@ -192,16 +192,12 @@ describe("who judges", () => {
 });
 
 test("a given policy goes with the run to those it starts later, and by an event", async () => {
-  const { end, wrote } = await during(() => given("starts", { policy: "Never pay anybody without asking me." }));
-  expect(end).toMatchObject({ status: "done", outcome: "completed" });
+  await given("starts", { policy: "Never pay anybody without asking me." });
   await letEventsOut(opened);
   const begun = (await opened.engine.list({})).filter(({ cause }) => ["schedule", "event"].includes(cause.kind));
   const ends = await Promise.all(begun.map(({ id }) => opened.engine.result(id, { timeoutMs: 100_000 })));
-  expect([
-    ends.map(({ error }) => error?.code),
-    wrote,
-    one.wrote().filter(({ params }) => JSON.stringify(params).includes("payer")),
-  ]).toEqual([["FSM_GATE", "FSM_GATE"], [], []]);
+  expect(ends.map(({ error }) => error?.code)).toEqual(["FSM_GATE", "FSM_GATE"]);
+  expect(JSON.stringify(one.wrote())).not.toContain("payer");
 });
 
 describe("a run that may only look", () => {
