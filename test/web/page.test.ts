@@ -175,7 +175,7 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
     await page.getByRole("form", { name: "Approval 7" }).getByRole("button", { name: "Reject" }).press("Enter");
     await expect.poll(() => page.getByRole("status").textContent()).toContain("rejected by Ada");
     expect(facts.answers).toEqual([
-      [8, { decision: "approved", account: "5030" }],
+      [8, { decision: "approved", account: "5030", seen: expect.any(String) }],
       [7, { decision: "rejected", reason: "invoice checked" }],
     ]);
   });

@@ -114,13 +114,15 @@ function covers(claim: Claim, facts: readonly Fact[], { kind, text, file }: { ki
 
 /** The claims that would name a widening, by a value that it marks before a word beside one; where none would, what one consists of. */
 function claimsFor(widening: { kind: string; text: string; file: string }, rights: readonly Fact[], facts: readonly Fact[]): string {
-  const claim = (to: string): Claim => ({ kind: widening.kind as ClaimKind, subject: nameOf(widening.file), to });
+  const own = { kind: widening.kind as ClaimKind, subject: nameOf(widening.file) };
+  // Of what is gone, only what was has a value.
+  const ways = (one: string): Claim[] => [{ ...own, to: one }, { ...own, from: one }];
   const isSaid = (one: Claim, fact: Fact) => isSo(one, fact) && covers(one, [fact], widening);
   const marked = [...widening.text.matchAll(MARKED)].map(([one]) => one).sort((a, b) => Number(/^\w/.test(a)) - Number(/^\w/.test(b)));
   const words = marked.map((one) => one.replace(/^["‹(]|["›),.;:]+$/g, ""));
-  const value = words.find((one) => facts.some((fact) => isSaid(claim(one), fact)));
-  const named = rights.length > 0 ? rights.flatMap(({ to }) => to.slice(0, 1)) : value === undefined ? [] : [value];
-  if (named.length > 0) return named.map((one) => JSON.stringify(claim(one))).join(", ");
+  const would = words.flatMap(ways).find((one) => facts.some((fact) => isSaid(one, fact)));
+  const named = rights.length > 0 ? rights.flatMap(({ to }) => to.slice(0, 1).map((one) => ({ ...own, to: one }))) : would ? [would] : [];
+  if (named.length > 0) return named.map((one) => JSON.stringify(one)).join(", ");
   return `kind "${widening.kind}" with subject "${nameOf(widening.file)}" and a value of it as "to"`;
 }
 
