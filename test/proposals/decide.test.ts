@@ -5,7 +5,6 @@ import { decideCard } from "../../runtime/app/decide.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { holderHere } from "../../runtime/app/identity.ts";
 import { decideProposal } from "../../runtime/change/proposals/apply.ts";
-import { rememberReport } from "../../runtime/change/proposals/deciding.ts";
 import { type ProposalStore, createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Workspace, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { cardOf, checking, decide, failure, ready, reportOn, says, script } from "./ready.ts";
@@ -20,21 +19,6 @@ async function opened(files: Record<string, string> = {}): Promise<{ one: Worksp
   const owner = await host(one);
   return { one, owner, store: createProposals(owner) };
 }
-const backtestOf = (more: object) => ({
-  agent: "hello",
-  code: "",
-  runs: 2,
-  days: null,
-  counts: {},
-  money: [],
-  net: {},
-  moves: [],
-  facts: [],
-  entries: 0,
-  differences: [],
-  waiting: [],
-  ...more,
-});
 const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
 
 describe("approve", { timeout: 60_000 }, () => {
@@ -282,36 +266,6 @@ describe("a HEAD that has moved", { timeout: 60_000 }, () => {
     await checking(owner, {}, "blocked")(proposal.id);
     await store.update(proposal.id, { state: "ready" }, { from: ["blocked"] });
     expect((await refuses({}, "blocked")).message).toContain("types: 1 finding");
-  });
-
-  it("nor does a yes hold for what recorded runs do otherwise by now: another payment, another recipient, another fact, or for another line", async () => {
-    const { owner } = await opened();
-    const acts = (sum: string, key: string) => [
-      {
-        kind: "call",
-        what: "erp/pay",
-        was: { count: 2, sum: "20.00" },
-        now: { count: 2, sum },
-        differ: 1,
-        fields: [{ key, count: 1, says: "" }],
-      },
-    ];
-    const shown = { backtests: [backtestOf({ acts: acts("30.00", "amount") })], changes: [{ kind: "text", text: "says more", at: null }] };
-    const proposal = await ready(owner, { [HELLO]: script(1) }, {}, shown as never);
-    for (const [more, told] of [
-      [{ acts: acts("40.00", "amount") }, "call erp/pay: 40.00 in all, not 20.00"],
-      [{ acts: acts("30.00", "to") }, "call erp/pay: to"],
-      [{ acts: [...acts("30.00", "amount"), { ...acts("5.00", "to")[0], kind: "notice", what: "eve@x" }] }, "notice eve@x"],
-      [{ facts: [{ name: "paid", was: 1, now: 2, runs: 1, run: "run_1" }] }, "the fact paid"],
-      [{}, "it now also changes: pays more"],
-    ] as const) {
-      await checking(owner, shown as never)(proposal.id);
-      rememberReport(owner.database, proposal.id, null);
-      const changes = "acts" in more || "facts" in more ? shown.changes : [{ kind: "text", text: "pays more", at: null }];
-      const now = checking(owner, { changes, backtests: [backtestOf(more)] } as never);
-      const refused = await failure(decideProposal(owner, cardOf(owner, proposal), says(owner, proposal, "approved"), now));
-      expect(refused.message).toContain(told);
-    }
   });
 
   it("and a name that nobody signed is not among those who said yes", async () => {

@@ -3,7 +3,7 @@
  * keep either is open (a correction that no script has learnt yet) and blocks nobody. Invariant: a case that cannot be tried (its recording
  * is not here, or does not answer what the code asks) has neither passed nor failed, and is told with the reason.
  */
-import { ClearedError } from "../../kernel/errors.ts";
+import { type Code as ErrorCode, ClearedError } from "../../kernel/errors.ts";
 import type { Tree } from "../../kernel/ports.ts";
 import { CASES, agentFile } from "../../workspace/layout.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
@@ -145,10 +145,9 @@ async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment
 
 /** @throws RUN_UNKNOWN when the recording is not here, CASE_INVALID when it is another one */
 async function recordedOf({ agent, from }: Case, bench: TrialEnvironment): Promise<Recording> {
-  const gone = (why: string, code: "RUN_UNKNOWN" | "CASE_INVALID" = "CASE_INVALID") =>
-    new ClearedError(code, `The recording of ${from.run} ${why}.`);
-  if ((await bench.engine.get(from.run)) === null)
-    throw gone("is not here; a clone has only those that were fetched with it", "RUN_UNKNOWN");
+  const gone = (why: string, code = "CASE_INVALID" as ErrorCode) => new ClearedError(code, `The recording of ${from.run} ${why}.`);
+  const isHere = (await bench.engine.get(from.run)) !== null;
+  if (!isHere) throw gone("is not here; a clone has only those that were fetched with it", "RUN_UNKNOWN");
   const recording = await recordingOf(from.run, bench);
   if (recording === null) throw gone("has not ended");
   if (recording.run.agent !== agent) throw gone(`is one of ${recording.run.agent}`);

@@ -175,7 +175,7 @@ export async function correctionCaseOf(
     return known instanceof ClearedError || !isCaseOf(known.from, recording) ? [] : [{ file, known }];
   });
   const [place] = (await Promise.all(places)).flat();
-  if (place === undefined) return { why: `${caseFile(agent, id)} already exists and is no case of it` };
+  if (place === undefined) return { why: `${caseFile(agent, id)} already exists and is not a case of this run` };
   const { file, known } = place;
   const { from } = known;
   const people = from.correction === undefined || from.correction.includes(by) ? (from.correction ?? by) : `${from.correction}, ${by}`;

@@ -68,8 +68,7 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
       if (known === undefined) return `entries of ${test.agent} now move from ${from} to ${to}`;
       if (compareDecimals(amount, known.amount) > 0) return `${amount} ${currency} now move from ${from} to ${to}, not ${known.amount}`;
     }
-    const said = new Set(outsideOf(old));
-    const outside = outsideOf(test).find((one) => !said.has(one));
+    const outside = outsideOf(test).find((one) => !outsideOf(old).includes(one));
     if (outside !== undefined) return `recorded runs of ${test.agent} now differ in ${asCode(outside)}`;
   }
   const doubt = now.unproven?.find((one) => was.unproven?.includes(one) !== true);
