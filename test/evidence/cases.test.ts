@@ -322,6 +322,21 @@ test("a spoilt case blocks the change that brings it, and no other", async () =>
   expect(caseText(parseCase(one.read(file), file))).toBe(one.read(file));
 });
 
+test("a file under a run's name that is no case of its recording is blocked, and keeps neither a lesson nor a frozen case away", async () => {
+  const { one, opened } = await imported();
+  const [run] = await opened.engine.list({ agent: "ingest", limit: 1 });
+  const { file, text } = await caseOfRun(opened, { run: run?.id ?? "", why: "It is right." });
+  const forged = text.replace(/recording: "\w+"/, `recording: "${"0".repeat(64)}"`);
+  const name = file.slice("cases/".length, -".yaml".length);
+  const { tree } = await headOf(opened);
+  expect(await tried(opened, codeOver(tree, new Map([[file, forged]])))).toMatchObject({ failed: [name], untried: [] });
+
+  one.commit({ [file]: forged });
+  const lesson = await answer(opened, "BLUE BOTTLE", "approved", { account: "5050" });
+  expect(lesson).toMatchObject({ case: file.replace(".yaml", "-corrected.yaml"), noCase: null });
+  expect(await tryCases(opened, [])).toMatchObject({ untried: [name], open: [`${name}-corrected`] });
+});
+
 test("the case of an agent that is not there yet guards it from its first version on", async () => {
   const { one, opened } = await spending();
   const file = await added(one, opened, (await run(opened, "spend")).id);

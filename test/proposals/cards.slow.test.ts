@@ -10,7 +10,7 @@ import { showProposal } from "../../runtime/app/proposals-api.ts";
 import { cardOf } from "../../runtime/change/proposals/card.ts";
 import { proposalSummary } from "../../runtime/web/proposal-view.ts";
 import { type Business, finish } from "../agents/harness.ts";
-import { clonedTo, git, proposed, withRuns } from "./business-runs.ts";
+import { clonedTo, git, proposed, told, withRuns } from "./business-runs.ts";
 import type { Rewrite } from "./rewrites.ts";
 
 const INGEST = "agents/ingest.ts";
@@ -117,6 +117,7 @@ test("case-retired", { timeout: 60_000 }, async () => {
   const [run] = await at.host.engine.list({ agent: "ingest", limit: 1 });
   const { file, text } = await caseOfRun(at.host, { run: run?.id ?? "", why: "AWS is software" });
   const kept = await proposed(at, "keep it", { [file]: text });
+  expect(told(kept)).toMatch(/from now on every change must keep of run_\w+: 2026-10-\d\d \S.*: \S+.* USD/);
   git(at, "cherry-pick", "--no-commit", kept.commit);
   git(at, "commit", "-qm", "case: kept");
   await expectCard(

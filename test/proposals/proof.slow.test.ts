@@ -12,6 +12,9 @@ import { syncProposals } from "../../runtime/change/proposals/sync.ts";
 import { type Business, finish } from "../agents/harness.ts";
 import { clonedTo, decidedBy, git, proposed, told, withRuns } from "./business-runs.ts";
 import { failure } from "./ready.ts";
+import type { BacktestReport } from "../../runtime/change/evidence/types.ts";
+import type { Report } from "../../runtime/change/proposal-types.ts";
+import type { Rewrite } from "./rewrites.ts";
 
 const INGEST = "agents/ingest.ts";
 const CONTEXT = "scripts/invoice_context.ts";
@@ -121,6 +124,26 @@ it("a report is looked at again when a person has corrected what it rests on", T
     message: expect.stringMatching(/looks different .*it is blocked: .*1 entry you confirmed would be booked differently \(UBER/s),
   });
   expect(await there(at, id)).toMatchObject({ state: "blocked" });
+});
+
+it("nor is a yes one to a payment or a line of its files that its card did not show", TIME, async () => {
+  const change: Rewrite = {
+    "scripts/payment_terms.ts": [["const saves =", 'const saves = vendor.vendor_id !== "V-100" &&']],
+    "knowledge/rates.yaml": [["vat: 19", "vat: 7"]],
+  };
+  const { id, number, report, state } = await proposed(at, "No discount", change);
+  if (report === null) throw new Error(state);
+  const told = (acts: NonNullable<BacktestReport["acts"]>) => ({ backtests: report.backtests.map((one) => ({ ...one, acts })) });
+  const acts = report.backtests.flatMap((one) => one.acts ?? []).map((act) => ({ ...act, now: act.was }));
+  const hidden: [Partial<Report>, RegExp][] = [
+    [{ changes: [] }, /it now also changes: .*vat/],
+    [told([]), /recorded runs of invoice_reconciliation now differ in .*call erp\/schedule_payment/],
+    [told(acts), /call erp\/schedule_payment: 52340\.00 in all, not 51293\.20/],
+  ];
+  for (const [other, wanted] of hidden) {
+    await createProposals(at.host).update(id, { state: "ready", report: { ...report, ...other } }, { from: ["ready"] });
+    expect((await failure(decidedBy(at, number, "Mo"))).message).toMatch(wanted);
+  }
 });
 
 it("the first of two yeses counts while looking again changes nothing that matters", TIME, async () => {

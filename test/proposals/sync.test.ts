@@ -122,6 +122,18 @@ describe("two clones", () => {
 });
 
 describe("a remote that is not believed", () => {
+  it("a signed no is not taken away by a state that goes on from it", async () => {
+    const { a, b, sync } = await clones();
+    const { id } = await ready(a, { [HELLO]: script(1) });
+    await decide(a, await createProposals(a).get(id), "rejected", { reason: "no" });
+    await sync(a);
+    await sync(b);
+    await createProposals(b).update(id, { state: "ready" }, { from: ["rejected"] });
+    await sync(b);
+    expect((await sync(a)).refused).toEqual([{ id, why: "it says it is ready, although Pat rejected it here" }]);
+    expect(await createProposals(a).get(id)).toMatchObject({ state: "rejected" });
+  });
+
   it("a decision nobody signed, another content under a known name, garbage: left alone, and said", async () => {
     const { one, a, b, bare, sync } = await clones();
     const forged = await ready(b, { [HELLO]: script(1) }, { title: "Forged" });

@@ -11,6 +11,7 @@ import type { Step } from "../../kernel/ports.ts";
 import { escaped } from "../../kernel/text.ts";
 import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
 import { CASES } from "../../workspace/layout.ts";
+import type { Recording } from "./types.ts";
 import { type Kept, keepsNothing, keptSchema, line } from "./kept.ts";
 
 /** A case's text may have so many characters; one that keeps more is not written. */
@@ -23,6 +24,10 @@ export function recordingHash(steps: readonly Step[]): string {
     hash.update(JSON.stringify([name, params, result, error?.code ?? null, changes]));
   return hash.digest("hex");
 }
+
+/** True for a case of this very recording, and not only of the name of its run. */
+export const isCaseOf = ({ run, recording }: Case["from"], of: Recording): boolean =>
+  run === of.run.id && recording === recordingHash(of.steps);
 
 const sha = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "write a full object id");
 

@@ -3,13 +3,13 @@
  * keep either is open (a correction that no script has learnt yet) and blocks nobody. Invariant: a case that cannot be tried (its recording
  * is not here, or does not answer what the code asks) has neither passed nor failed, and is told with the reason.
  */
-import { ClearedError } from "../../kernel/errors.ts";
+import { type Code as ErrorCode, ClearedError } from "../../kernel/errors.ts";
 import type { Tree } from "../../kernel/ports.ts";
 import { CASES, agentFile } from "../../workspace/layout.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { recordingOf } from "./backtest.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
-import { type Case, casePath, readCase, recordingHash } from "./case-file.ts";
+import { type Case, casePath, isCaseOf, readCase } from "./case-file.ts";
 import { compareEffects } from "./compare.ts";
 import { effectsOf } from "./effects.ts";
 import { type Broken, brokenIn } from "./kept.ts";
@@ -74,11 +74,9 @@ export async function ratchet(
       sum.results.push({ name, status, why });
     };
     const one = readCase((await candidate.tree.read(path)) ?? "", path);
-    if (one instanceof ClearedError) {
-      // A text that nobody accepted yet must be a case; one that is spoilt already blocks no change of something else.
-      const isNew = (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
-      return add(isNew ? "failed" : "untried", [one.message]);
-    }
+    // What nobody accepted yet must be a case, of the recording that it names; one that is spoilt already blocks no change of something else.
+    const isNew = (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
+    if (one instanceof ClearedError) return add(isNew ? "failed" : "untried", [one.message]);
     const now = await judge(one, candidate, candidate.tree, bench);
     const comparable = now.kept.length > 0 || now.worse.length > 0 || one.from.correction !== undefined;
     // An agent that is not there yet has kept nothing before.
@@ -89,7 +87,7 @@ export async function ratchet(
     const fresh = [...beyond("worse"), ...beyond("kept")];
     const reasons = (broken: readonly Broken[]) => broken.map(({ why }) => why);
     if (fresh.length > 0) return add("failed", reasons(fresh));
-    if (now.untried !== null) return add("untried", [now.untried]);
+    if (now.untried !== null) return add(isNew && now.isOther === true ? "failed" : "untried", [now.untried]);
     if (now.kept.length > 0) return add("open", reasons(now.kept));
     sum.passed++;
     if (then.kept.length > 0) add("fixed", []);
@@ -109,6 +107,8 @@ interface Judged {
   worse: Broken[];
   /** Why nothing more can be said, or null. */
   untried: string | null;
+  /** The run is here, and is not what the case says. */
+  isOther?: boolean;
 }
 
 const NOTHING: Judged = { kept: [], worse: [], untried: null };
@@ -139,18 +139,19 @@ async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment
     };
   } catch (error) {
     if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
-    return { ...NOTHING, untried: `It cannot be tried: ${error.message}` };
+    return { ...NOTHING, untried: `It cannot be tried: ${error.message}`, isOther: error.code === "CASE_INVALID" };
   }
 }
 
-/** @throws RUN_UNKNOWN when the recording is not here, or is another one */
+/** @throws RUN_UNKNOWN when the recording is not here, CASE_INVALID when it is another one */
 async function recordedOf({ agent, from }: Case, bench: TrialEnvironment): Promise<Recording> {
-  const gone = (why: string) => new ClearedError("RUN_UNKNOWN", `The recording of ${from.run} ${why}.`);
-  if ((await bench.engine.get(from.run)) === null) throw gone("is not here; a clone has only those that were fetched with it");
+  const gone = (why: string, code = "CASE_INVALID" as ErrorCode) => new ClearedError(code, `The recording of ${from.run} ${why}.`);
+  const isHere = (await bench.engine.get(from.run)) !== null;
+  if (!isHere) throw gone("is not here; a clone has only those that were fetched with it", "RUN_UNKNOWN");
   const recording = await recordingOf(from.run, bench);
   if (recording === null) throw gone("has not ended");
   if (recording.run.agent !== agent) throw gone(`is one of ${recording.run.agent}`);
-  if (recordingHash(recording.steps) !== from.recording) throw gone("is not the one that the case was made from");
+  if (!isCaseOf(from, recording)) throw gone("is not the one that the case was made from");
   return recording;
 }
 

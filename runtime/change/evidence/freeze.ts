@@ -15,7 +15,7 @@ import { monthsOf } from "../../workspace/books/reversals.ts";
 import { sourceBlob, treeOver } from "../../workspace/git/tree.ts";
 import { CASES, caseFile } from "../../workspace/layout.ts";
 import { type Compared, recordingOf, sizeOf } from "./backtest.ts";
-import { type Case, readCase, recordingHash, unfit, caseText } from "./case-file.ts";
+import { type Case, isCaseOf, readCase, recordingHash, unfit, caseText } from "./case-file.ts";
 import { changesIn, legLines } from "./effects.ts";
 import { type Kept, NOTHING_KEPT, changedIn, decidedIn, keepsNothing, together, without } from "./kept.ts";
 import { leftOf } from "./left.ts";
@@ -54,7 +54,7 @@ export function createFreezer(code: Code, { id, title }: { id: string; title: st
       if (isSame && people.decided().size === 0) return;
       const decided = await decidedIn(trial.effects, people);
       const keeps = isSame ? decided : together(changedIn(was(), trial.effects, difference), decided);
-      const rest = await fresh(keeps, code.tree, run.agent, run.id);
+      const rest = await fresh(keeps, code.tree, recording);
       if (keepsNothing(rest)) return;
       const file = caseFile(run.agent, `${run.id}-${id}`);
       const why = `${title}: ${isSame ? "this stays as it was" : (difference.why[0] ?? "this changes")}`;
@@ -93,12 +93,13 @@ function overOf(code: Code): Promise<Record<string, string | null>> {
 }
 
 /** What no case of the run keeps yet. */
-async function fresh(keeps: Kept, tree: Tree, agent: string, run: string): Promise<Kept> {
+async function fresh(keeps: Kept, tree: Tree, recording: Recording): Promise<Kept> {
+  const { agent, id } = recording.run;
   let rest = keeps;
   for (const { path } of await tree.list(`${CASES}${agent}/`)) {
-    if (!path.startsWith(`${CASES}${agent}/${run}`)) continue;
+    if (!path.startsWith(`${CASES}${agent}/${id}`)) continue;
     const known = readCase((await tree.read(path)) ?? "", path);
-    if (!(known instanceof ClearedError) && known.from.run === run) rest = without(rest, known.keeps);
+    if (!(known instanceof ClearedError) && isCaseOf(known.from, recording)) rest = without(rest, known.keeps);
   }
   return rest;
 }
@@ -165,10 +166,17 @@ export async function correctionCaseOf(
   recording: Recording,
   { by, why, keeps }: { by: string; why: string; keeps: Kept },
 ): Promise<CorrectionCase> {
-  const file = caseFile(recording.run.agent, recording.run.id);
-  const text = await head.read(file);
-  const known = text === null ? caseOf(recording, { why, correction: by, keeps }) : readCase(text, file);
-  if (known instanceof ClearedError) return { why: `${file} already exists and cannot be read` };
+  const { agent, id } = recording.run;
+  // Anybody may have proposed a file under the run's name: what is no case of its recording would never be tried.
+  const places = ["", "-corrected"].map(async (more) => {
+    const file = caseFile(agent, id + more);
+    const text = await head.read(file);
+    const known = text === null ? caseOf(recording, { why, correction: by, keeps }) : readCase(text, file);
+    return known instanceof ClearedError || !isCaseOf(known.from, recording) ? [] : [{ file, known }];
+  });
+  const [place] = (await Promise.all(places)).flat();
+  if (place === undefined) return { why: `${caseFile(agent, id)} already exists and is not a case of this run` };
+  const { file, known } = place;
   const { from } = known;
   const people = from.correction === undefined || from.correction.includes(by) ? (from.correction ?? by) : `${from.correction}, ${by}`;
   const written = caseText({

@@ -78,6 +78,15 @@ export function allOf(effects: Effects): Kept {
   return kept.books.length + kept.asks.length + kept.makes.length > 0 ? kept : { ...kept, ...answerIn(null, effects.result) };
 }
 
+/** What later changes must keep, a line each. */
+export const keptLines = ({ books, asks, makes, ends, answers = {} }: Kept): string[] => [
+  ...makes.map(({ times, tool, params }) => `${tool} ${JSON.stringify(params)} is made ${times} times`),
+  ...asks.map(({ tool, params }) => `a person is asked for ${tool} ${JSON.stringify(params)}`),
+  ...books.map(({ about, legs }) => `${about}: ${shown(legs)}`),
+  ...(ends === undefined ? [] : [`the run ends as ${ends}`]),
+  ...Object.entries(answers).map(([field, value]) => `it answers ${field} ${JSON.stringify(value)}`),
+];
+
 /** What is in one and not in the other. */
 export function without(kept: Kept, known: Kept): Kept {
   const less = <T>(all: readonly T[], others: readonly T[]) => {

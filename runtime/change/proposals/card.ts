@@ -156,6 +156,7 @@ const TOLD: readonly ChangeKind[] = [
   "review",
   "gate",
   "policy",
+  "case",
   "tool",
   "host",
   "setting",

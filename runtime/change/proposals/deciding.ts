@@ -8,6 +8,7 @@ import { canonicalHash } from "../../kernel/canonical.ts";
 import { asCode } from "../../kernel/text.ts";
 import { compareDecimals } from "../../rules/policy/values.ts";
 import type { Card, CardDraft, Decision } from "../../kernel/ports.ts";
+import type { BacktestReport } from "../evidence/types.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
 
 /** What is signed beside an answer, so that a yes can never be moved to other content. */
@@ -53,9 +54,10 @@ export interface Approval {
 
 /** What a yes to `was` cannot be taken to mean, because `now` is what today's code gives; null when nothing that matters has changed. */
 export function differenceThatMatters(was: Report, now: Report): string | null {
-  const before = new Set(was.widening.map(({ text }) => text));
-  const wider = now.widening.find(({ text }) => !before.has(text));
+  const wider = now.widening.find(({ text }) => !was.widening.some((one) => one.text === text));
   if (wider !== undefined) return `it now also widens: ${asCode(wider.text)}`;
+  const other = now.changes?.find(({ text }) => was.changes?.some((one) => one.text === text) !== true);
+  if (other !== undefined) return `it now also changes: ${asCode(other.text)}`;
   for (const test of now.backtests) {
     const old = was.backtests.find(({ agent }) => agent === test.agent);
     for (const kind of ["worse", "failed"] as const)
@@ -66,6 +68,8 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
       if (known === undefined) return `entries of ${test.agent} now move from ${from} to ${to}`;
       if (compareDecimals(amount, known.amount) > 0) return `${amount} ${currency} now move from ${from} to ${to}, not ${known.amount}`;
     }
+    const outside = outsideOf(test).find((one) => !outsideOf(old).includes(one));
+    if (outside !== undefined) return `recorded runs of ${test.agent} now differ in ${asCode(outside)}`;
   }
   const doubt = now.unproven?.find((one) => was.unproven?.includes(one) !== true);
   if (doubt !== undefined) return doubt;
@@ -74,6 +78,18 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
   const level = [...now.levels, now.level ?? ""].find((one) => one !== "" && one !== was.level && !was.levels.includes(one));
   if (level !== undefined) return `it now asks for ${level}`;
   return now.approvals > was.approvals ? `it now asks for ${now.approvals} people` : null;
+}
+
+/** What recorded runs do differently outside of the books, and what policies are told otherwise: sums as they are shown, without how many runs. */
+function outsideOf({ acts = [], facts = [] }: Partial<BacktestReport> = {}): string[] {
+  return [
+    ...acts.flatMap(({ kind, what, was, now, fields }) => {
+      const name = `${kind} ${what}`.trim();
+      const more = was.sum === now.sum ? [] : [`${name}: ${now.sum ?? "none"} in all, not ${was.sum ?? "none"}`];
+      return [name, ...more, ...fields.map(({ key }) => `${name}: ${key}`)];
+    }),
+    ...facts.map(({ name }) => `the fact ${name}`),
+  ];
 }
 
 const reportFact = (id: string): string => `proposal report ${id}`;

@@ -114,7 +114,7 @@ async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): 
   const [own, other] = [mine?.refs.state ?? null, there.refs.state ?? null];
   if (other !== null && other !== own) {
     if (own === null || (await refs.isAncestor(own, other))) {
-      believed(kept, there.kept, at.people);
+      believed(kept, there.kept, at.people, mine?.kept ?? null);
       moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
     } else if (!(await refs.isAncestor(other, own)) && mine !== null) {
       const to = await join(kept, { own, mine: mine.kept }, { other, there: there.kept }, at);
@@ -153,9 +153,16 @@ function validOf(kept: Kept, decisions: readonly Decision[], people: People): { 
   return { valid, invalid: all.filter((one) => !valid.includes(one)) };
 }
 
-/** A state that a person must have decided is taken over only with their signature. @throws PROPOSAL_STATE */
-function believed(kept: Kept, there: Kept, people: People): void {
+/** A state that a person must have decided is taken over only with their signature, and none that leaves out what was said. @throws PROPOSAL_STATE */
+function believed(kept: Kept, there: Kept, people: People, mine: Kept | null): void {
   const { valid } = validOf(kept, there.decisions, people);
+  const own = mine === null ? [] : validOf(kept, mine.decisions, people).valid;
+  const isIn = (all: readonly Decision[], one?: Decision) => one === undefined || all.some(({ signature }) => signature === one.signature);
+  // A no stands unless somebody has said yes before it.
+  const isOver = mine?.state === "rejected" && there.state !== "rejected" && (isIn(own, valid[0]) || valid[0]?.decision === "rejected");
+  const lost = own.find((one) => !isIn(valid, one)) ?? (isOver ? own.at(-1) : undefined);
+  if (lost !== undefined)
+    throw new ClearedError("PROPOSAL_STATE", `it says it is ${there.state}, although ${lost.by} ${lost.decision} it here`);
   const needs = there.state === "rejected" ? "rejected" : "approved";
   if (!["approved", "rejected"].includes(there.state)) return;
   if (!valid.some(({ decision }) => (decision === "rejected") === (needs === "rejected")))

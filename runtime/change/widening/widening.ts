@@ -5,6 +5,9 @@
  */
 import { type Ladder, ladderSchema, strictest } from "../../rules/policy/levels.ts";
 import type { Json, Tree } from "../../kernel/ports.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { readCase } from "../evidence/case-file.ts";
+import { keptLines } from "../evidence/kept.ts";
 import { cut } from "../../scripts/header.ts";
 import { readYaml } from "../../scripts/yaml-text.ts";
 import { type Config, type Trust, parseConfig } from "../../workspace/settings/config.ts";
@@ -185,8 +188,16 @@ async function callersOf(path: string, tree: Tree, asked: Asked): Promise<Progra
 }
 
 function retired(path: string, was: string | null, now: string | null): Line[] {
-  if (was === null) return [];
-  return [widening("case", `the case ${path} is ${now === null ? "retired" : "changed"}: what it froze is no longer checked`, path)];
+  if (was !== null)
+    return [widening("case", `the case ${path} is ${now === null ? "retired" : "changed"}: what it froze is no longer checked`, path)];
+  const one = readCase(now ?? "", path);
+  if (one instanceof ClearedError) return [];
+  return keptLines(one.keeps).map((text) => ({
+    kind: "case",
+    widens: false,
+    text: `from now on every change must keep of ${one.from.run}: ${text}`,
+    at: { file: path },
+  }));
 }
 
 /** Agents and scripts that are gone while others still call them, or wait for what they tell. */
