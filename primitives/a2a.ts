@@ -32,7 +32,6 @@ const FIELD_TYPES = ["string", "number", "integer", "boolean", "money", "date"];
 export const a2a_call = definePrimitive({
   name: "a2a_call",
   effect: "external",
-  access: "external",
   idempotent: "key",
   stated: true,
   summary:

@@ -20,11 +20,9 @@ export const accounts_list = definePrimitive({
   name: "accounts_list",
   effect: "read",
   from: "tree",
-  access: "read",
   summary: "All accounts.",
   params: z.object({}),
   returns: z.array(z.object(shape)),
-  errors: [],
   example: "accounts_list()",
   run: async (_, ctx) => (await ctx.ports.books.accounts()).map(toShape),
 });
@@ -33,14 +31,12 @@ export const accounts_get = definePrimitive({
   name: "accounts_get",
   effect: "read",
   from: "tree",
-  access: "read",
   summary: "One account; found is false when there is none.",
   params: z.object({ account_id: account.describe("number or name") }),
   returns: z.discriminatedUnion("found", [
     z.object({ found: z.literal(true), ...shape }),
     z.object({ found: z.literal(false), message: z.string().describe("names the nearest account") }),
   ]),
-  errors: [],
   example: "accounts_get(5020)",
   run: async (p, ctx) => {
     const one = await find(p.account_id, ctx);
@@ -54,11 +50,9 @@ export const accounts_exists = definePrimitive({
   name: "accounts_exists",
   effect: "read",
   from: "tree",
-  access: "read",
   summary: "Whether an account exists.",
   params: z.object({ account_id: account.describe("number or name") }),
   returns: z.boolean(),
-  errors: [],
   example: "accounts_exists(5020)",
   run: async (p, ctx) => (await find(p.account_id, ctx)) !== undefined,
 });
@@ -67,11 +61,9 @@ export const accounts_by_type = definePrimitive({
   name: "accounts_by_type",
   effect: "read",
   from: "tree",
-  access: "read",
   summary: "The accounts of one type.",
   params: z.object({ account_type: z.enum(TYPES) }),
   returns: z.array(z.object(shape)),
-  errors: [],
   example: `accounts_by_type("expense")`,
   run: async (p, ctx) => (await ctx.ports.books.accounts()).filter((one) => one.type === p.account_type).map(toShape),
 });

@@ -11,7 +11,6 @@ const name = text
 export const agent_call = definePrimitive({
   name: "agent_call",
   effect: "external",
-  access: "external",
   idempotent: "key",
   summary:
     "Run another agent and wait until it ends; needs `agent:NAME` in `uses:`. What this run wrote is committed first. An agent with `mutates: false` counts as a read.",

@@ -14,7 +14,6 @@ export const audit_add = definePrimitive({
     refs: z.array(text).max(100).default([]).describe("ids of what it is about: entries, invoices, cards"),
   }),
   returns: z.object({ id: z.string(), file: z.string() }),
-  errors: [],
   example: `audit_add({ subject: "INV-7", text: "Paid after approval of the manager.", refs: ["INV-7"] })`,
   run: (p, ctx) =>
     ctx.ports.audit({ date: ctx.today, at: new Date(ctx.now).toISOString(), agent: ctx.run.agent, run: ctx.run.id, ...p }, ctx.key),

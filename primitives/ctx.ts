@@ -10,7 +10,6 @@ export const ctx_log = definePrimitive({
   summary: "Write a line to the run's log.",
   params: z.object({ message: text.describe("one line") }),
   returns: z.null(),
-  errors: [],
   example: `ctx_log("Parsed 12 transactions")`,
   run: (p, ctx) => {
     ctx.ports.log(p.message);
@@ -31,7 +30,6 @@ export const ctx_emit = definePrimitive({
     payload: json.optional().describe("becomes the input of the agents it starts"),
   }),
   returns: z.null(),
-  errors: [],
   example: `ctx_emit("import.done")`,
   run: (p, ctx) => {
     ctx.ports.emit(p.event, p.payload ?? null);
@@ -47,7 +45,6 @@ export const ctx_dry_run = definePrimitive({
   summary: "True unless this run is live.",
   params: z.object({}),
   returns: z.boolean(),
-  errors: [],
   example: "ctx_dry_run()",
   run: (_, ctx) => ctx.run.mode !== "live",
 });
@@ -60,7 +57,6 @@ export const ctx_today = definePrimitive({
   summary: "Today in the workspace's time zone, YYYY-MM-DD.",
   params: z.object({}),
   returns: z.string(),
-  errors: [],
   example: "ctx_today()",
   run: (_, ctx) => ctx.today,
 });
@@ -78,7 +74,6 @@ export const ctx_session = definePrimitive({
     earlier: z.string().describe("of a long session: the sentences of older turns that hold a figure, an id or a name"),
     runs: z.array(z.object({ run: z.string(), agent: z.string(), input: json, status: z.string(), outcome: z.string().nullable() })),
   }),
-  errors: [],
   example: "ctx_session()",
   run: (_, ctx) => ctx.ports.session(),
 });
@@ -91,7 +86,6 @@ export const ctx_now = definePrimitive({
   summary: "The time now in UTC, as ISO text.",
   params: z.object({}),
   returns: z.string(),
-  errors: [],
   example: "ctx_now()",
   run: (_, ctx) => new Date(ctx.now).toISOString(),
 });

@@ -21,7 +21,6 @@ export const data_read = definePrimitive({
   name: "data_read",
   effect: "read",
   from: "tree",
-  access: "read",
   summary: "Text of a file below data/; found is false when there is none.",
   params: z.object({ path }),
   returns: z.discriminatedUnion("found", [z.object({ found: z.literal(true), text: z.string() }), z.object({ found: z.literal(false) })]),
@@ -36,7 +35,6 @@ export const data_read = definePrimitive({
 export const data_write = definePrimitive({
   name: "data_write",
   effect: "write",
-  access: "write",
   summary: "Write a file below data/; it is part of the run's commit.",
   params: z.object({ path, text: z.string().describe("the whole file") }),
   returns: z.object({ path: z.string(), bytes: z.number() }),
@@ -72,7 +70,6 @@ const own = (one: Fields, field: string): Json => (Object.hasOwn(one, field) ? (
 export const data_group_by = definePrimitive({
   name: "data_group_by",
   effect: "pure",
-  access: "pure",
   summary: "Records by the value of a field, in the order they first appear; null and missing are unknown.",
   params: z.object({ records, by: text.describe("the field") }),
   returns: z.array(z.object({ key: z.string(), count: z.number(), records: z.array(record) })),
@@ -90,7 +87,6 @@ export const data_group_by = definePrimitive({
 export const data_first = definePrimitive({
   name: "data_first",
   effect: "pure",
-  access: "pure",
   summary: "The first record whose fields equal these. If there is none, the run ends with an input error that names the nearest.",
   params: z.object({ records, where: record, missing: text.optional().describe("what is then missing, in words") }),
   returns: json,
@@ -121,7 +117,6 @@ export const data_first = definePrimitive({
 export const data_sum = definePrimitive({
   name: "data_sum",
   effect: "pure",
-  access: "pure",
   summary:
     "Exact sum of a field of records. Null and missing count as nothing; a value that is not a decimal is an error that names its rows.",
   params: z.object({ records, field: text }),
@@ -158,7 +153,6 @@ export const data_sum = definePrimitive({
 export const data_dedupe = definePrimitive({
   name: "data_dedupe",
   effect: "pure",
-  access: "pure",
   summary: "The first record of each key, and the others apart. Records without the key are all kept.",
   params: z.object({ records, key: text.describe("the field") }),
   returns: z.object({ records: z.array(record), duplicates: z.array(record) }),

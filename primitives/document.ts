@@ -62,7 +62,6 @@ export const document_format = definePrimitive({
     document: z.object({ type, created_at: z.string(), metadata: record, sections: record }).describe("as document_build returns it"),
   }),
   returns: z.string(),
-  errors: [],
   example: `document_format({ document: { type: "prd", created_at: "2026-11-06T12:00:00Z", metadata: {}, sections: { goal: "Faster refunds" } } })`,
   run: (p) => formatDocument(p.document),
 });
@@ -93,7 +92,6 @@ export const document_approval_brief = definePrimitive({
     approver: text.default("").describe("who is asked"),
   }),
   returns: document,
-  errors: [],
   example: `document_approval_brief({ process: "procurement", title: "Buy ten laptops", actions: ["order from Acme"], amounts: { total: "12500.00" } })`,
   run: ({ actions, verdict, level, approver, ...p }, ctx) =>
     approvalBrief({ ...p, calls: actions, verdict: verdict ?? null, level: level ?? null, by: approver, at: ctx.now }),
@@ -137,7 +135,6 @@ export const document_post_mortem = definePrimitive({
   summary: "A blameless review of an incident.",
   params: incident,
   returns: document,
-  errors: [],
   example: `document_post_mortem({ incident_id: "INC-1", summary: "Checkout was down.", timeline: [{ time: "09:00", event: "alarm" }], root_cause: "A full disk.", impact: { users: 5 }, action_items: [{ action: "alert at 80 %" }] })`,
   run: (p, ctx) => postMortem(p, ctx.now),
 });
@@ -205,7 +202,6 @@ export const document_sprint_plan = definePrimitive({
   summary: "A sprint's stories against its capacity; whoever is over capacity is named.",
   params: sprint,
   returns: document,
-  errors: [],
   example: `document_sprint_plan({ sprint: 3, goal: "Refunds in a day", stories: [{ id: "S1", title: "Queue", points: 5 }], capacity: { total: 10 } })`,
   run: (p, ctx) => sprintPlan(p, ctx.now),
 });

@@ -6,7 +6,6 @@ import { text } from "./_shapes.ts";
 export const git_commit = definePrimitive({
   name: "git_commit",
   effect: "write",
-  access: "write",
   summary: "Commit what this run has written so far; what is written later is committed at its end.",
   params: z.object({
     message: text
@@ -29,7 +28,6 @@ const insideWorkspace = text.refine(
 export const git_log = definePrimitive({
   name: "git_log",
   effect: "read",
-  access: "read",
   summary: "Commits of the configured branch, newest first.",
   params: z.object({
     limit: z.int().min(1).max(1000).default(20),
@@ -38,7 +36,6 @@ export const git_log = definePrimitive({
   returns: z.array(
     z.object({ commit: z.string(), date: z.string(), author: z.string(), subject: z.string(), trailers: z.record(z.string(), z.string()) }),
   ),
-  errors: [],
   example: "git_log({ limit: 5 })",
   run: (p, ctx) => ctx.ports.gitLog({ limit: p.limit, ...(p.path === undefined ? {} : { path: p.path }) }),
 });

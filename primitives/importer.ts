@@ -64,11 +64,9 @@ const STATEMENT_ERRORS = [
 export const importer_scan = definePrimitive({
   name: "importer_scan",
   effect: "read",
-  access: "read",
   summary: "Whole files in import/ that have no receipt yet.",
   params: z.object({}),
   returns: z.array(z.object({ name: z.string(), size: z.number().describe("bytes"), modified: z.string() })),
-  errors: [],
   example: "importer_scan()",
   run: (_, ctx) => ctx.ports.imports.scan(),
 });
@@ -77,7 +75,6 @@ export const importer_parse = definePrimitive({
   name: "importer_parse",
   effect: "read",
   from: "statement",
-  access: "read",
   summary:
     "The rows of a statement that are not in the books yet, in the order of the file; of a large one the first 10,000, the next run gets more.",
   params: z.object({
@@ -93,7 +90,6 @@ export const importer_parse = definePrimitive({
 export const importer_mark_processed = definePrimitive({
   name: "importer_mark_processed",
   effect: "write",
-  access: "write",
   summary: "Write the statement's receipt; the file moves to import/processed/ after the commit, once no row is open.",
   params: z.object({ name: fileName.describe("as importer_scan returns it") }),
   returns: receipt,
@@ -106,7 +102,6 @@ export const importer_deduplicate = definePrimitive({
   name: "importer_deduplicate",
   effect: "read",
   from: "tree",
-  access: "read",
   summary: "Those of the rows that are not in the books.",
   params: z.object({ transactions: z.array(row).describe("rows from importer_parse") }),
   returns: z.array(row),

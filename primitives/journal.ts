@@ -117,7 +117,6 @@ async function addOne(entry: z.output<typeof double> | z.output<typeof legged>, 
 export const journal_add_double = definePrimitive({
   name: "journal_add_double",
   effect: "write",
-  access: "write",
   summary: "Add an entry of two legs, balanced by construction.",
   params: double,
   returns: added,
@@ -129,7 +128,6 @@ export const journal_add_double = definePrimitive({
 export const journal_add = definePrimitive({
   name: "journal_add",
   effect: "write",
-  access: "write",
   summary: "Add an entry of two or more legs, each with one positive debit or credit.",
   params: legged,
   returns: added,
@@ -141,7 +139,6 @@ export const journal_add = definePrimitive({
 export const journal_add_many = definePrimitive({
   name: "journal_add_many",
   effect: "write",
-  access: "write",
   summary: "Add many entries in one call; each has the shape of journal_add_double or of journal_add.",
   params: z.object({
     entries: z
@@ -226,7 +223,6 @@ export const journal_query = definePrimitive({
   name: "journal_query",
   effect: "read",
   from: "tree",
-  access: "read",
   summary: "Entries of the books, with what this run has added; all filters must hold.",
   params: z.object({
     status: z.enum(ENTRY_STATUSES).optional(),
@@ -253,7 +249,6 @@ export const journal_query = definePrimitive({
 export const journal_void = definePrimitive({
   name: "journal_void",
   effect: "write",
-  access: "write",
   summary: "Cancel an entry by adding its mirror image; the entry itself is never edited.",
   params: z.object({ entry_id: entryId, reason: text.describe("kept with the reversal") }),
   returns: z.object({ void_entry_id: entryId }),
@@ -265,7 +260,6 @@ export const journal_void = definePrimitive({
 export const journal_update_status = definePrimitive({
   name: "journal_update_status",
   effect: "write",
-  access: "write",
   summary: "Give a pending entry another status.",
   params: z.object({ entry_id: entryId, status }),
   returns: z.object({ entry_id: entryId, status: z.enum(ENTRY_STATUSES) }),
@@ -281,7 +275,6 @@ export const journal_balance = definePrimitive({
   name: "journal_balance",
   effect: "read",
   from: "tree",
-  access: "read",
   summary: "Balance of an account and its sub-accounts per currency; debit positive.",
   params: z.object({ account: account.describe("number or name"), through: day.optional().describe("last day that counts; default: all") }),
   returns: z.object({

@@ -39,7 +39,6 @@ async function send(p: z.output<typeof params>, ctx: StepContext, live: boolean)
 export const notify_send = definePrimitive({
   name: "notify_send",
   effect: "notify",
-  access: "notify",
   idempotent: "key",
   summary: "Notify a person by mail, webhook or on the page; quiet hours delay what is not urgent.",
   params,

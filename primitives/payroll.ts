@@ -152,7 +152,6 @@ function nacha(p: Params, cents: readonly bigint[]): { text: string; hash: strin
 export const payroll_bank_file = definePrimitive({
   name: "payroll_bank_file",
   effect: "pure",
-  access: "pure",
   summary: "A payroll as a file for the bank, pain.001 or NACHA, with its control totals; every account is checked. It is not sent.",
   params,
   returns: z.object({

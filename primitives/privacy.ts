@@ -8,7 +8,6 @@ import { definePrimitive } from "../runtime/kernel/primitive.ts";
 export const privacy_scan = definePrimitive({
   name: "privacy_scan",
   effect: "pure",
-  access: "pure",
   summary: "Secrets, card and identity numbers, bank, health and pay data in a text, and whether it may come in or go out.",
   params: z.object({
     text: z.string().describe("may be long"),
@@ -34,7 +33,6 @@ export const privacy_scan = definePrimitive({
       }),
     ),
   }),
-  errors: [],
   example: `privacy_scan("Paid with card 4111 1111 1111 1111")`,
   run: (p) => ({
     ...judge(p.text, { direction: p.direction, dataClass: p.data_class }),

@@ -28,7 +28,6 @@ export const propose_change = definePrimitive({
     proposal: z.string().nullable().describe("its id; null when it was not accepted, and in a dry run"),
     reason: z.string().describe("why it was not accepted, or that it is proposed already"),
   }),
-  errors: [],
   example: `propose_change({ title: "AWS is Software", reason: "It was corrected three times.", files: [{ path: "knowledge/vendors.md", text: "AWS: 5020\\n" }] })`,
   run: async ({ title, reason, files, evidence }, ctx) => {
     const byPath = Object.fromEntries(files.map((file) => [file.path, file.text]));
@@ -47,7 +46,6 @@ export const propose_rules = definePrimitive({
     offered: z.array(z.number()).describe("numbers of the new cards; 0 in a dry run"),
     unclear: z.array(z.string()).describe("corrected entries that no words tell from others: `cleared rule ENTRY` asks a model"),
   }),
-  errors: [],
   example: "propose_rules()",
   run: (_, ctx) => ctx.ports.wishes.rules(),
 });
@@ -64,7 +62,6 @@ export const propose_process = definePrimitive({
     request: z.number().nullable().describe("the request that looks for one; null: none, and `says` why"),
     says: z.string(),
   }),
-  errors: [],
   example: `propose_process("a travel request: 900.00 for Berlin, the director decides")`,
   run: ({ task }, ctx) => ctx.ports.wishes.process(task),
 });

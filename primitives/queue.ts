@@ -65,11 +65,9 @@ export const queue_add_many = definePrimitive({
 export const queue_pending = definePrimitive({
   name: "queue_pending",
   effect: "read",
-  access: "read",
   summary: "Open cards, oldest first.",
   params: z.object({}),
   returns: z.array(z.object({ card: z.number(), kind: z.string(), title: z.string(), body: json, run: z.string().nullable() })),
-  errors: [],
   example: "queue_pending()",
   run: async (_, ctx) =>
     (await ctx.ports.pending()).map((card) => ({ card: card.id, kind: card.kind, title: card.title, body: card.body, run: card.run })),

@@ -45,7 +45,6 @@ async function schedule(p: z.output<typeof params>, ctx: StepContext, live: bool
 export const schedule_run = definePrimitive({
   name: "schedule_run",
   effect: "notify",
-  access: "notify",
   idempotent: "key",
   summary: "Start an agent once, later; the run is pinned to the script as it is now.",
   params,

@@ -17,7 +17,7 @@ export function defineCompute<P extends z.ZodObject, R extends z.ZodType, const 
 ): Primitive<P, R> {
   const { alsoRefuses = [], ...rest } = declaration;
   const errors: Code[] = ["COMPUTE_RANGE", ...(takesMoney(rest.params) ? (["JOURNAL_AMOUNT"] as const) : []), ...alsoRefuses];
-  return definePrimitive<P, R, Declaration<P, R>>({ ...rest, errors, effect: "pure", access: "pure" });
+  return definePrimitive<P, R, Declaration<P, R>>({ ...rest, errors, effect: "pure" });
 }
 
 /** Whether a wrong amount can stand anywhere in the parameters: then JOURNAL_AMOUNT is among the errors. */

@@ -196,7 +196,6 @@ export const taskText = checked<string>((value) => typeof value === "string" && 
 export const compute_find = definePrimitive({
   name: "compute_find",
   effect: "pure",
-  access: "pure",
   summary: "The compute functions that fit a description in words, best first; an empty list when none does.",
   params: z.object({
     description: taskText.describe("what is to be computed, in English"),

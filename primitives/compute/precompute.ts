@@ -170,7 +170,6 @@ const shapeOfValue = z.record(z.string(), z.union([z.string(), z.boolean(), z.nu
 export const compute_facts_from_text = definePrimitive({
   name: "compute_facts_from_text",
   effect: "pure",
-  access: "pure",
   summary: "Figures of finance found in a task's text and computed exactly; what the text does not say is named as missing, never assumed.",
   params: z.object({
     text: taskText.describe("the task, in English"),

@@ -14,7 +14,6 @@ export const llm_ready = definePrimitive({
   summary: "Whether a model plays a role here, for scripts that go another way without one. Nothing is asked.",
   params: z.object({ role: z.enum(LLM_ROLES) }),
   returns: z.object({ ready: z.boolean(), model: z.string().nullable() }),
-  errors: [],
   example: `llm_ready("large")`,
   dryRun: () => ({ ready: false, model: null }),
   async run(p, ctx) {

@@ -107,15 +107,11 @@ const PATIENCE_MS = 10_000;
 const LANE = 4;
 const LANES = 32;
 
-export interface Pushing {
-  stop(): Promise<void>;
-}
-
 /** Tells until stopped. `may`: throws when this process may not act any more. `note`: hears once of each address that is given up. */
 export function keepPushing(
   { pushes }: Pick<Tasks, "pushes">,
   { fetch, may, note, onError }: { fetch: Fetch; may(): void; note(message: string): void; onError(error: unknown): void },
-): Pushing {
+) {
   const underway = new Map<string, Promise<void>>();
   const lanes = new Map<string, number>();
   const ending = new AbortController();
@@ -192,7 +188,7 @@ export function keepPushing(
     }
   }, EVERY_MS);
   return {
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer);
       ending.abort();
       await Promise.allSettled(underway.values());

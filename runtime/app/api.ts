@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type Pause, pauseOf } from "../engine/pauses.ts";
 import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.ts";
 import type { Given, Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../kernel/ports.ts";
-import { API, callPrimitive, contextAlone } from "../kernel/primitive.ts";
+import { callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { listensTo } from "../outside/triggers/events.ts";
 import { totalsOf } from "../workspace/books/assertions.ts";
 import { loadChart } from "../workspace/books/months.ts";
@@ -137,8 +137,10 @@ export function createApi(host: Host): Api {
 
     async call({ calls }) {
       const commit = await git.head();
-      const run = tryingRecord(commit, host.clock.now());
-      const log = (await import("../engine/replay.ts")).detachedLog(run);
+      const { detachedLog, triedRun } = await import("../engine/replay.ts");
+      // The run that it pretends to be.
+      const run = triedRun({ id: "run_trying", agent: "call", input: {}, commit, why: "call", now: host.clock.now() });
+      const log = detachedLog(run);
       const view = await host.world.view(run, log, () => host.clock.now());
       const answers: ({ result: Json } | { error: WireError })[] = [];
       const callable = await host.callableAt(git.tree(commit), new Set(calls.map(({ name }) => name)));
@@ -170,13 +172,7 @@ export function createApi(host: Host): Api {
         (await host.agents()).map(async (agent) => ({
           ...agent,
           paused: pauseOf(host.database, agent.name),
-          nextRun:
-            pauseOf(host.database, agent.name) === null && listensTo(agent.header, "schedule") && agent.header.schedule !== undefined
-              ? await (await import("../outside/triggers/cron.ts")).nextTick(
-                  { agent: agent.name, expression: agent.header.schedule, timezone: agent.header.timezone ?? timezone },
-                  host.clock.now(),
-                )
-              : null,
+          nextRun: await nextRunOf(host, agent, timezone),
           lastRun: (await engine.list({ agent: agent.name, limit: 1 }))[0] ?? null,
           checked: marks.get(agent.name) ?? null,
         })),
@@ -251,25 +247,13 @@ export function createApi(host: Host): Api {
   };
 }
 
-/** The run that `cleared call` pretends to be. */
-function tryingRecord(commit: string, now: number): RunRecord {
-  return {
-    id: "run_trying",
-    agent: "call",
-    pin: { commit, blob: "", api: API },
-    input: {},
-    cause: { kind: "command", key: "call" },
-    mode: "dry",
-    status: "running",
-    reason: null,
-    waitsFor: null,
-    outcome: null,
-    result: null,
-    meta: null,
-    error: null,
-    attempt: 1,
-    createdAt: now,
-    startedAt: now,
-    endedAt: null,
-  };
+/** When its schedule starts an agent next, ms; null for one without, or while it is paused. */
+async function nextRunOf(
+  { database, clock }: Pick<Host, "database" | "clock">,
+  { name, header }: AgentAtHead,
+  timezone: string,
+): Promise<number | null> {
+  if (pauseOf(database, name) !== null || !listensTo(header, "schedule") || header.schedule === undefined) return null;
+  const { nextTick } = await import("../outside/triggers/cron.ts");
+  return nextTick({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone }, clock.now());
 }

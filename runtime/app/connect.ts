@@ -49,13 +49,7 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
       rested = true;
     },
   });
-  if ("owner" in opened) {
-    try {
-      return await work(remoteApi((method, params) => opened.owner.call(method, params)));
-    } finally {
-      opened.owner.close();
-    }
-  }
+  if ("owner" in opened) return overSocket(opened.owner, work);
   try {
     await wakeWaiting(opened.host);
     const value = await work(createApi(opened.host));
@@ -73,19 +67,18 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
 
 /** Looks at the workspace as it is, whoever owns it: nothing is taken, nothing is executed. */
 export async function withLook<T>(dir: string, work: (api: Pick<Api, "agents">, host: Host) => Promise<T>): Promise<T> {
-  const host = await openHost(dir, { mode: "look" });
-  try {
-    return await work(createApi(host), host);
-  } finally {
-    await host.close();
-  }
+  return onHost(dir, "look", work);
 }
 
 /** A workshop of its own in memory: for dry runs, which need no owner and must not disturb one. */
 export async function withDryApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
-  const host = await openHost(dir, { mode: "memory" });
+  return onHost(dir, "memory", work);
+}
+
+async function onHost<T>(dir: string, mode: "look" | "memory", work: (api: Api, host: Host) => Promise<T>): Promise<T> {
+  const host = await openHost(dir, { mode });
   try {
-    return await work(createApi(host));
+    return await work(createApi(host), host);
   } finally {
     await host.close();
   }
@@ -94,16 +87,17 @@ export async function withDryApi<T>(dir: string, work: (api: Api) => Promise<T>)
 /** The owner where one listens, else a workshop of its own: for what looks at much and changes nothing. */
 export async function withAnyApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
   const owner = await connectSocket(dir);
-  if (owner === null) return withDryApi(dir, work);
+  return owner === null ? withDryApi(dir, work) : overSocket(owner, work);
+}
+
+async function overSocket<T>(owner: Connection, work: (api: Api) => Promise<T>): Promise<T> {
+  const get = (_: Api, method: string | symbol) =>
+    typeof method === "string" ? (params: unknown) => owner.call(method, params) : undefined;
   try {
-    return await work(remoteApi((method, params) => owner.call(method, params)));
+    return await work(new Proxy({} as Api, { get }));
   } finally {
     owner.close();
   }
-}
-
-function remoteApi(call: (method: string, params: unknown) => Promise<unknown>): Api {
-  return new Proxy({} as Api, { get: (_, method) => (typeof method === "string" ? (params: unknown) => call(method, params) : undefined) });
 }
 
 /** Nobody else listens: what this command's runs emitted starts its listeners before the command ends. */

@@ -8,14 +8,14 @@ import { minuteOf } from "../kernel/day.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
 import { createAuthority, questionIn, shownIn, shownOf } from "../engine/authority.ts";
-import { isOurs } from "../engine/attempt.ts";
+import { committedOrRefused, isOurs } from "../engine/attempt.ts";
 import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from "../engine/cards.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
 import { verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { CorrectionCase } from "../change/evidence/freeze.ts";
-import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
+import type { Card, CardDraft, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
 import { gateOf, questionOf } from "../change/proposals/deciding.ts";
 import { correctEntry } from "../workspace/books/correct-entry.ts";
 import { addDialect, closeRow, confirmEntry } from "../workspace/books/decisions.ts";
@@ -281,17 +281,11 @@ async function changeBooks(
   };
   const corrected = decision.decision === "rejected" || decision.account !== undefined || card.kind === "gone";
   const verb = corrected ? "correct" : "confirm";
-  const result: CommitResult = await host.git.commit({
+  const result = await host.git.commit({
     message: `${verb}: ${card.title.slice(0, 40)}`,
     trailers: { Card: String(card.id), "Approved-by": decision.by },
     build,
     guard: () => host.world.guard(),
   });
-  if (result.status === "user_edit")
-    throw new ClearedError(
-      "GIT_STATE",
-      `${result.paths.join(", ")} has uncommitted edits of yours, and this decision changes it. Commit or undo them, then decide again.`,
-    );
-  if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
-  return { commit: result.status === "committed" ? result.commit : null, lesson, proposal: null };
+  return { commit: committedOrRefused(result, "decide again"), lesson, proposal: null };
 }

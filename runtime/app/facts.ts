@@ -1,8 +1,7 @@
 /** The facts of the status page, from the same operations the commands use. A decision there is signed by a paired browser's key, or by the user's. */
 import { ableTo } from "../engine/authority.ts";
-import { pauseOf, pauseWords } from "../engine/pauses.ts";
+import { pauseWords } from "../engine/pauses.ts";
 import { openAlerts } from "../outside/notices/alerts.ts";
-import { nextTick } from "../outside/triggers/cron.ts";
 import { listensTo } from "../outside/triggers/events.ts";
 import { ASKS, CARDS, seenOf, type AgentFact, type BalanceFact, type Facts, type StateFact, toStepFact } from "./page-facts.ts";
 import type { Tree } from "../kernel/ports.ts";
@@ -19,7 +18,7 @@ import type { Api } from "./api.ts";
 import { agreed, asked } from "./decide.ts";
 import { signAs, starter } from "./identity.ts";
 import type { Host } from "./host.ts";
-import { markWords, marksOf } from "./marks.ts";
+import { markWords } from "./marks.ts";
 import { eventsOf, stepsOf } from "./look.ts";
 import { pairedPerson, redeem, signAsBrowser } from "./sessions.ts";
 
@@ -31,13 +30,8 @@ export function createFacts(host: Host, api: Api): Facts {
   const booksAt = async (head: string): Promise<StateFact["books"]> => {
     if (checked?.head !== head) {
       const { findings, entries } = await verifyBooks(git.tree(head), await host.config());
-      checked = {
-        head,
-        books:
-          findings.length === 0
-            ? { ok: true, entries }
-            : { ok: false, findings: findings.map((one) => `${formatAt(one.at)} ${one.message}`) },
-      };
+      const said = findings.map((one) => `${formatAt(one.at)} ${one.message}`);
+      checked = { head, books: findings.length === 0 ? { ok: true, entries } : { ok: false, findings: said } };
     }
     return checked.books;
   };
@@ -63,30 +57,20 @@ export function createFacts(host: Host, api: Api): Facts {
         notices: [...broken, ...openAlerts(host.database, host.clock.now())],
       };
     },
-    async agents() {
-      const { timezone } = await host.config();
-      const marks = await marksOf(host.dir, host.git.tree(await host.git.head()));
-      return Promise.all(
-        (await host.agents()).map(async ({ name, header, error }): Promise<AgentFact> => {
-          const [last] = await engine.list({ agent: name, limit: 1 });
-          const pause = pauseOf(database, name);
-          return {
-            name,
-            title: header?.name ?? name,
-            description: header?.description ?? "",
-            triggers: header === null ? [] : triggerWords(header),
-            last: last === undefined ? null : { run: last.id, status: last.status, outcome: last.outcome, at: last.createdAt },
-            paused: pause === null ? null : pauseWords(pause),
-            next:
-              pause === null && listensTo(header, "schedule") && header.schedule !== undefined
-                ? await nextTick({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone }, host.clock.now())
-                : null,
-            problem: error,
-            unchecked: markWords(marks.get(name)),
-          };
+    agents: async () =>
+      (await api.agents({})).map(
+        ({ name, header, error, paused, nextRun, lastRun, checked: mark }): AgentFact => ({
+          name,
+          title: header?.name ?? name,
+          description: header?.description ?? "",
+          triggers: header === null ? [] : triggerWords(header),
+          last: lastRun === null ? null : { run: lastRun.id, status: lastRun.status, outcome: lastRun.outcome, at: lastRun.createdAt },
+          paused: paused === null ? null : pauseWords(paused),
+          next: nextRun,
+          problem: error,
+          unchecked: markWords(mark),
         }),
-      );
-    },
+      ),
     async runs(limit) {
       const [urgent, latest] = await Promise.all([
         engine.list({ status: ["failed", "diverged", "waiting"], limit }),
@@ -123,12 +107,8 @@ export function createFacts(host: Host, api: Api): Facts {
       const { proposal, rejected } = await api.proposal({ id: found.id });
       const card = cards.get(number);
       return {
-        ...{
-          proposal,
-          rejected,
-          patch: await api.patch({ id: found.id }),
-          excerpts: await excerptsOf(git.tree(proposal.commit), proposal),
-        },
+        ...{ proposal, rejected, patch: await api.patch({ id: found.id }) },
+        excerpts: await excerptsOf(git.tree(proposal.commit), proposal),
         card: card === null || card.decision !== null || !ASKING.includes(proposal.state) ? null : card,
       };
     },

@@ -4,6 +4,7 @@
  * (agents/learning.ts). A yes moves the entries that are alike in one commit, and proposes the rule, with its evidence and a yes of its own.
  */
 import { setImmediate } from "node:timers/promises";
+import { committedOrRefused } from "../engine/attempt.ts";
 import { NOTHING_ASKED } from "../engine/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, RuleOffers, Tree } from "../kernel/ports.ts";
@@ -218,12 +219,7 @@ export async function carryOutRule(
     },
     guard: () => host.world.guard(),
   });
-  if (result.status === "user_edit")
-    throw new ClearedError(
-      "GIT_STATE",
-      `${result.paths.join(", ")} has uncommitted edits of yours. Commit or undo them, then decide again.`,
-    );
-  if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
+  const commit = committedOrRefused(result, "decide again");
   const left = alike.length - free.length;
   if (left > 0) {
     const title = `${titleOf(rule.text, name, corrected.length, free.length)}; left ${count(left, "entry", "entries")} where people have booked them since`;
@@ -234,7 +230,7 @@ export async function carryOutRule(
       host.cards.decide(one.id, { ...decision, card: one.id, account: rule.account, reason: `decided with card ${card.id}` });
   const made = await proposeRule(host, { rule, corrected, alike: free }, decision.by);
   const done = typeof made === "number" ? { proposal: made, noRule: null } : { proposal: null, noRule: made };
-  return { commit: result.status === "committed" ? result.commit : null, ...done };
+  return { commit, ...done };
 }
 
 /** The files with one of them on the account; none where it is there by now, or is no entry any more. */

@@ -13,13 +13,7 @@ import { lookAtTrust } from "../workspace/settings/confirmation.ts";
 import { modelRolesOf } from "../workspace/settings/models.ts";
 import { openSecrets } from "../workspace/settings/secrets.ts";
 
-export interface WorkspaceModels {
-  /** As one run may ask them: never in a run that is only tried. */
-  forRun(run: RunRecord, log: RunLog, config: Config): RunLlm;
-  /** For an operation of its own, which names its spender. */
-  llm(config: Config, note?: (message: string) => void): Llm;
-  costs(by: CostsBy): Promise<CostRow[]>;
-}
+export type WorkspaceModels = ReturnType<typeof createWorkspaceModels>;
 
 interface Around {
   dir: string;
@@ -34,7 +28,7 @@ const PROBED = "model probe ";
 // An answer of a model is some kilobytes; what is longer is none.
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 
-export function createWorkspaceModels({ dir, trust, clock, database, leaving }: Around): WorkspaceModels {
+export function createWorkspaceModels({ dir, trust, clock, database, leaving }: Around) {
   let loading: Promise<Models> | null = null;
   const ledger = async () => (await import("../llm/costs.ts")).createLedger(database, () => clock.now());
   const models = () =>
@@ -44,13 +38,15 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
       const cannot = (model: string) => (getFact(database, PROBED + model) ?? "").split(" ");
       return createModels({ dir, trust, clock, fetch, leaving, cannot, ledger: await ledger() });
     })());
+  /** For an operation of its own, which names its spender. */
   const llm = (config: Config, note?: (message: string) => void): Llm => {
     const made = () => models().then((all) => all.llm(config, note));
     return { modelOf: async (asked) => (await made()).modelOf(asked), generate: async (request) => (await made()).generate(request) };
   };
   return {
     llm,
-    forRun(run, log, config) {
+    /** As one run may ask them: never in a run that is only tried. */
+    forRun(run: RunRecord, log: RunLog, config: Config): RunLlm {
       const asked = llm(config, (message) => log.event("log", { level: "warn", message }));
       return {
         modelOf: asked.modelOf,
@@ -65,7 +61,7 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
         },
       };
     },
-    costs: async (by) => (await ledger()).report(by),
+    costs: async (by: CostsBy): Promise<CostRow[]> => (await ledger()).report(by),
   };
 }
 

@@ -122,27 +122,7 @@ export interface AgentFact {
   unchecked?: string | null;
 }
 
-export type RunFact = Pick<
-  RunRecord,
-  | "id"
-  | "agent"
-  | "status"
-  | "reason"
-  | "waitsFor"
-  | "outcome"
-  | "input"
-  | "result"
-  | "error"
-  | "cause"
-  | "pin"
-  | "mode"
-  | "by"
-  | "meta"
-  | "attempt"
-  | "createdAt"
-  | "startedAt"
-  | "endedAt"
->;
+export type RunFact = Omit<RunRecord, "given" | "parent" | "priority" | "notBefore" | "dropped">;
 
 export interface StepFact {
   seq: number;

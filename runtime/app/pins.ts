@@ -10,12 +10,7 @@ import type { Git, RunRecord } from "../kernel/ports.ts";
 
 const PINS = "pins";
 
-export interface Pins {
-  note(run: RunRecord): Promise<void>;
-  sweep(): Promise<void>;
-}
-
-export function createPins(database: Database, git: Git): Pins {
+export function createPins(database: Database, git: Git) {
   const held = new Set<string>(JSON.parse(getFact(database, PINS) ?? "[]") as string[]);
   const missing = new Set<string>();
   /** What another git holds up is tried again the next time. What git has lost cannot be held; the run itself says so when it goes on. */
@@ -35,11 +30,11 @@ export function createPins(database: Database, git: Git): Pins {
     if ([...held].join() !== before) setFact(database, PINS, JSON.stringify([...held]));
   };
   return {
-    async note(run) {
+    async note(run: RunRecord): Promise<void> {
       if (run.status === "waiting" && !held.has(run.pin.commit)) missing.add(run.pin.commit);
       if (missing.size > 0) await settle([]);
     },
-    async sweep() {
+    async sweep(): Promise<void> {
       const needed = new Set(
         database.all<{ pin_commit: string }>(`SELECT DISTINCT pin_commit FROM runs WHERE ${OPEN}`).map((row) => row.pin_commit),
       );

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
+import { committedOrRefused } from "../engine/attempt.ts";
 import { NOTHING_ASKED, toReleased } from "../engine/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, Finding, Git, Refused, RowsQuestion, RunRecord, Tree, UnknownAccount } from "../kernel/ports.ts";
@@ -184,11 +185,9 @@ export async function revive(
     build: async (head) => (leave ? leaveOut(head, ids) : reviveRows(head, ids, past, { by }, await host.config(head))),
     guard: () => host.world.guard(),
   });
-  if (result.status === "user_edit")
-    throw new ClearedError("GIT_STATE", `${result.paths.join(", ")} has uncommitted edits of yours. Commit or undo them, then try again.`);
-  if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
+  const commit = committedOrRefused(result, "try again");
   await followRows(host);
-  return { entries: ids, commit: result.status === "committed" ? result.commit : null };
+  return { entries: ids, commit };
 }
 
 async function idsOf(head: Tree, names: readonly string[]): Promise<string[]> {

@@ -4,7 +4,7 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { TaskRow, TaskStore, TaskState } from "./task-store.ts";
 import type { TaskView } from "./task-view.ts";
 
-export interface TaskQuery {
+interface TaskQuery {
   context?: string | undefined;
   state?: TaskState | undefined;
   since?: number | undefined;
@@ -15,15 +15,10 @@ export interface TaskQuery {
 
 type Found = ReturnType<TaskStore["list"]>[number];
 
-/** `show`: what is wanted of each; a page of large tasks is not held whole. @throws TASK_REQUEST for what is no page */
-export type List = <T>(
-  caller: { owner: string },
-  query: TaskQuery,
-  show: (view: TaskView) => T,
-) => Promise<{ tasks: T[]; next: string; total: number }>;
-
-export function createList(store: TaskStore, viewOf: (row: TaskRow) => Promise<TaskView>): List {
-  return async ({ owner }, { context, state, since, page, limit }, show) => {
+export function createList(store: TaskStore, viewOf: (row: TaskRow) => Promise<TaskView>) {
+  /** `show`: what is wanted of each; a page of large tasks is not held whole. @throws TASK_REQUEST for what is no page */
+  return async <T>({ owner }: { owner: string }, query: TaskQuery, show: (view: TaskView) => T) => {
+    const { context, state, since, page, limit } = query;
     // Null: let go since it was found.
     const view = async ({ id }: Found): Promise<TaskView | null> => {
       const row = store.find(owner, id);
@@ -38,7 +33,7 @@ export function createList(store: TaskStore, viewOf: (row: TaskRow) => Promise<T
     const at = page === undefined ? null : placeOf(page);
     const rest = at === null ? rows : rows.filter(({ moved, tid }) => moved < at.moved || (moved === at.moved && tid < at.tid));
     const shown = rest.slice(0, limit);
-    const tasks: ReturnType<typeof show>[] = [];
+    const tasks: T[] = [];
     for (const one of shown) {
       const now = await view(one);
       if (now !== null) tasks.push(show(now));

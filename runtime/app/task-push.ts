@@ -34,25 +34,6 @@ export interface Push extends TaskRow {
   entries: number;
 }
 
-export interface Pushes {
-  /** Before a task is taken in. @throws TASK_REQUEST for an address that may not be told of anything */
-  admit(config: PushConfig): Promise<void>;
-  /** `from`: the change before the first that is to be told. Set again, it goes on where it was. @throws TASK_REQUEST */
-  set(row: TaskRow, dialect: string, config: PushConfig, from: number): PushConfig;
-  list(row: TaskRow): PushConfig[];
-  delete(row: TaskRow, id: string): void;
-  /** Those with something to tell by now, longest due first. */
-  due(): Push[];
-  /** What this one is to be told, each with the task as it stood then. */
-  changes(push: Push): AsyncGenerator<Followed, TaskView>;
-  /** Delivered up to this change. */
-  sent(push: Push, generation: number): void;
-  /** All that was there is delivered. */
-  done(push: Push, view: TaskView): void;
-  /** Tried again later, or never. Answers whether it is given up. */
-  failed(push: Push, why: string, never: boolean): boolean;
-}
-
 const MOST_OF_A_TASK = 8;
 const MOST_OF_AN_OWNER = 5000;
 const LONGEST_WAIT_MS = 600_000;
@@ -68,7 +49,7 @@ export function createPushes(
   host: Pick<Host, "database" | "clock" | "trust">,
   follower: Follower,
   owners: () => (owner: string) => boolean,
-): Pushes {
+) {
   const { clock, database } = host;
   const update = ({ tid, pid }: Push, set: string, ...values: (string | number)[]): void =>
     void database.write(() => database.run(`UPDATE task_pushes SET ${set} WHERE tid = ? AND pid = ?`, ...values, tid, pid));
@@ -76,8 +57,10 @@ export function createPushes(
     database.get<{ n: number }>(`SELECT count(*) AS n FROM task_pushes JOIN tasks USING (tid) WHERE ${where}`, value)?.n ?? 0;
 
   return {
-    admit: ({ url }) => assertAllowed(host, "The push address", url),
-    set({ tid, owner }, dialect, given, from) {
+    /** Before a task is taken in. @throws TASK_REQUEST for an address that may not be told of anything */
+    admit: ({ url }: PushConfig) => assertAllowed(host, "The push address", url),
+    /** `from`: the change before the first that is to be told. Set again, it goes on where it was. @throws TASK_REQUEST */
+    set({ tid, owner }: TaskRow, dialect: string, given: PushConfig, from: number): PushConfig {
       const id = given.id === "" ? `push-${digestOf([given.url, given.token])}` : given.id;
       const config = { ...given, id };
       database.write(() => {
@@ -94,12 +77,14 @@ export function createPushes(
       });
       return config;
     },
-    list: ({ tid }) =>
+    list: ({ tid }: TaskRow) =>
       database
         .all<{ config: string }>("SELECT config FROM task_pushes WHERE tid = ? ORDER BY rowid", tid)
         .map(({ config }) => JSON.parse(config) as PushConfig),
-    delete: ({ tid }, id) => void database.write(() => database.run("DELETE FROM task_pushes WHERE tid = ? AND pid = ?", tid, id)),
-    due() {
+    delete: ({ tid }: TaskRow, id: string) =>
+      void database.write(() => database.run("DELETE FROM task_pushes WHERE tid = ? AND pid = ?", tid, id)),
+    /** Those with something to tell by now, longest due first. */
+    due(): Push[] {
       const now = clock.now();
       const old = "FROM task_pushes WHERE state <> 'open' AND due_at < ?";
       if (database.get(`SELECT 1 ${old}`, now - KEPT_MS) !== undefined) database.write(() => database.run(`DELETE ${old}`, now - KEPT_MS));
@@ -114,7 +99,8 @@ export function createPushes(
       const isKnown = found.length === 0 ? null : owners();
       return found.flatMap((one) => (isKnown?.(one.owner) ? [{ ...one, config: JSON.parse(one.config) as PushConfig }] : []));
     },
-    async *changes(push) {
+    /** What this one is to be told, each with the task as it stood then. */
+    async *changes(push: Push): AsyncGenerator<Followed, TaskView> {
       const past = follower.past(push);
       for (;;) {
         const next = await past.next();
@@ -122,15 +108,18 @@ export function createPushes(
         if (next.value.change.generation > push.sent) yield next.value;
       }
     },
-    sent(push, generation) {
+    /** Delivered up to this change. */
+    sent(push: Push, generation: number): void {
       push.attempts = 0;
       update(push, "sent = ?, attempts = 0, last_error = NULL", generation);
     },
-    done(push, { status }) {
+    /** All that was there is delivered. */
+    done(push: Push, { status }: TaskView): void {
       const state = hasEnded(status.state) ? "done" : "open";
       update(push, "state = ?, events = ?, entries = ?, due_at = ?", state, push.events, push.entries, clock.now());
     },
-    failed(push, why, never) {
+    /** Tried again later, or never. Answers whether it is given up. */
+    failed(push: Push, why: string, never: boolean): boolean {
       const attempts = push.attempts + 1;
       const dead = never || attempts >= MOST_TRIES;
       const due = clock.now() + (dead ? 0 : Math.min(LONGEST_WAIT_MS, 1000 * 2 ** Math.min(push.attempts, 20)));

@@ -48,30 +48,9 @@ export interface Entry extends Said {
   at: number;
 }
 
-export interface TaskStore {
-  find(owner: string, id: string): TaskRow | undefined;
-  byAlias(owner: string, alias: string): TaskRow | undefined;
-  /** Of the context, those that have not ended, the youngest first; no more than 50. */
-  openIn(owner: string, context: string): TaskRow[];
-  /** Of the context, the last ones, the oldest of them first. */
-  inContext(owner: string, context: string, most: number): TaskRow[];
-  /** The last runs of the context, the youngest first. */
-  runsIn(owner: string, context: string): { run: string; agent: string; input: string }[];
-  byKey(key: string): { row: TaskRow; content: string | undefined } | undefined;
-  entries(tid: number, from: number): Entry[];
-  /** Bytes that the tasks of an owner take up. */
-  stored(owner: string): number;
-  /** Says `end` of tasks that wait for their caller's answer since before `before`; answers their ids, no more than `most`. */
-  endUnanswered(before: number, at: number, end: Said, most: number): string[];
-  /** Lets go of what was said of tasks that have ended before `before`; answers how many, no more than `most`. Their keys stay. */
-  removeEnded(before: number, at: number, most: number): number;
-  /** Makes a task with what is said of it. */
-  create(row: Omit<TaskRow, "tid" | "removed">, said: { key: string | null; first: Said; also: Said | null }): void;
-  /** `more`: what becomes known with it. False, and nothing is said, where the task has ended, or begun its run, since `row` was read. */
-  say(row: TaskRow, at: number, said: readonly Said[], more?: { key: string | null; draft?: string; run?: string | null }): boolean;
-  /** Those that changed last come first. `since`: only what changed at this time or later, ms. */
-  list(query: { owner: string; context?: string | undefined; since?: number | undefined }): { tid: number; id: string; moved: number }[];
-}
+export type TaskStore = ReturnType<typeof createTaskStore>;
+/** What becomes known with what is said. */
+type More = { key: string | null; draft?: string; run?: string | null };
 
 // What a run's last change of status was: its end, which stays when its history is moved into the archive, or its last event.
 const MOVED = `max(coalesce(r.ended_at, (SELECT max(at) FROM events WHERE events.rid = r.rid AND type = 'status'), 0),
@@ -92,7 +71,7 @@ const OVER = `SELECT t.tid, t.owner FROM tasks t LEFT JOIN runs r ON r.id = t.ru
   AND NOT EXISTS (SELECT 1 FROM tasks o JOIN runs s ON s.id = o.run WHERE o.owner = t.owner AND o.context = t.context AND s.ended_at IS NULL)
   ORDER BY t.tid LIMIT ?2`;
 
-export function createTaskStore(database: Database): TaskStore {
+export function createTaskStore(database: Database) {
   const stored = STORED.getOrInsertComputed(database, () => new Map<string, number>());
   const grow = (owner: string, by: number): void => {
     const known = stored.get(owner);
@@ -111,20 +90,23 @@ export function createTaskStore(database: Database): TaskStore {
     return Buffer.byteLength(body);
   };
   return {
-    find: (owner, id) => database.get<TaskRow>("SELECT * FROM tasks WHERE id = ? AND owner = ? AND removed IS NULL", id, owner),
-    byAlias: (owner, alias) =>
+    find: (owner: string, id: string) =>
+      database.get<TaskRow>("SELECT * FROM tasks WHERE id = ? AND owner = ? AND removed IS NULL", id, owner),
+    byAlias: (owner: string, alias: string) =>
       database.get<TaskRow>(
         "SELECT * FROM tasks WHERE owner = ? AND alias = ? AND removed IS NULL ORDER BY tid DESC LIMIT 1",
         owner,
         alias,
       ),
-    openIn: (owner, context) =>
+    /** Of the context, those that have not ended, the youngest first; no more than 50. */
+    openIn: (owner: string, context: string) =>
       database.all<TaskRow>(
         `SELECT t.* FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND t.removed IS NULL AND r.ended_at IS NULL
          AND (t.run IS NOT NULL OR NOT ${lastOf(ENDED)}) ORDER BY tid DESC LIMIT 50`,
         ...[owner, context],
       ),
-    inContext: (owner, context, most) =>
+    /** Of the context, the last ones, the oldest of them first. */
+    inContext: (owner: string, context: string, most: number) =>
       database
         .all<TaskRow>(
           "SELECT * FROM tasks WHERE owner = ? AND context = ? AND removed IS NULL ORDER BY tid DESC LIMIT ?",
@@ -133,12 +115,13 @@ export function createTaskStore(database: Database): TaskStore {
           most,
         )
         .reverse(),
-    runsIn: (owner, context) =>
-      database.all(
+    /** The last runs of the context, the youngest first. */
+    runsIn: (owner: string, context: string) =>
+      database.all<{ run: string; agent: string; input: string }>(
         "SELECT r.id AS run, r.agent, r.input FROM tasks t JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND t.removed IS NULL ORDER BY tid DESC LIMIT 8",
         ...[owner, context],
       ),
-    byKey(key) {
+    byKey(key: string) {
       const found = database.get<TaskRow & { body: string }>(
         "SELECT tasks.*, body FROM task_entries JOIN tasks USING (tid) WHERE key = ?",
         key,
@@ -147,7 +130,7 @@ export function createTaskStore(database: Database): TaskStore {
       const { body, ...row } = found;
       return { row, content: (JSON.parse(body) as Said).content };
     },
-    entries: (tid, from) =>
+    entries: (tid: number, from: number): Entry[] =>
       database
         .all<{ n: number; after: number; at: number; body: string }>(
           "SELECT n, after, at, body FROM task_entries WHERE tid = ? AND n >= ? ORDER BY n",
@@ -155,7 +138,9 @@ export function createTaskStore(database: Database): TaskStore {
           from,
         )
         .map(toEntry),
-    create: ({ id, owner, context, alias, draft, run, at }, { key, first, also }) =>
+    /** Makes a task with what is said of it. */
+    create(row: Omit<TaskRow, "tid" | "removed">, { key, first, also }: { key: string | null; first: Said; also: Said | null }): void {
+      const { id, owner, context, alias, draft, run, at } = row;
       database.write(() => {
         database.run(
           "INSERT INTO tasks (id, owner, context, alias, draft, run, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -163,8 +148,10 @@ export function createTaskStore(database: Database): TaskStore {
         );
         const tid = database.get<{ tid: number }>("SELECT tid FROM tasks WHERE id = ?", id)?.tid ?? 0;
         grow(owner, Buffer.byteLength(draft) + add(tid, 0, at, key, first) + (also === null ? 0 : add(tid, 0, at, null, also)));
-      }),
-    say: (row, at, said, { key = null, draft, run } = { key: null }) =>
+      });
+    },
+    /** False, and nothing is said, where the task has ended, or begun its run, since `row` was read. */
+    say: (row: TaskRow, at: number, said: readonly Said[], { key, draft, run }: More = { key: null }): boolean =>
       database.write(() => {
         const open = `SELECT 1 FROM tasks t WHERE tid = ? AND run IS NULL AND NOT ${lastOf(ENDED)}`;
         if (row.run === null && database.get(open, row.tid) === undefined) return false;
@@ -178,13 +165,15 @@ export function createTaskStore(database: Database): TaskStore {
         if (run != null) database.run("UPDATE tasks SET run = ? WHERE tid = ?", run, row.tid);
         return true;
       }),
-    stored: (owner) =>
+    /** Bytes that the tasks of an owner take up. */
+    stored: (owner: string): number =>
       stored.getOrInsertComputed(owner, () => {
         const entries = "(SELECT coalesce(sum(octet_length(body)), 0) FROM task_entries e WHERE e.tid = t.tid)";
         const all = `SELECT coalesce(sum(octet_length(draft) + ${entries}), 0) AS n FROM tasks t WHERE owner = ? AND removed IS NULL`;
         return database.get<{ n: number }>(all, owner)?.n ?? 0;
       }),
-    endUnanswered: (before, at, end, most) =>
+    /** Says `end` of tasks that wait for their caller's answer since before `before`; answers their ids, no more than `most`. */
+    endUnanswered: (before: number, at: number, end: Said, most: number): string[] =>
       database.write(() => {
         const waits = lastOf("at < ?1 AND json_extract(body, '$.state') = 'input-required'");
         const asked = `SELECT t.* FROM tasks t WHERE run IS NULL AND removed IS NULL AND at < ?1 AND ${waits} ORDER BY tid LIMIT ?2`;
@@ -193,7 +182,8 @@ export function createTaskStore(database: Database): TaskStore {
           return row.id;
         });
       }),
-    removeEnded: (before, at, most) =>
+    /** Lets go of what was said of tasks that have ended before `before`; answers how many, no more than `most`. Their keys stay. */
+    removeEnded: (before: number, at: number, most: number): number =>
       database.write(() => {
         const over = database.all<{ tid: number; owner: string }>(OVER, before, most);
         for (const { tid, owner } of over) {
@@ -207,7 +197,8 @@ export function createTaskStore(database: Database): TaskStore {
         }
         return over.length;
       }),
-    list: ({ owner, context, since }) =>
+    /** Those that changed last come first. `since`: only what changed at this time or later, ms. */
+    list: ({ owner, context, since }: { owner: string; context?: string | undefined; since?: number | undefined }) =>
       database.all<{ tid: number; id: string; moved: number }>(
         `SELECT * FROM (SELECT t.tid, t.id, ${MOVED} AS moved FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ifnull(?, t.context) AND t.removed IS NULL)
          WHERE moved >= ? ORDER BY moved DESC, tid DESC`,

@@ -11,41 +11,18 @@ import { createKeyedTurns } from "../kernel/turns.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
 import { variables } from "../workspace/settings/variables.ts";
-import { type Caller, type Limits, LOCAL, createCallers, type createSeats } from "./callers.ts";
+import { type Caller, LOCAL, createCallers } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
-import { type List, createList } from "./task-list.ts";
+import { createList } from "./task-list.ts";
 import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn, tooLarge } from "./task-intake.ts";
 import { type TaskRequest, sameMessage } from "./task-key.ts";
-import { type Pushes, createPushes } from "./task-push.ts";
+import { createPushes } from "./task-push.ts";
 import { type Said, type TaskRow, createTaskStore, type TaskMessage, type TaskState } from "./task-store.ts";
 import { type TaskView, hasEnded, isParked } from "./task-view.ts";
 
-export interface Tasks {
-  /** Whose token it is; without a token a program of this user, which is looked up only then. @throws TASK_TOKEN */
-  caller(token: string | null, isOwn: () => boolean): Caller;
-  business(): Promise<string>;
-  /** What one caller may have. */
-  limits(): Promise<Limits>;
-  /** Held until the answered function is called. @throws TASK_LIMIT */
-  hold: ReturnType<typeof createSeats>;
-  offers(caller: Caller | null): Promise<Offer[]>;
-  /** @throws TASK_UNKNOWN, TASK_STATUS, TASK_REQUEST */
-  send(caller: Caller, request: TaskRequest): Promise<TaskView>;
-  /** `id`: the task's, or with `alias` the caller's own. @throws TASK_UNKNOWN */
-  get(caller: Caller, id: string, alias?: boolean): Promise<TaskView>;
-  list: List;
-  /** @throws TASK_UNKNOWN, TASK_STATUS */
-  cancel(caller: Caller, id: string): Promise<TaskView>;
-  /** @throws TASK_UNKNOWN */
-  row(caller: Caller, id: string): TaskRow;
-  pushes: Pushes;
-  /** Ends tasks that nobody answers and lets go of those that ended long ago; answers how many, no more than `most` of each. */
-  letGo(most: number): Promise<number>;
-  /** Changes after number `from`, as they come, until the task has ended or nobody listens any more. */
-  changes(caller: Caller, id: string, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
-}
+export type Tasks = ReturnType<typeof createTasks>;
 
 /** Messages of one task; whoever reads it reads them all. */
 const LONGEST = 200;
@@ -58,12 +35,12 @@ const gone = (message: string): ClearedError => new ClearedError("TASK_UNKNOWN",
 const unknown = (id: string): ClearedError => gone(`There is no task "${id.slice(0, 80)}" here that is yours.`);
 const misplaced = (message: string, rpc: number): ClearedError => new ClearedError("TASK_STATUS", message, { data: { rpc } });
 
-const shared = new WeakMap<Host, Tasks>();
+const shared = new WeakMap<Host, ReturnType<typeof createTasks>>();
 
 /** Those of a host: whoever follows a task hears of what is said to it, wherever that came in. */
 export const tasksOf = (host: Host): Tasks => shared.getOrInsertComputed(host, createTasks);
 
-function createTasks(host: Host): Tasks {
+function createTasks(host: Host) {
   const { database, engine, clock, dir } = host;
   const store = createTaskStore(database);
   const watch = createWatch();
@@ -80,7 +57,7 @@ function createTasks(host: Host): Tasks {
     return row;
   };
 
-  const offers: Tasks["offers"] = async (caller) =>
+  const offers = async (caller: Caller | null): Promise<Offer[]> =>
     (await host.agents()).flatMap(({ name, header }) =>
       (header?.trigger.includes("a2a") || (caller?.via !== undefined && header?.trigger.includes(caller.via))) &&
       (caller === null || caller.agents === null || caller.agents.includes(name))
@@ -219,9 +196,10 @@ function createTasks(host: Host): Tasks {
     caller,
     limits,
     hold,
-    business: async () => (await host.config()).business.name,
+    business: async (): Promise<string> => (await host.config()).business.name,
     offers,
-    send(caller, request) {
+    /** @throws TASK_UNKNOWN, TASK_STATUS, TASK_REQUEST */
+    send(caller: Caller, request: TaskRequest): Promise<TaskView> {
       const { task, context, alias } = request;
       const { content, key } = sameMessage(caller.owner, request, askedBy(metadataOf(request)));
       const known = task === undefined ? alias && store.byAlias(caller.owner, alias) : need(caller, task);
@@ -231,9 +209,11 @@ function createTasks(host: Host): Tasks {
       // One key may come with several contexts at once.
       return request.key === undefined ? turn() : inTurn(`key ${key}`, turn);
     },
-    get: async (caller, id, alias) => viewOf(need(caller, id, alias)),
+    /** `id`: the task's, or with `alias` the caller's own. @throws TASK_UNKNOWN */
+    get: async (caller: Caller, id: string, alias?: boolean): Promise<TaskView> => viewOf(need(caller, id, alias)),
     list,
-    cancel(caller, id) {
+    /** @throws TASK_UNKNOWN, TASK_STATUS */
+    cancel(caller: Caller, id: string): Promise<TaskView> {
       const row = need(caller, id);
       return inTurn(`${caller.owner} ${row.context}`, async () => {
         const now = need(caller, id);
@@ -255,8 +235,10 @@ function createTasks(host: Host): Tasks {
         return view;
       });
     },
-    row: (caller, id) => need(caller, id),
-    async letGo(most) {
+    /** @throws TASK_UNKNOWN */
+    row: (caller: Caller, id: string): TaskRow => need(caller, id),
+    /** Ends tasks that nobody answers and lets go of those that ended long ago; answers how many, no more than `most` of each. */
+    async letGo(most: number): Promise<number> {
       const [now, days] = [clock.now(), (await limits()).keep_days];
       const text = `Nobody answered within ${days} days. Send the message again under a new id to have it done.`;
       const ended = store.endUnanswered(now - days * DAY_MS, now, { state: "rejected", parts: [{ text }] }, most);
@@ -264,7 +246,8 @@ function createTasks(host: Host): Tasks {
       return ended.length + store.removeEnded(now - days * DAY_MS, now, most);
     },
     pushes: createPushes(host, follower, owners),
-    changes(asking, id, from, abort) {
+    /** Changes after number `from`, as they come, until the task has ended or nobody listens any more. */
+    changes(asking: Caller, id: string, from: number, abort: AbortSignal): AsyncGenerator<Followed> {
       // A stream may be open for days: with its token it ends.
       const again = () => need(asking.token === null ? asking : caller(asking.token, () => false), id);
       return changes(again, from, abort);

@@ -2,7 +2,7 @@
  * What the owner of a workspace does now and then, and a command once before it ends: it sends notices, reminds of open cards whose script
  * asked for it (`remind: "1d"`; by mail, once for each person and interval), takes signed webhooks in, and has the guard look at what was applied.
  */
-import { type Sender, createSender } from "../outside/notices/sender.ts";
+import { createSender } from "../outside/notices/sender.ts";
 import { readSecrets } from "../workspace/settings/secrets.ts";
 import type { Hooks } from "./page-facts.ts";
 import { acceptHook } from "../outside/triggers/webhook.ts";
@@ -20,7 +20,7 @@ const EVERY_MS = 1000;
 const GRACE_MS = 2000;
 
 /** `page`: address of the status page, for links, or null. */
-export function senderOf(host: Host, page: string | null, note: (message: string) => void): Sender {
+export function senderOf(host: Host, page: string | null, note: (message: string) => void) {
   const { database, clock, trust } = host;
   const sender = createSender({
     database,
@@ -31,7 +31,7 @@ export function senderOf(host: Host, page: string | null, note: (message: string
     page,
     note,
   });
-  return { ...sender, deliver: async () => remind(host).then(() => sender.deliver()) };
+  return { deliver: async () => remind(host).then(() => sender.deliver()) };
 }
 
 async function askedFor({ cards, engine, trust }: Host, notice: Notice): Promise<boolean | null> {

@@ -91,3 +91,13 @@ export function committedOrSuspended(result: CommitResult): string | null {
   if (result.status === "unchanged") return null;
   throw new Suspend("user_edit", result.status === "user_edit" ? result.paths.join(", ") : result.reason);
 }
+
+/** The same where a person waits for it: what is in the way is told, with what to do once it is gone (`again`). @throws GIT_STATE */
+export function committedOrRefused(result: CommitResult, again: string): string | null {
+  if (result.status === "user_edit") {
+    const edited = `${result.paths.join(", ")} has uncommitted edits of yours, and this changes it`;
+    throw new ClearedError("GIT_STATE", `${edited}. Commit or undo them, then ${again}.`);
+  }
+  if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
+  return result.status === "committed" ? result.commit : null;
+}

@@ -4,11 +4,22 @@
  */
 import { toWire } from "../kernel/errors.ts";
 import type { Json, RunLog, RunRecord, Step, WorkspaceView } from "../kernel/ports.ts";
-import { type StepContext, callPrimitive, contextAlone } from "../kernel/primitive.ts";
+import { API, type StepContext, callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { sameCall } from "./divergence.ts";
 import type { World } from "./world.ts";
 import { type Callable, callableIn, jobOf } from "./script.ts";
+
+/** A run that began now on the code of a commit, and is in no store. `why`: what it is made up for. */
+export function triedRun(of: { id: string; agent: string; input: Json; commit: string; why: string; now: number }): RunRecord {
+  const { id, agent, input, commit, why, now } = of;
+  return {
+    ...{ id, agent, input, mode: "dry", status: "running", attempt: 1 },
+    ...{ pin: { commit, blob: "", api: API }, cause: { kind: "command", key: why } },
+    ...{ reason: null, waitsFor: null, outcome: null, result: null, meta: null, error: null },
+    ...{ createdAt: now, startedAt: now, endedAt: null },
+  };
+}
 
 /** A log that keeps nothing: for looking, trying and comparing. */
 export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): RunLog {

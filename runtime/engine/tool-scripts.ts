@@ -155,7 +155,6 @@ function declare(header: ToolHeader, from: Source, tools: Record<string, Tool>, 
   const primitive = definePrimitive({
     name: `compute_${header.tool}`,
     effect: "pure",
-    access: "pure",
     summary: header.description,
     params: objectOf(header.params, "in"),
     returns,

@@ -68,12 +68,13 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   /** Equals the const it is assigned to. */
   name: string;
   effect: Effect;
-  /** Its row of the capability table in spec/worker.md 2.4. */
-  access: Access;
+  /** Its row of the capability table in spec/worker.md 2.4; the one named as its effect unless told, and `control` has none of that name. */
+  access?: Access;
   summary: string;
   params: P;
   returns: R;
-  errors: readonly string[];
+  /** Codes that its run may throw; none unless told. */
+  errors?: readonly string[];
   /** One call that type-checks and runs in a starter workspace. */
   example: string;
   /** Further call forms the sandbox accepts, as signatures for the typings. */
@@ -113,6 +114,8 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
 }
 
 export interface Primitive<P extends z.ZodObject = z.ZodObject, R extends z.ZodType = z.ZodType> extends Declaration<P, R> {
+  access: Access;
+  errors: readonly string[];
   /** The parameter that may be passed bare: the only required one, if there is exactly one. */
   bare: string | null;
   /** `journal` of `journal_add_double`: what `uses:` names. */
@@ -127,15 +130,17 @@ export interface Primitive<P extends z.ZodObject = z.ZodObject, R extends z.ZodT
 const ABSENT: ReadonlySet<string> = new Set(["optional", "default", "prefault"]);
 
 type Acting = { effect: "external" | "notify" };
+type Moving = { effect: "control" };
 
 /**
- * Declares a primitive. An external or notify primitive without `dryRun` does not compile.
+ * Declares a primitive. An external or notify primitive without `dryRun` does not compile, nor a control one without `access`.
  * @throws PLUGIN_INVALID when the name is not domain_verb in snake_case
  */
 export function definePrimitive<P extends z.ZodObject, R extends z.ZodType, D extends Declaration<P, R>>(
-  declaration: D & { params: P; returns: R } & (D extends Acting ? { dryRun: NonNullable<Declaration<P, R>["dryRun"]> } : unknown),
+  declaration: D & { params: P; returns: R } & (D extends Acting ? { dryRun: NonNullable<Declaration<P, R>["dryRun"]> } : unknown) &
+    (D extends Moving ? { access: Access } : unknown),
 ): Primitive<P, R> {
-  const { name } = declaration;
+  const { name, effect, access, errors = [] }: Declaration<P, R> = declaration;
   if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)) {
     throw new ClearedError("PLUGIN_INVALID", `"${name}" is not a primitive's name: write domain_verb in snake_case.`);
   }
@@ -143,6 +148,8 @@ export function definePrimitive<P extends z.ZodObject, R extends z.ZodType, D ex
   const required = Object.entries(declaration.params.shape).filter(([, schema]) => !ABSENT.has(schema._zod.def.type));
   return {
     ...(declaration as Declaration<P, R>),
+    access: access ?? (effect as Exclude<Effect, "control">),
+    errors,
     params: declaration.params.strict() as unknown as P,
     bare: required.length === 1 ? (required[0]?.[0] ?? null) : null,
     domain: name.split("_")[0] ?? name,

@@ -11,6 +11,7 @@ import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } 
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { ClearedError, didYouMean } from "./errors.ts";
 import { EFFECTS, type Primitive } from "./primitive.ts";
+import { ACCESSES } from "./states.ts";
 
 export interface Registry {
   /** @throws PRIMITIVE_UNKNOWN with the nearest name */
@@ -229,7 +230,8 @@ function wrongWith(value: unknown): string | null {
   }
   if (!(EFFECTS as readonly unknown[]).includes(one.effect))
     return `has the effect ${JSON.stringify(one.effect)}; it must be one of ${EFFECTS.join(", ")}`;
-  if (typeof one.access !== "string") return "has no `access:`";
+  if (!ACCESSES.some((access) => access === one.access))
+    return `has the access ${JSON.stringify(one.access)}; \`access:\` must be one of ${ACCESSES.join(", ")}`;
   if (typeof one.returns?.safeParse !== "function") return "has no `returns:` schema";
   if (typeof one.summary !== "string" || typeof one.example !== "string" || !Array.isArray(one.errors))
     return "lacks summary, example or errors";

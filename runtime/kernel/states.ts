@@ -32,10 +32,10 @@ const TABLE: Record<Access, readonly State[]> = {
   notify: ["SCHEDULE_NOTIFY", "ESCALATE", "FAILED"],
 };
 
+export const ACCESSES = Object.keys(TABLE) as readonly Access[];
+
 /** What a state allows, for people and for lint. */
-export function accessesOf(state: State): Access[] {
-  return (Object.keys(TABLE) as Access[]).filter((access) => TABLE[access].includes(state));
-}
+export const accessesOf = (state: State): Access[] => ACCESSES.filter((access) => TABLE[access].includes(state));
 
 export function statesFor(access: Access): readonly State[] {
   return TABLE[access];

@@ -33,6 +33,11 @@ it("a plugin in TypeScript is loaded, knows its file and takes its parameter bar
   expect(registry.names().at(-1)).toBe("echo");
 });
 
+it("a declaration without access has the row of its effect, and without errors it has none", async () => {
+  await put("plugins/short.ts", declare("short", "run: () => 1").replace(' access: "read",', "").replace(" errors: [],", ""));
+  expect((await loadPlugins(dir, ["plugins/short.ts"]))[0]).toMatchObject({ access: "read", errors: [] });
+});
+
 it.each<[string, string, RegExp]>([
   ["plugins/syntax.ts", "export const = 1", /^Plugin plugins\/syntax\.ts: /],
   ["plugins/throws.ts", 'throw new Error("no database")', /no database\.$/],
@@ -44,6 +49,13 @@ it.each<[string, string, RegExp]>([
   ["plugins/case.ts", declare("payNow", "run: () => 1"), /"payNow" is not a primitive's name/],
   ["plugins/effect.ts", declare("pay_now", "run: () => 1").replace('"read"', '"external"'), /acts outside and has no dryRun/],
   ["plugins/effects.ts", declare("pay_now", "run: () => 1").replace('"read"', '"sideways"'), /effect "sideways"; it must be one of/],
+  [
+    "plugins/access.ts",
+    declare("pay_now", "run: () => 1").replace('access: "read"', 'access: "reed"'),
+    /access "reed"; `access:` must be one of/,
+  ],
+  // A control primitive has no row of its effect's name, so it says which.
+  ["plugins/row.ts", declare("pay_now", "run: () => 1").replace('"read", access: "read"', '"control"'), /access "control"; `access:` must/],
 ])("%s is refused with its file and the reason", async (file, text, says) => {
   await put(file, text);
   await expect(loadPlugins(dir, [file])).rejects.toMatchObject({

@@ -12,7 +12,7 @@ import type { ScriptToCheck } from "../checks/script.ts";
 import { dayIn, type Header } from "../../scripts/header.ts";
 import { type WireError, kindOf, toWire } from "../../kernel/errors.ts";
 import type { Json, RunRecord, Tree } from "../../kernel/ports.ts";
-import { API } from "../../kernel/primitive.ts";
+import { triedRun } from "../../engine/replay.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { AGENTS, SCRIPTS } from "../../workspace/layout.ts";
 import { monthFiles } from "../../workspace/books/months.ts";
@@ -232,15 +232,8 @@ export function tryOn(agent: string, input: Json, code: Code, bench: TrialEnviro
 }
 
 /** A run that began now, on the candidate. */
-function madeUp(agent: string, { tree }: Code, n: number, input: Json, { clock }: TrialEnvironment): RunRecord {
-  const now = clock.now();
-  return {
-    ...{ id: `run_dry${n}`, agent, input, mode: "dry", status: "running", attempt: 1 },
-    ...{ pin: { commit: tree.commit, blob: "", api: API }, cause: { kind: "command", key: "dry run" } },
-    ...{ reason: null, waitsFor: null, outcome: null, result: null, meta: null, error: null },
-    ...{ createdAt: now, startedAt: now, endedAt: null },
-  };
-}
+const madeUp = (agent: string, { tree }: Code, n: number, input: Json, { clock }: TrialEnvironment): RunRecord =>
+  triedRun({ id: `run_dry${n}`, agent, input, commit: tree.commit, why: "dry run", now: clock.now() });
 
 /** YYYY-MM after all that the books hold and that is closed: rows of an earlier one would contradict balances the bank has proved. */
 async function freeMonth(tree: Tree, { closed_through = "" }: Config, today: string): Promise<string> {

@@ -10,13 +10,7 @@ import type { Trust } from "../../workspace/settings/config.ts";
 import { ANSWER_BYTES, createRedactor, forPeople } from "../mcp/answer.ts";
 import type { Remote, RemoteTask } from "./remote.ts";
 
-export interface AgentPool {
-  forRun(run: string): RemoteAgents;
-  /** Whether what this waiting run waits for has moved on; asks at growing intervals. */
-  moved(run: string): Promise<boolean>;
-  /** Tasks of runs that have ended are canceled there, and forgotten. */
-  tidy(): Promise<void>;
-}
+export type AgentPool = ReturnType<typeof createRemoteAgents>;
 
 interface Link {
   key: string;
@@ -48,9 +42,10 @@ export function createRemoteAgents(options: {
   database: Database;
   clock: Clock;
   secrets(): Promise<(name: string) => string>;
-}): AgentPool {
+}) {
   const { trust, database, clock, secrets } = options;
   const redactor = createRedactor();
+  const { safe } = redactor;
   const remotes = new Map<string, Promise<Remote>>();
   const looks = new Map<string, { due: number; wait: number }>();
   const quiet = new AbortController().signal;
@@ -77,9 +72,7 @@ export function createRemoteAgents(options: {
       const [{ createRemote }, { createFetch }] = await Promise.all([import("./remote.ts"), import("../mcp/addresses.ts")]);
       return createRemote({ name, url, fetch: createFetch({ rules: null, maxBytes: ANSWER_BYTES }), token: secret });
     };
-    const found = remotes.get(name) ?? make();
-    remotes.set(name, found);
-    return found;
+    return remotes.getOrInsertComputed(name, make);
   };
 
   const linkOf = (key: string) => database.get<Link>("SELECT * FROM a2a_calls WHERE key = ?", key);
@@ -142,14 +135,6 @@ export function createRemoteAgents(options: {
   const classOf = (agent: string, skill?: string): "read" | "mutate" => {
     const { class: kind, skills } = specOf(agent);
     return skill !== undefined && Object.hasOwn(skills, skill) ? (skills[skill] ?? kind) : kind;
-  };
-
-  const safe = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw error instanceof ClearedError ? redactor.error(error) : error;
-    }
   };
 
   const forRun = (run: string): RemoteAgents => ({
@@ -230,7 +215,8 @@ export function createRemoteAgents(options: {
 
   return {
     forRun,
-    async moved(run) {
+    /** Whether what this waiting run waits for has moved on; asks at growing intervals. */
+    async moved(run: string): Promise<boolean> {
       const link = database.get<Link>(
         "SELECT * FROM a2a_calls WHERE run = ? AND state IN ('working', 'auth-required') ORDER BY at DESC LIMIT 1",
         run,
@@ -249,7 +235,8 @@ export function createRemoteAgents(options: {
       if (moved) looks.delete(link.key);
       return moved;
     },
-    async tidy() {
+    /** Tasks of runs that have ended are canceled there, and forgotten. */
+    async tidy(): Promise<void> {
       const over = database.all<Link>("SELECT c.* FROM a2a_calls c JOIN runs r ON r.id = c.run WHERE r.ended_at IS NOT NULL LIMIT 50");
       for (const link of over) {
         looks.delete(link.key);

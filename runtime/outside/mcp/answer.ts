@@ -52,23 +52,14 @@ export function fromText(text: string): Json {
 /** A text of a server or a failure, for one line of a message: at most 500 characters. */
 export const forPeople = (text: string): string => oneLine(text, 500);
 
-/** Replaces every secret that was handed out, in whatever crosses back from a server. */
-export interface Redactor {
-  add(name: string, value: string): void;
-  text(text: string): string;
-  /** A message that was cut and had its blanks joined: what is left of a secret then is hidden too. */
-  words(text: string): string;
-  json(value: Json): Json;
-  /** The same error with a message and data that name no secret. */
-  error(error: ClearedError): ClearedError;
-}
-
 // The shortest secret there is (workspace/settings/secrets.ts), in characters.
 const PIECE = 8;
 
-export function createRedactor(): Redactor {
+/** Replaces every secret that was handed out, in whatever crosses back from a server. */
+export function createRedactor() {
   const known = new Map<string, string>();
   const pieces = new Map<string, string>();
+  /** A message that was cut and had its blanks joined: what is left of a secret then is hidden too. */
   const words = (from: string): string => {
     const whole = text(from);
     let to = "";
@@ -95,8 +86,14 @@ export function createRedactor(): Redactor {
     if (Array.isArray(value)) return value.map(json);
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [text(key), json(one)]));
   };
+  /** The same error with a message and data that name no secret. */
+  const error = (from: ClearedError): ClearedError =>
+    new ClearedError(from.code, words(from.message), {
+      at: from.at,
+      ...(from.data === undefined ? {} : { data: json(from.data as Json) as Record<string, unknown> }),
+    });
   return {
-    add: (name, value) => {
+    add: (name: string, value: string): void => {
       // A server may echo a header as it stood there, or as a URL or a JSON text carries it.
       const base64 = Buffer.from(value).toString("base64");
       for (const form of [value, encodeURIComponent(value), base64, JSON.stringify(value).slice(1, -1)]) known.set(form, name);
@@ -105,11 +102,12 @@ export function createRedactor(): Redactor {
     },
     text,
     words,
-    json: (value) => (known.size === 0 ? value : json(value)),
-    error: (error) =>
-      new ClearedError(error.code, words(error.message), {
-        at: error.at,
-        ...(error.data === undefined ? {} : { data: json(error.data as Json) as Record<string, unknown> }),
+    json: (value: Json): Json => (known.size === 0 ? value : json(value)),
+    error,
+    /** Work whose failures name no secret. */
+    safe: <T>(work: () => Promise<T>): Promise<T> =>
+      work().catch((failure: unknown) => {
+        throw failure instanceof ClearedError ? error(failure) : failure;
       }),
   };
 }

@@ -37,26 +37,19 @@ export interface Connection {
 // A tool that reports progress may take this many times its server's timeout.
 const PROGRESS = 10;
 
-export interface Patience {
-  signal: AbortSignal;
-  /** There was progress: the time begins anew, up to the maximum. */
-  renew(): void;
-  /** True when the time, and not the caller, ended it. */
-  late(): boolean;
-  end(): void;
-}
-
-export function createPatience(ms: number, abort: AbortSignal): Patience {
+export function createPatience(ms: number, abort: AbortSignal) {
   const own = new AbortController();
   const last = performance.now() + ms * PROGRESS;
   const give = (within: number) => afterAwake(Math.max(0, within), () => own.abort());
   let timer = give(ms);
   return {
     signal: AbortSignal.any([abort, own.signal]),
-    renew: () => {
+    /** There was progress: the time begins anew, up to the maximum. */
+    renew: (): void => {
       clearInterval(timer);
       timer = give(Math.min(ms, last - performance.now()));
     },
+    /** True when the time, and not the caller, ended it. */
     late: () => own.signal.aborted,
     end: () => clearInterval(timer),
   };

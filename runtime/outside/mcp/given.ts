@@ -21,12 +21,7 @@ export const UNDECLARED: Pick<ToolServer, "timeout_ms" | "concurrency" | "truste
 // Connections kept; a run that comes back to an older endpoint connects again.
 const KEPT = 32;
 
-export interface GivenEndpoints {
-  connect(url: string, run: string): Promise<Connection>;
-  close(): Promise<void>;
-}
-
-export function createGiven(fetch: Fetch, dir: string): GivenEndpoints {
+export function createGiven(fetch: Fetch, dir: string) {
   const known = new Map<string, Promise<Connection>>();
   const end = async (url: string): Promise<void> => {
     const ending = known.get(url);
@@ -37,7 +32,7 @@ export function createGiven(fetch: Fetch, dir: string): GivenEndpoints {
     );
   };
   return {
-    connect: (url, run) => {
+    connect: (url: string, run: string): Promise<Connection> => {
       let found = known.get(url);
       if (found === undefined) {
         known.set(url, (found = find(url, run, fetch, dir)));
@@ -47,7 +42,7 @@ export function createGiven(fetch: Fetch, dir: string): GivenEndpoints {
       }
       return found;
     },
-    close: async () => void (await Promise.all([...known.keys()].map(end))),
+    close: async (): Promise<void> => void (await Promise.all([...known.keys()].map(end))),
   };
 }
 

@@ -15,12 +15,11 @@ export function schemaFault(schema: Json, value: Json, trusted: boolean): string
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return null;
   try {
     const fault = within(() => {
-      let validator = validators.get(schema);
-      if (validator === undefined) {
+      const validator = validators.getOrInsertComputed(schema, () => {
         // One each, because two tools may use the same $id.
         const compiled = new AjvJsonSchemaValidator().getValidator((trusted ? schema : withoutPatterns(schema)) as Record<string, unknown>);
-        validators.set(schema, (validator = (args) => compiled(args).errorMessage ?? null));
-      }
+        return (args) => compiled(args).errorMessage ?? null;
+      });
       return validator(value);
     });
     return fault === null ? null : forPeople(fault);

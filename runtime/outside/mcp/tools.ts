@@ -51,6 +51,7 @@ interface Offer {
 
 export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOptions): ToolPool {
   const redactor = createRedactor();
+  const { safe } = redactor;
   const servers = new Map<string, Server>();
   const offers = new WeakMap<ListedTool[], Offer>();
   const fetch = createFetch({ rules: null, maxBytes: ANSWER_BYTES, resolve });
@@ -60,9 +61,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
   const serverOf = (name: string): Server => {
     const spec = Object.hasOwn(trust.mcp, name) ? trust.mcp[name] : undefined;
     if (spec === undefined) throw unknownServer(name);
-    let server = servers.get(name);
-    if (server === undefined) servers.set(name, (server = { spec, connection: connectionTo(name, spec) }));
-    return server;
+    return servers.getOrInsertComputed(name, () => ({ spec, connection: connectionTo(name, spec) }));
   };
   const unknownServer = (name: string) => {
     const names = Object.keys(trust.mcp);
@@ -96,14 +95,6 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
 
   const given = createGiven(createFetch({ rules: trust.addresses, maxBytes: ANSWER_BYTES, resolve }), dir);
 
-  const safe = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw error instanceof ClearedError ? redactor.error(error) : error;
-    }
-  };
-
   const forRun: ToolPool["forRun"] = ({ run, given: url, note }) => {
     const server = async (name: string): Promise<Server> =>
       name === GIVEN && url !== undefined ? { connection: await given.connect(url, run), spec: UNDECLARED } : serverOf(name);
@@ -112,9 +103,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
     const offer = async (name: string, abort = quiet): Promise<Offer> => {
       const { connection, spec } = await server(name);
       const listed = await connection.list({ run, abort });
-      let made = offers.get(listed);
-      if (made === undefined) offers.set(listed, (made = offerOf(name, listed, spec)));
-      return made;
+      return offers.getOrInsertComputed(listed, () => offerOf(name, listed, spec));
     };
     const offerOf = (name: string, listed: ListedTool[], spec: Server["spec"]): Offer => ({
       raw: new Map(listed.map((one) => [one.name, one])),

@@ -11,7 +11,7 @@ import { type NoticeRow, dueNotices, heedAnswers, moveNotice, noticeId, raise } 
 import { mailNotice } from "./smtp.ts";
 import { postNotice } from "./webhook.ts";
 
-export interface SenderOptions {
+interface SenderOptions {
   database: Database;
   clock: Clock;
   channels: NoticeChannels;
@@ -25,11 +25,6 @@ export interface SenderOptions {
   note(message: string): void;
 }
 
-export interface Sender {
-  /** One pass over what is due. Passes never overlap. */
-  deliver(): Promise<void>;
-}
-
 // 30 s, 2 min, 8 min, 32 min, then every 2 h: a mail server that is down for an afternoon is outlived.
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 7_200_000;
@@ -41,7 +36,7 @@ export function waitAfter(failures: number): number {
 }
 
 /** Mails that a process before this one left under way are in doubt from here on. */
-export function createSender({ database, clock, channels, asked, secret, page, note }: SenderOptions): Sender {
+export function createSender({ database, clock, channels, asked, secret, page, note }: SenderOptions) {
   let pass: Promise<void> | null = null;
 
   const stop = (row: NoticeRow, state: "doubt" | "dead", why: string) => {
@@ -97,7 +92,8 @@ export function createSender({ database, clock, channels, asked, secret, page, n
   };
 
   return {
-    deliver() {
+    /** One pass over what is due. Passes never overlap. */
+    deliver(): Promise<void> {
       pass ??= deliverAll().finally(() => {
         pass = null;
       });
