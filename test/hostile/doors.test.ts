@@ -33,8 +33,8 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Sends bytes; answers what came back until the other side closed or fell silent. */
-function talk(to: { port: number } | { path: string }, bytes: string | Buffer, silenceMs = 400): Promise<string> {
+/** Sends bytes; answers what came back until the other side closed, or had answered so many lines. */
+function talk(to: { port: number } | { path: string }, bytes: string | Buffer, lines = Number.POSITIVE_INFINITY): Promise<string> {
   return new Promise((resolve) => {
     let said = "";
     const open: Socket = connect(to as { port: number; host?: string });
@@ -42,8 +42,11 @@ function talk(to: { port: number } | { path: string }, bytes: string | Buffer, s
       open.destroy();
       resolve(said);
     };
-    open.setTimeout(silenceMs, end);
-    open.on("data", (chunk) => (said += chunk.toString("latin1")));
+    open.setTimeout(60_000, end);
+    open.on("data", (chunk) => {
+      said += chunk.toString("latin1");
+      if (said.split("\n").length > lines) end();
+    });
     open.on("error", end);
     open.on("close", end);
     open.write(bytes);
@@ -129,7 +132,7 @@ describe("the page", () => {
 });
 
 describe("the owner's socket", () => {
-  const say = (line: string) => talk({ path: socketPath(dir) }, line);
+  const say = (lines: string) => talk({ path: socketPath(dir) }, lines, lines.split("\n").length - 1);
   test("answers a whole line", async () => {
     expect(JSON.parse(await say('{"id":1,"method":"echo","params":{"a":1}}\n'))).toEqual({ id: 1, result: { a: 1 } });
   });
