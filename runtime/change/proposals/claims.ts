@@ -116,7 +116,10 @@ function covers(claim: Claim, facts: readonly Fact[], { kind, text, file }: { ki
 function claimsFor(widening: { kind: string; text: string; file: string }, rights: readonly Fact[], facts: readonly Fact[]): string {
   const own = { kind: widening.kind as ClaimKind, subject: nameOf(widening.file) };
   // Of what is gone, only what was has a value.
-  const ways = (one: string): Claim[] => [{ ...own, to: one }, { ...own, from: one }];
+  const ways = (one: string): Claim[] => [
+    { ...own, to: one },
+    { ...own, from: one },
+  ];
   const isSaid = (one: Claim, fact: Fact) => isSo(one, fact) && covers(one, [fact], widening);
   const marked = [...widening.text.matchAll(MARKED)].map(([one]) => one).sort((a, b) => Number(/^\w/.test(a)) - Number(/^\w/.test(b)));
   const words = marked.map((one) => one.replace(/^["‹(]|["›),.;:]+$/g, ""));
