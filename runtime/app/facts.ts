@@ -146,7 +146,7 @@ export function createFacts(host: Host, api: Api): Facts {
       const card = cards.get(id);
       if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);
       if (seen !== undefined && seen !== seenOf(card))
-        throw new ClearedError("CARD_CLOSED", `Card ${id} has changed since this page was loaded. Refresh the page, then decide.`);
+        throw new ClearedError("CARD_CHANGED", `Card ${id} has changed since this page was loaded. Refresh the page, then decide.`);
       const self = trust.people.length === 1 ? { self: true } : {};
       const said = { ...asked(card), at: clock.now(), ...self, ...answer, ...(answer.decision === "approved" ? agreed(card, set) : {}) };
       if (session === null && trust.people.length > 1)

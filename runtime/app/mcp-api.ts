@@ -64,7 +64,7 @@ function createMcpApi(host: Host) {
   const told = (run: RunRecord) => {
     const { id, agent, status, outcome, result, meta } = run;
     const card = status === "waiting" ? cards.list({ run: id }).findLast((one) => one.decision === null) : undefined;
-    const where = host.page === null ? `\`cleared approve ${card?.id}\`` : "review_url";
+    const where = host.page === null ? `\`cleared approve ${card?.name}\`` : "review_url";
     const message =
       card !== undefined
         ? `Waits: ${run.waitsFor ?? card.title}. A person decides card ${card.id} (${where}); no tool does.`

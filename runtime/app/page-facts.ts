@@ -2,8 +2,7 @@
  * What the status page shows, and what a person can do there: pair a browser, decide a card, ask for a correction. facts.ts implements it;
  * a test writes one by hand. Everything in it may carry text from banks and scripts: the page escapes it.
  */
-import { createHash } from "node:crypto";
-import { canonicalJson } from "../kernel/canonical.ts";
+import { shownOf } from "../engine/authority.ts";
 import type { HookRequest } from "../outside/triggers/webhook.ts";
 import type { Account, Card, Change, Effect, Entry, Outcome, RunEvent, RunRecord, RunStatus, Step } from "../kernel/ports.ts";
 import type { WireError } from "../kernel/errors.ts";
@@ -161,9 +160,4 @@ function cut(text: string): string {
 }
 
 /** What the page has shown of a card: a yes to something else by now is no yes. */
-export function seenOf({ title, body, calls, edited }: Pick<Card, "title" | "calls" | "edited" | "body">): string {
-  return createHash("sha256")
-    .update(canonicalJson([title, body, edited ?? calls]))
-    .digest("base64url")
-    .slice(0, 16);
-}
+export const seenOf = (card: Card): string => `${card.name} ${shownOf(card)}`;

@@ -37,6 +37,8 @@ export interface Proposing {
 
 export interface ShownProposal {
   proposal: Proposal;
+  /** Of its card. */
+  name: string;
   /** Earlier ones on the same files that were rejected: their reasons are for whoever proposes again. */
   rejected: Proposal[];
   timezone: string;
@@ -104,7 +106,8 @@ export async function showProposal(host: Host, id: string | number): Promise<Sho
   const store = createProposals(host);
   const proposal = await store.get(id);
   const rejected = (await store.rejectedOn(proposal.files.map(({ path }) => path))).filter((one) => one.id !== proposal.id);
-  return { proposal, rejected, timezone: (await host.config()).timezone };
+  const name = host.cards.get(proposal.number)?.name ?? String(proposal.number);
+  return { proposal, name, rejected, timezone: (await host.config()).timezone };
 }
 
 export async function listProposals(host: Host): Promise<{ proposals: Proposal[]; unreadable: { id: string; why: string }[] }> {

@@ -57,8 +57,9 @@ export async function assertAsBooked({ cards }: Host, card: Card, head: Tree): P
   const booked = entry === null ? [] : await bookedNow(head, entry);
   if (body.booked === undefined || canonicalJson(body.booked) === canonicalJson(booked)) return;
   cards.restate(card.id, { title: card.title, body: { ...body, booked } });
-  const now = `The books have ${body.entry} otherwise than card ${card.id} showed it: ${booked.join("; ")}`;
-  throw new ClearedError("CARD_CLOSED", `${now}. Nothing was decided; look at the card again, then decide.`);
+  const now = `The books have ${body.entry} otherwise than card ${card.name} showed it: ${booked.join("; ")}`;
+  const name = cards.get(card.id)?.name ?? card.name;
+  throw new ClearedError("CARD_CHANGED", `${now}. Nothing was decided; look at the card again, then decide it as ${name}.`);
 }
 
 /** What an answer to such a card does to the files at HEAD. @throws FILE_MISSING, JOURNAL_* */
@@ -90,7 +91,7 @@ export async function proposeAccount(host: Host, card: Card, { account: given, b
       account === null
         ? "Say which account it is"
         : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
-    throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.id} --account NUMBER\`, one of ${own.join(", ")}.`);
+    throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.name} --account NUMBER\`, one of ${own.join(", ")}.`);
   }
   const conditions = Object.entries(match).map(([key, value]) => `${key}: ${spelledOut(JSON.stringify(value))}`);
   const item = `{match: {${conditions.join(", ")}}, account: ${account.id}}`;

@@ -95,9 +95,9 @@ export async function remind({ database, cards, clock, trust, engine, git, confi
 /** After a week of sleep there is one reminder to send, not seven. */
 const intervals = (card: Card, now: number): number => Math.floor((now - card.at) / (card.remind ?? 1));
 
-function wordsOf({ id, title, kind, at, expires }: Card): { subject: string; text: string } {
+function wordsOf({ id, name, title, kind, at, expires }: Card): { subject: string; text: string } {
   const until = expires === null ? "" : ` It expires on ${minuteOf(expires)}.`;
-  const how = kind === "form" ? `\`cleared answer ${id} name=value\`` : `\`cleared approve ${id}\` or \`cleared reject ${id}\``;
+  const how = kind === "form" ? `\`cleared answer ${name} name=value\`` : `\`cleared approve ${name}\` or \`cleared reject ${name}\``;
   return {
     subject: `Waits for you: ${visible(oneLine(title, 180))}`,
     text: `${visible(oneLine(title))}\n\nCard ${id} has waited since ${minuteOf(at)}.${until} Decide on the status page, or with ${how}.`,

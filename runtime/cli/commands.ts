@@ -129,7 +129,6 @@ export const COMMANDS: readonly CommandSpec[] = [
       BY,
       ["--result <json>", "what the call in doubt returned"],
       ["--despite <reason>", "approve a proposal although it is unproven"],
-      ["--edit <digest>", "of calls that another person has changed, as the queue shows it"],
     ],
     load: async () => ({ run: (await import("./commands/decide.ts")).approve }),
   },

@@ -12,11 +12,11 @@ export function proposalRow(output: Output, proposal: Proposal, now: number): st
 }
 
 /** The card, and the way to what is not on it. */
-export function proposalLines(output: Output, { proposal, rejected, timezone }: ShownProposal, withDetails = false): string[] {
+export function proposalLines(output: Output, { proposal, name, rejected, timezone }: ShownProposal, withDetails = false): string[] {
   const { headline, parts, details } = cardOf(proposal, { rejected, timezone });
   const { number, state } = proposal;
-  const yes = `cleared approve ${number}${state === "unproven" ? " --despite REASON" : ""}`;
-  const decide = ASKING.includes(state) ? `decide: ${yes}, or cleared reject ${number} --reason ...; ` : "";
+  const yes = `cleared approve ${name}${state === "unproven" ? " --despite REASON" : ""}`;
+  const decide = ASKING.includes(state) ? `decide: ${yes}, or cleared reject ${name} --reason ...; ` : "";
   const more = withDetails ? "" : `everything else: cleared proposals show ${number} --details; `;
   return [
     `${output.bold(String(number))}  ${painted(output, state)}  ${headline}`,

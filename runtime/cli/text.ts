@@ -1,7 +1,6 @@
 /** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
 import { readFileSync } from "node:fs";
-import { changesIn } from "../engine/edits.ts";
-import { actionHash } from "../engine/profile.ts";
+import { restatedBy } from "../engine/cards.ts";
 import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
 import type { Card, Json, Receipt, RunRecord } from "../kernel/ports.ts";
 import { clip } from "../kernel/text.ts";
@@ -80,15 +79,18 @@ export function cardLines(output: Output, card: Card): string[] {
   const state = card.decision === null ? output.yellow("open") : card.decision.decision;
   // What a verdict says is a line for each rule.
   const [title, ...more] = card.kind === "escalation" ? card.title.split("; ") : [card.title];
-  const lines = [`${output.bold(String(card.id))}  ${state}  ${card.kind}  ${title}`, ...more.map((one) => `      ${one}`)];
+  const lines = [
+    `${output.bold(card.decision === null ? card.name : String(card.id))}  ${state}  ${card.kind}  ${title}`,
+    ...more.map((one) => `      ${one}`),
+  ];
   const { booked = [], about = {} } = (card.body ?? {}) as { booked?: string[]; about?: { approve?: string; reject?: string } };
   if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
   const answers = card.kind === "row" ? rowAnswers(card) : about;
   if (card.decision === null && ["row", "same", "gone", "account", "correction", "rule"].includes(card.kind))
     for (const answer of ["approve", "reject"] as const) lines.push(`      ${answer}: ${answers[answer] ?? ""}`);
   for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
-  const changed = card.decision === null ? editOf(card) : null;
-  if (changed !== null) lines.push(`      ${changed.by}; edit ${changed.edit}`);
+  const changed = restatedBy(card);
+  if (changed !== null && card.decision === null) lines.push(`      ${clipped(changed)}`);
   if (card.state !== undefined && card.decision === null) lines.push(`      ${card.state}`);
   if (card.started_by !== undefined && card.decision === null) lines.push(`      started by ${card.started_by}`);
   const needs = neededFor(card);
@@ -104,11 +106,10 @@ export function cardLines(output: Output, card: Card): string[] {
   return lines;
 }
 
-/** Who has changed the calls of an open card and how, with a digest of what a yes is asked for now; null where nobody has. */
-export function editOf({ calls, edited, said }: Card): { by: string; edit: string } | null {
-  if (edited === undefined) return null;
-  const changes = changesIn(calls, edited).map(({ path, from, to }) => `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)}`);
-  return { by: `changed by ${said?.[0] ?? "somebody"}: ${changes.join(", ")}`, edit: actionHash(edited).slice(0, 8) };
+/** The number of a card that the command line names, whichever version of it. @throws USAGE */
+export function cardNumber(name: unknown): number {
+  if (typeof name === "string" && /^\d{1,9}(\.\d{1,4})?$/.test(name)) return Number.parseInt(name, 10);
+  throw new ClearedError("USAGE", `"${String(name)}" is not a card's number; \`cleared queue\` shows them.`);
 }
 
 /** Who must decide a card, in words. */

@@ -7,8 +7,10 @@ import { minuteOf } from "../kernel/day.ts";
 import { ClearedError, type WireError } from "../kernel/errors.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Outcome, Released, RunRecord, Step } from "../kernel/ports.ts";
+import { clip } from "../kernel/text.ts";
 import { standing } from "../rules/answers/mutations.ts";
 import type { Database } from "./database.ts";
+import { differences, leavesOf } from "./edits.ts";
 
 // A proposal in another state waits for its checks or its proposer, not for a person's decision.
 const OPEN_CARDS = "decision IS NULL AND (kind != 'proposal' OR json_extract(document, '$.body.state') IN ('ready', 'unproven'))";
@@ -22,9 +24,11 @@ interface Row {
 }
 
 function toCard(row: Row): Card {
+  const draft = JSON.parse(row.document) as CardDraft;
   return {
-    ...(JSON.parse(row.document) as CardDraft),
+    ...draft,
     id: row.id,
+    name: draft.restated === undefined ? String(row.id) : `${row.id}.${draft.restated.version}`,
     key: row.key,
     at: row.at,
     decision: row.decision === null ? null : (JSON.parse(row.decision) as Decision),
@@ -43,17 +47,50 @@ export function openCard(database: Database, key: string, card: CardDraft, at: n
     card.run,
     card.run,
   );
-  database.run(
-    `INSERT INTO cards (key, kind, run, document, at) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (key) DO UPDATE SET decision = NULL, document = CASE WHEN cards.decision IS NULL
-       THEN json_patch(excluded.document, json_object('edited', json_extract(cards.document, '$.edited'), 'said', json_extract(cards.document, '$.said')))
-       ELSE excluded.document END
-     WHERE json_extract(cards.document, '$.gate') IS NOT NULL`,
-    key,
-    card.kind,
-    card.run,
-    JSON.stringify(card),
-    at,
+  const row = card.gate === null ? undefined : database.get<Row>("SELECT * FROM cards WHERE key = ?", key);
+  if (row === undefined) {
+    const sql = "INSERT INTO cards (key, kind, run, document, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING";
+    database.run(sql, key, card.kind, card.run, JSON.stringify(card), at);
+    return;
+  }
+  const old = toCard(row);
+  const now = old.decision === null ? { ...card, edited: old.edited, said: old.said } : card;
+  database.run("UPDATE cards SET decision = NULL, document = ? WHERE id = ?", JSON.stringify(rewritten(old, now)), row.id);
+}
+
+/** What it says to whoever decides it, by path; a proposal its change, and since when its report has told the same. */
+function saidBy({ kind, title, body, ...card }: CardDraft): Map<string, Json> {
+  const { commit, since } = (body ?? {}) as { commit?: string; since?: number | null };
+  if (kind === "proposal") return leavesOf(Object.entries({ commit, since }));
+  const { calls, edited, fields, otherwise, level, levels, approvals, fixed, state, started_by, brief } = card;
+  // Of the brief what is shown: when it was written is no part of that.
+  const { sections } = (brief ?? {}) as { sections?: Json };
+  const who = { level, levels, approvals, state, started_by };
+  return leavesOf(Object.entries({ title, body, calls: edited ?? calls, fields, otherwise, fixed, brief: sections, ...who }));
+}
+
+/** A name stands for what a card says: written anew it has another one, where it says something else by that. `by`: the person who changed it. */
+function rewritten(old: CardDraft, now: CardDraft, by?: string): CardDraft {
+  // Nobody was asked about a proposal before it had its first report.
+  const changes = differences(saidBy(old), saidBy(now)).filter(({ from }) => now.kind !== "proposal" || from !== null);
+  if (changes.length === 0) return { ...now, restated: old.restated };
+  const told = changes.map(({ path, from, to }) => `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)}`);
+  const what = now.kind === "proposal" ? "its report says something else" : told.join(", ");
+  return { ...now, restated: { version: (old.restated?.version ?? 1) + 1, by, what: clip(what, 300) } };
+}
+
+/** How it was changed last, by which person if by one; null while it says what it said when it was opened. */
+export const restatedBy = ({ restated }: CardDraft): string | null =>
+  restated === undefined ? null : `changed${restated.by === undefined ? "" : ` by ${restated.by}`}: ${restated.what}`;
+
+/** Who decides a card says by which name they know it. @throws CARD_CHANGED where it says something else now, but for their own change */
+export function assertNamed(card: Card, name: string, by: string): void {
+  const { restated, decision } = card;
+  if (decision !== null || restated?.by === by || Number(name.split(".")[1] ?? 1) === (restated?.version ?? 1)) return;
+  const next = `Look at it with \`cleared queue show ${card.id}\`, then decide it as ${card.name}`;
+  throw new ClearedError(
+    "CARD_CHANGED",
+    `Card ${name} is now ${card.name}: ${restatedBy(card) ?? "it was never changed"}. Nothing was decided. ${next}.`,
   );
 }
 
@@ -102,21 +139,19 @@ export function createCards(database: Database): Cards {
         database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
       });
     },
-    restate: (id, { title, body }) =>
-      database.write(() => {
-        database.run(
-          "UPDATE cards SET document = json_set(document, '$.title', ?, '$.body', json(?)) WHERE id = ?",
-          ...[title, JSON.stringify(body), id],
-        );
-      }),
-    revise: (id, shown) =>
-      database.write(() => {
-        database.run(
-          "UPDATE cards SET document = json_set(document, '$.edited', json(?), '$.said', json(?)) WHERE id = ? AND decision IS NULL",
-          ...[JSON.stringify(shown.edited), JSON.stringify(shown.said), id],
-        );
-      }),
+    restate: (id, { title, body }) => rewrite(database, id, (old) => rewritten(old, { ...old, title, body })),
+    revise: (id, { edited, said }) =>
+      rewrite(database, id, (old, decision) => (decision === null ? rewritten(old, { ...old, edited, said }, said[0]) : old)),
   };
+}
+
+function rewrite(database: Database, id: number, anew: (old: CardDraft, decision: string | null) => CardDraft): void {
+  database.write(() => {
+    const row = database.get<Row>("SELECT * FROM cards WHERE id = ?", id);
+    if (row === undefined) return;
+    const draft = anew(JSON.parse(row.document) as CardDraft, row.decision);
+    database.run("UPDATE cards SET document = ? WHERE id = ?", JSON.stringify(draft), id);
+  });
 }
 
 /** Of a card that covers no calls. */

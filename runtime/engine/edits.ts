@@ -13,20 +13,25 @@ export type Edit = { path: string; from: Json; to: Json };
 /** The nearest name in a path, past the numbers of lists: `amount` of `calls.0.params.amount`. */
 export const keyOf = (path: string): string => path.split(".").findLast((part) => /\D/.test(part)) ?? "";
 
-/** The scalars of the calls, by path. */
-export function scalarsOf(calls: readonly Call[]): Map<string, Json> {
+/** The scalars of these values, by path. */
+export function leavesOf(values: Iterable<readonly [path: string, value: unknown]>): Map<string, Json> {
   const found = new Map<string, Json>();
-  const walk = (value: Json | undefined, path: string): void => {
-    if (typeof value !== "object" || value === null) found.set(path, value ?? null);
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== "object" || value === null) found.set(path, (value ?? null) as Json);
     else for (const [key, each] of Object.entries(value)) walk(each, `${path}.${key}`);
   };
-  for (const [i, call] of calls.entries()) walk(call.params, `calls.${i}.params`);
+  for (const [path, value] of values) walk(value, path);
   return found;
 }
 
+/** The scalars of the calls, by path. */
+export const scalarsOf = (calls: readonly Call[]): Map<string, Json> =>
+  leavesOf(calls.map(({ params }, i) => [`calls.${i}.params`, params] as const));
+
 /** What is another value, new or gone, by path. */
-export function changesIn(before: readonly Call[], after: readonly Call[]): Edit[] {
-  const [old, now] = [scalarsOf(before), scalarsOf(after)];
+export const changesIn = (before: readonly Call[], after: readonly Call[]): Edit[] => differences(scalarsOf(before), scalarsOf(after));
+
+export function differences(old: ReadonlyMap<string, Json>, now: ReadonlyMap<string, Json>): Edit[] {
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((path) => {
     const [from, to] = [old.get(path) ?? null, now.get(path) ?? null];
     return from === to ? [] : [{ path, from, to }];

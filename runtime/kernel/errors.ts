@@ -133,6 +133,7 @@ export const CODES = {
     ],
     CARD_UNKNOWN: ["No open card has that number.", "`cleared queue` lists the open ones."],
     CARD_CLOSED: ["The card has been decided already.", "`cleared queue --all` shows who decided and when."],
+    CARD_CHANGED: ["The card was changed since it had that name.", "Look at it again, then decide it by the name it has now."],
     TASK_UNKNOWN: ["There is no task of that id among the tasks of this caller.", "Ask for a task with the token that it was sent with."],
     TASK_STATUS: ["The task's state does not allow this.", "Read the task; a new message without its id starts another one."],
     TASK_LIMIT: [

@@ -368,12 +368,16 @@ export interface CardDraft {
   /** While it is open, those who may decide are reminded every so many ms. */
   remind?: number;
   /** What a yes is asked for by now, where somebody has edited the calls, and whose yes to it counts so far. */
-  edited?: Call[];
-  said?: string[];
+  edited?: Call[] | undefined;
+  said?: string[] | undefined;
+  /** Once it says something else than when it was opened: how often so far, counted from 1, who changed it last if a person, and how. */
+  restated?: { version: number; by?: string | undefined; what: string } | undefined;
 }
 
 export interface Card extends CardDraft {
   id: number;
+  /** By which it is decided: its number, with the version once it was restated. */
+  name: string;
   key: string;
   at: number;
   decision: Decision | null;

@@ -1,4 +1,5 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
+import { restatedBy } from "../engine/cards.ts";
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
 import { visible } from "../kernel/text.ts";
 import { type CardFacts, cardFacts, OF_ROWS } from "../app/card-facts.ts";
@@ -64,6 +65,7 @@ export function cardView(card: Card, { token, accounts, entries, summaries, othe
 ${visible(title).length > 300 ? html`<p>${whole(title)}</p>` : nothing}
 ${rules !== null ? facts(rules.said) : entry !== undefined ? html`${entryView(entry)}${told(card)}` : (summary ?? told(card))}
 ${card.calls.length > 0 ? callList(card) : nothing}
+${card.restated === undefined ? nothing : html`<p class="faint"><bdi>${plain(`version ${card.restated.version}, ${restatedBy(card)}`, 500)}</bdi></p>`}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
 ${card.started_by === undefined ? nothing : html`<p class="faint">Started by <bdi>${plain(card.started_by, 500)}</bdi></p>`}
 ${briefView(card)}

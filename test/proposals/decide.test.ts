@@ -217,7 +217,7 @@ describe("a HEAD that has moved", { timeout: 60_000 }, () => {
     const wide = decideProposal(owner, cardOf(owner, proposal), says(owner, proposal, "approved"), prepare({ widening }));
     expect(await failure(wide)).toEqual({
       code: "PROPOSAL_STATE",
-      message: `Proposal ${proposal.number} looks different on today's code than when it was last shown (it now also widens: may pay). Look at it again with \`cleared proposals show ${proposal.number}\`, then decide.`,
+      message: `Proposal ${proposal.number} looks different on today's code than when it was last shown (it now also widens: may pay). Look at it again with \`cleared proposals show ${proposal.number}\`, then decide it as ${proposal.number}.2.`,
     });
     // Looked at again: the yes is to what it is now.
     one.commit({ "data/y.json": "1" });

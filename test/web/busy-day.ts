@@ -32,6 +32,7 @@ const run = (id: string, agent: string, minutesAgo: number, rest: Partial<RunFac
 
 const card = (id: number, kind: Card["kind"], title: string, rest: Partial<Card> = {}): Card => ({
   id,
+  name: String(id),
   key: `k${id}`,
   at: NOW - 40 * MINUTE,
   kind,

@@ -20,7 +20,7 @@ const verdict: Verdict = {
   summary: "approval required",
 };
 const card: Card = {
-  ...{ id: 7, key: "k", at: NOW, kind: "approval", title: "Pay?", body: null, run: "run_1", gate: "gate_4_abc", calls: [] },
+  ...{ id: 7, name: "7", key: "k", at: NOW, kind: "approval", title: "Pay?", body: null, run: "run_1", gate: "gate_4_abc", calls: [] },
   ...{ level: "cfo", expires: null, decision: null, approvals: 2, said: ["Pat"], not_by: "Ann" },
   brief: {
     type: "approval_brief",

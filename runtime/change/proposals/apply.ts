@@ -186,7 +186,7 @@ async function onToday(world: ApplyWorld, store: ProposalStore, proposal: Propos
   const other = whyDifferent(report, now);
   if (other === null) return now;
   throw notNow(
-    `Proposal ${now.number} looks different on today's code than when it was last shown (${other}). Look at it again with \`cleared proposals show ${now.number}\`, then decide.`,
+    `Proposal ${now.number} looks different on today's code than when it was last shown (${other}). Look at it again with \`cleared proposals show ${now.number}\`, then decide it as ${world.cards.get(now.number)?.name ?? now.number}.`,
   );
 }
 

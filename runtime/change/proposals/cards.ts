@@ -10,7 +10,7 @@ import type { Kept } from "./document.ts";
 
 export function createProposalCards({ cards, clock, database }: { cards: Cards; clock: Clock; database: Database }) {
   const bodyOf = ({ id, commit, report, state, by, files }: Kept): Json => {
-    return { proposal: id, commit, checked: report?.at ?? null, state, by, files: files.map(({ path }) => path) };
+    return { proposal: id, commit, since: report?.since ?? report?.at ?? null, state, by, files: files.map(({ path }) => path) };
   };
   const mine = (): Map<string, Card> => {
     const found = new Map<string, Card>();

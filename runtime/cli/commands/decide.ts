@@ -1,5 +1,6 @@
 /** `cleared approve`, `reject`, `answer` and `correct`: sign as the person whose key this shell holds, send, say what came of it. */
 import { isOurs } from "../../engine/attempt.ts";
+import { assertNamed } from "../../engine/cards.ts";
 import { ClearedError, EXIT, type WireError, kindOf, toWire } from "../../kernel/errors.ts";
 import type { Card, Decision, Json } from "../../kernel/ports.ts";
 import type { Report } from "../../change/proposal-types.ts";
@@ -11,7 +12,7 @@ import { assertConfirmed, readLocal } from "../../app/local.ts";
 import { withStore } from "../../app/look.ts";
 import type { Invocation, Command, Options } from "../invocation.ts";
 import { type Output, formatError } from "../output.ts";
-import { cardLines, editOf, parseJson, runLine, textsOf } from "../text.ts";
+import { cardLines, cardNumber, parseJson, runLine, textsOf } from "../text.ts";
 
 /** `answer`: what is said to a card, beyond what the options say. @throws USAGE, RUN_INPUT */
 async function decideAll(
@@ -24,53 +25,48 @@ async function decideAll(
   const dir = at.workspace();
   const local = readLocal(dir);
   assertConfirmed(local);
-  const ids = cards.map((card) => {
-    if (!/^\d{1,9}$/.test(card)) throw new ClearedError("USAGE", `"${card}" is not a card's number; \`cleared queue\` shows them.`);
-    return Number(card);
-  });
+  for (const name of cards) cardNumber(name);
   const extra = {
     ...textsOf(options, "reason", "despite", "account"),
     ...(options["result"] === undefined ? {} : { result: parseJson(String(options["result"]), "--result") as Json }),
   };
-  const decide = async (api: Api, id: number) => {
+  let decided = 0;
+  const decide = async (api: Api, name: string) => {
+    const id = cardNumber(name);
     const card = await withStore(dir, (look) => look.card(id));
     if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
     const said = { ...asked(card), ...answer(card), at: Date.now(), ...extra };
     const decision = signAs(dir, local.trust, said, options["by"] as string | undefined);
-    // The list that was looked at may have shown what another person has changed since.
-    const { by, edit } = editOf(card) ?? {};
-    if (by !== undefined && decision.decision !== "rejected" && !card.said?.includes(decision.by) && options["edit"] !== edit)
-      throw new ClearedError(
-        "APPROVAL_IDENTITY",
-        `Card ${id} was ${by}. Look at it, then say yes to this edit with \`cleared approve ${id} --edit ${edit}\`.`,
-      );
+    assertNamed(card, name, decision.by);
     const one = await api.decide({ decision });
-    // The run goes on at once; a person wants to see where it got to.
-    const run = one.run === null || one.card.gate === null ? one.run : await api.status({ run: one.run.id, wait: true });
+    decided++;
     const movable = one.card.kind === "proposal" && one.commit !== null ? movableOf((await api.proposal({ id })).proposal.report) : [];
+    tell(output, { ...one, movable });
+    if (one.run === null || one.card.gate === null) return { ...one, movable };
+    // The run goes on at once; a person wants to see where it got to.
+    const run = await api.status({ run: one.run.id, wait: true });
+    output.line(`      ${runLine(output, run).join("  ").trimEnd()}`);
     return { ...one, run, movable };
   };
   // Each is told as it happens, and one that cannot be decided does not keep the others from it.
   const results: (Awaited<ReturnType<typeof decide>> | { card: number; error: WireError })[] = [];
   const failures: unknown[] = [];
   await withApi(dir, async (api) => {
-    for (const id of ids) {
+    for (const name of cards) {
       try {
-        const one = await decide(api, id);
-        results.push(one);
-        tell(output, one);
+        results.push(await decide(api, name));
       } catch (error) {
-        if (ids.length === 1) throw error;
+        if (cards.length === 1) throw error;
         failures.push(error);
-        results.push({ card: id, error: toWire(error) });
-        output.note(`${id}  ${formatError(toWire(error), dir)}`);
+        results.push({ card: cardNumber(name), error: toWire(error) });
+        output.note(`${name}  ${formatError(toWire(error), dir)}`);
         // The owner is gone, or the disk is full: the others would fare no better.
         if (isOurs(error)) break;
       }
     }
   });
   output.result(results);
-  if (failures.length > 0) output.line(`${results.length - failures.length} of ${ids.length} decided.`);
+  if (failures.length > 0) output.line(`${decided} of ${cards.length} decided.`);
   return failures.length === 0 ? 0 : EXIT[kindOf(toWire(failures[0]).code)];
 }
 
@@ -90,7 +86,6 @@ function tell(output: Output, one: Decided & { offer: Card | null } & { movable:
   if (one.offer !== null) output.lines(cardLines(output, one.offer));
   else if (one.commit !== null && one.card.decision?.account !== undefined)
     output.line(output.dim(`      \`cleared rule ${String((one.card.body as { entry?: string }).entry)}\` makes a rule of it`));
-  if (one.run !== null && one.card.gate !== null) output.line(`      ${runLine(output, one.run).join("  ").trimEnd()}`);
 }
 
 /** Waiting runs that the report says could go on with what was approved; they stay on their own code until somebody moves them. */
@@ -136,5 +131,5 @@ export const correct: Command = async (at, [entry], options) => {
   if (options["account"] === undefined)
     throw new ClearedError("USAGE", `Say on which account it belongs: \`cleared correct ${String(entry)} --account NUMBER\`.`);
   const card = await withApi(at.workspace(), (api) => api.correction({ entry: String(entry), account: String(options["account"]) }));
-  return decideAll(at, [String(card.id)], () => ({ decision: "approved" }), options);
+  return decideAll(at, [card.name], () => ({ decision: "approved" }), options);
 };

@@ -5,7 +5,7 @@ import { withStore } from "../../app/look.ts";
 import { tryGit } from "../../workspace/git/git-process.ts";
 import { JOURNAL } from "../../workspace/layout.ts";
 import type { Command, Invocation } from "../invocation.ts";
-import { cardLines, toCount } from "../text.ts";
+import { cardLines, cardNumber, toCount } from "../text.ts";
 
 export const run: Command = async (at, [verb, number], options) => {
   const { output } = at;
@@ -26,12 +26,12 @@ export const run: Command = async (at, [verb, number], options) => {
 
 async function show(at: Invocation, dir: string, number: string | string[] | undefined): Promise<number> {
   const { output } = at;
-  if (typeof number !== "string") throw new ClearedError("USAGE", "Name a card by its number: `cleared queue show N`.");
-  const id = toCount(number, "A card's number");
+  if (number === undefined) throw new ClearedError("USAGE", "Name a card by its number: `cleared queue show N`.");
+  const id = cardNumber(number);
   const card = await withStore(dir, (look) => look.card(id));
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
   // What stands on a proposal's card is in git, beside what it would change.
-  if (card.kind === "proposal") return (await import("./proposals.ts")).run(at, ["show", number], {});
+  if (card.kind === "proposal") return (await import("./proposals.ts")).run(at, ["show", String(id)], {});
   output.result(card);
   output.lines([...cardLines(output, card), ...factLines(output, card, true)]);
   return 0;
