@@ -94,7 +94,7 @@ test("a yes is to the entry as its card shows it: where a person has changed tha
   }
   git("commit", "-qam", "by hand");
   await expect(approve(cards()[0])).rejects.toMatchObject({
-    code: "CARD_CLOSED",
+    code: "CARD_CHANGED",
     message: expect.stringMatching(/otherwise than card .* Expenses:Meals .*look at the card again/),
   });
   expect(bookedOn(0).join()).toContain("Expenses:Meals");
