@@ -123,13 +123,13 @@ describe("a closed history", () => {
     await opened.engine.result(started.id);
     await packAll(opened);
     const listed = (await opened.engine.list({})).map(({ id }) => id).filter((id) => id !== ids.waits);
-    const cards = opened.cards.list({ run: ids.paid }).map(({ id: _, ...card }) => card);
+    const cards = opened.cards.list({ run: ids.paid }).map(({ id: _, name: _n, ...card }) => card);
     await close(opened);
     for (const name of ["", "-wal", "-shm"]) rmSync(`${join(one.dir, ".cleared/store.db")}${name}`, { force: true });
     const again = await host(one);
     expect((await again.engine.list({})).map(({ id }) => id)).toEqual(listed);
     expect(await again.engine.steps(ids.paid)).toEqual((before[ids.paid] as { steps: unknown }).steps);
-    expect(again.cards.list({ run: ids.paid }).map(({ id: _, ...card }) => card)).toEqual(cards);
+    expect(again.cards.list({ run: ids.paid }).map(({ id: _, name: _n, ...card }) => card)).toEqual(cards);
     expect(await again.start("quick", { cause: { kind: "command", key: "once" }, input: {} })).toEqual({ id: started.id, created: false });
     const newer = (await run(again, "quick")).id;
     expect((await again.engine.list({ limit: 1 }))[0]?.id).toBe(newer);

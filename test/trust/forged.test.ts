@@ -70,7 +70,8 @@ async function waiting(
 }
 
 /** The question as the gate's name holds it. */
-function questionOf({ id: _, key: _k, at: _a, decision: _d, run: _r, gate: _g, expires: _e, started_by: _s, ...question }: Card): object {
+function questionOf(card: Card): object {
+  const { id: _, name: _n, key: _k, at: _a, decision: _d, run: _r, gate: _g, expires: _e, started_by: _s, ...question } = card;
   return question;
 }
 
