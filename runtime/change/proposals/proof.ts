@@ -7,7 +7,7 @@ import { canonicalHash, canonicalJson } from "../../kernel/canonical.ts";
 import { verifyDecision } from "../../engine/signature.ts";
 import { codeOf } from "../evidence/code.ts";
 import type { BacktestReport } from "../evidence/types.ts";
-import type { Decision, Engine, Tree } from "../../kernel/ports.ts";
+import type { Decision, Engine, Git, Tree } from "../../kernel/ports.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { AUDIT, DATA, IMPORT, agentFile } from "../../workspace/layout.ts";
 import { changedPaths, commitsSaying } from "../../workspace/git/past.ts";
@@ -109,8 +109,22 @@ export async function proofOf(
   return proof;
 }
 
+/** True when a person has signed that recorded runs come out worse under this very change. */
+export async function isVouchedWorse(
+  { git }: { git: Pick<Git, "tree"> },
+  people: Trust["people"],
+  proposal: Pick<Proposal, "id" | "commit">,
+  { on, backtests, vouched = {} }: Report,
+): Promise<boolean> {
+  for (const one of backtests) {
+    const signed = one.counts.worse + one.counts.failed > 0 ? vouched[one.agent] : undefined;
+    if (signed !== undefined && (await vouchedBy({ people }, signed, await evidenceGate(proposal, git.tree(on), one))) !== null) return true;
+  }
+  return false;
+}
+
 /** Who has signed it, if they are of trust.yaml. */
-async function vouchedBy({ people }: Trust, vouched: Decision, gate: string): Promise<string | null> {
+async function vouchedBy({ people }: Pick<Trust, "people">, vouched: Decision, gate: string): Promise<string | null> {
   try {
     verifyDecision(vouched, people);
     return vouched.gate === gate ? vouched.by : null;
