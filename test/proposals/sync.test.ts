@@ -170,7 +170,9 @@ describe("a remote that is not believed", () => {
     expect(await createProposals(a).get(own.id)).toMatchObject({ state: "superseded", why: "Withdrawn by Pat: no use" });
     await createProposals(b).update(withdrawn.id, { state: "ready" }, { from: ["superseded"] });
     await sync(b);
-    expect(await refusedBy(a, withdrawn.id)).toEqual(["it says it is ready, although it was closed here; propose it again if it is still wanted"]);
+    expect(await refusedBy(a, withdrawn.id)).toEqual([
+      "it says it is ready, although it was closed here; propose it again if it is still wanted",
+    ]);
   });
 
   it("a decision nobody signed, another content under a known name, garbage: left alone, and said", async () => {

@@ -76,7 +76,7 @@ export async function proofOf(
     const name = nameOf(agent);
     if (old !== undefined && old.runs > here.runs) {
       const vouched = proposal.report?.vouched?.[agent];
-      const by = vouched === undefined ? null : await vouchedBy(world.trust, vouched, await evidenceGate(proposal, base, old));
+      const by = vouched === undefined ? null : await vouchedBy(world.trust.people, vouched, await evidenceGate(proposal, base, old));
       proof.backtests.push(old);
       proof.elsewhere.push(agent);
       if (vouched !== undefined && by !== null) proof.vouched[agent] = vouched;
@@ -111,20 +111,22 @@ export async function proofOf(
 
 /** True when a person has signed that recorded runs come out worse under this very change. */
 export async function isVouchedWorse(
-  { git }: { git: Pick<Git, "tree"> },
-  people: Trust["people"],
+  git: Pick<Git, "tree">,
+  people: People,
   proposal: Pick<Proposal, "id" | "commit">,
   { on, backtests, vouched = {} }: Report,
 ): Promise<boolean> {
-  for (const one of backtests) {
-    const signed = one.counts.worse + one.counts.failed > 0 ? vouched[one.agent] : undefined;
-    if (signed !== undefined && (await vouchedBy({ people }, signed, await evidenceGate(proposal, git.tree(on), one))) !== null) return true;
+  for (const one of backtests.filter(({ counts }) => counts.worse + counts.failed > 0)) {
+    const signed = vouched[one.agent];
+    if (signed !== undefined && (await vouchedBy(people, signed, await evidenceGate(proposal, git.tree(on), one))) !== null) return true;
   }
   return false;
 }
 
+type People = Parameters<typeof verifyDecision>[1];
+
 /** Who has signed it, if they are of trust.yaml. */
-async function vouchedBy({ people }: Pick<Trust, "people">, vouched: Decision, gate: string): Promise<string | null> {
+async function vouchedBy(people: People, vouched: Decision, gate: string): Promise<string | null> {
   try {
     verifyDecision(vouched, people);
     return vouched.gate === gate ? vouched.by : null;

@@ -181,7 +181,7 @@ async function unsignedIn(there: Kept, valid: readonly Decision[], mine: Kept | 
   const needsPerson = state === "approved" || state === "rejected" || (waits && !isUndecided(there));
   const signed =
     state === "blocked" && waits && mine.state !== "blocked"
-      ? there.report !== null && (await isVouchedWorse(at.world, at.people, there, there.report))
+      ? there.report !== null && (await isVouchedWorse(at.world.git, at.people, there, there.report))
       : !needsPerson || valid.some(({ decision }) => (decision === "rejected") === (state === "rejected" || state === "superseded"));
   if (signed) return null;
   const said = `it says it is ${state}, and no person of trust.yaml has signed that`;
