@@ -89,7 +89,10 @@ export async function ratchet(
     const fresh = [...beyond("worse"), ...beyond("kept")];
     const reasons = (broken: readonly Broken[]) => broken.map(({ why }) => why);
     if (fresh.length > 0) return add("failed", reasons(fresh));
-    if (isNew && now.unheard !== undefined) return add("failed", [now.unheard]);
+    if (isNew && now.isHeard === false) {
+      const claim = `It says that ${one.from.correction} corrected this run, and neither the books nor the run's approvals have such a correction of what it keeps.`;
+      return add("failed", [`${claim} Leave out "correction:".`]);
+    }
     if (now.untried !== null) return add(isNew && now.isOther === true ? "failed" : "untried", [now.untried]);
     if (now.kept.length > 0) return add("open", reasons(now.kept));
     sum.passed++;
@@ -112,8 +115,8 @@ interface Judged {
   untried: string | null;
   /** The run is here, and is not what the case says. */
   isOther?: boolean;
-  /** It says that somebody corrected what nobody has, in words. */
-  unheard?: string;
+  /** Somebody has corrected what it keeps, where it says so. */
+  isHeard?: boolean;
 }
 
 const NOTHING: Judged = { kept: [], worse: [], untried: null };
@@ -141,9 +144,7 @@ async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment
       kept,
       worse: [...worse, ...failed].map(({ line }) => ({ what: line, why: line })),
       untried: trial.missing === null ? null : `It cannot be tried: ${trial.missing}.`,
-      ...(one.from.correction === undefined || (await isCorrected(one.keeps, left, steps))
-        ? {}
-        : { unheard: unheard(one.from.correction) }),
+      isHeard: one.from.correction === undefined || (await isCorrected(one.keeps, left, steps)),
     };
   } catch (error) {
     if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
@@ -158,9 +159,6 @@ async function isCorrected({ books, asks }: Case["keeps"], left: Left, steps: Re
   const edited = editsOf(steps).flatMap((one) => one.calls);
   return [...found.values()].some((one) => one?.status === "user-corrected") || edited.some((call) => calls.includes(canonicalJson(call)));
 }
-
-const unheard = (by: string): string =>
-  `It says that ${by} corrected this run, and neither the books nor the run's approvals have such a correction of what it keeps. Leave out "correction:".`;
 
 /** @throws RUN_UNKNOWN when the recording is not here, CASE_INVALID when it is another one */
 async function recordedOf({ agent, from }: Case, bench: TrialEnvironment): Promise<Recording> {

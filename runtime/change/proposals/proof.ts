@@ -76,12 +76,12 @@ export async function proofOf(
     const name = nameOf(agent);
     if (old !== undefined && old.runs > here.runs) {
       const vouched = proposal.report?.vouched?.[agent];
-      const by = vouched === undefined ? null : await vouchedBy(world.trust.people, vouched, await evidenceGate(proposal, base, old));
+      const counts = await isVouched(world.trust.people, proposal, base, old, proposal.report?.vouched);
       proof.backtests.push(old);
       proof.elsewhere.push(agent);
-      if (vouched !== undefined && by !== null) proof.vouched[agent] = vouched;
+      if (vouched !== undefined && counts) proof.vouched[agent] = vouched;
       const known = here.runs === 0 ? "none" : `only ${here.runs}`;
-      if (by === null)
+      if (!counts)
         proof.unproven.push(
           `No evidence here: it was tried on ${count(old.runs, "recorded run")} of ${name} where they are, on other code or without a person's signature, and ${known} of them ${here.runs === 1 ? "is" : "are"} in this clone.`,
         );
@@ -109,29 +109,25 @@ export async function proofOf(
   return proof;
 }
 
+type People = Parameters<typeof verifyDecision>[1];
+type Content = Pick<Proposal, "id" | "commit">;
+
 /** True when a person has signed that recorded runs come out worse under this very change. */
-export async function isVouchedWorse(
-  git: Pick<Git, "tree">,
-  people: People,
-  proposal: Pick<Proposal, "id" | "commit">,
-  { on, backtests, vouched = {} }: Report,
-): Promise<boolean> {
-  for (const one of backtests.filter(({ counts }) => counts.worse + counts.failed > 0)) {
-    const signed = vouched[one.agent];
-    if (signed !== undefined && (await vouchedBy(people, signed, await evidenceGate(proposal, git.tree(on), one))) !== null) return true;
-  }
+export async function isVouchedWorse(git: Pick<Git, "tree">, people: People, of: Content, { on, backtests, vouched }: Report) {
+  for (const one of backtests)
+    if (one.counts.worse + one.counts.failed > 0 && (await isVouched(people, of, git.tree(on), one, vouched))) return true;
   return false;
 }
 
-type People = Parameters<typeof verifyDecision>[1];
-
-/** Who has signed it, if they are of trust.yaml. */
-async function vouchedBy(people: People, vouched: Decision, gate: string): Promise<string | null> {
+/** Whether somebody of trust.yaml has signed this backtest of this very content on this code. */
+async function isVouched(people: People, of: Content, base: Tree, backtest: BacktestReport, vouched: Report["vouched"] = {}) {
+  const signed = vouched[backtest.agent];
+  if (signed?.gate !== (await evidenceGate(of, base, backtest))) return false;
   try {
-    verifyDecision(vouched, people);
-    return vouched.gate === gate ? vouched.by : null;
+    verifyDecision(signed, people);
+    return true;
   } catch {
-    return null; // signed by nobody of trust.yaml: it says nothing
+    return false; // signed by nobody of trust.yaml: it says nothing
   }
 }
 
