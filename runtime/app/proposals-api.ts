@@ -164,11 +164,10 @@ export async function withdrawProposal(host: Host, id: string | number, by: stri
 }
 
 /** The proposer's signed no, by which other clones believe that it is withdrawn; none of whoever has no key here, such as an agent. */
-function ownNo(host: Host, proposal: Proposal, reason: string): Decision[] {
-  const no = { card: proposal.number, gate: gateOf(proposal), decision: "rejected" as const, at: host.clock.now(), reason };
-  return holdersHere(host.dir, host.trust).some(({ person }) => person.name === proposal.by)
-    ? [signAs(host.dir, host.trust, no, proposal.by)]
-    : [];
+function ownNo({ dir, trust, clock }: Host, proposal: Proposal, reason: string): Decision[] {
+  if (!holdersHere(dir, trust).some(({ person }) => person.name === proposal.by)) return [];
+  const no = { card: proposal.number, gate: gateOf(proposal), decision: "rejected" as const, at: clock.now(), reason };
+  return [signAs(dir, trust, no, proposal.by)];
 }
 
 /** Exchanges proposals with a remote. @throws GIT_FAILED, GIT_STATE */

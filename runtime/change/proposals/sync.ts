@@ -5,6 +5,7 @@
  */
 import { minuteOf } from "../../kernel/day.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
+import { oneLine } from "../../kernel/text.ts";
 import { verifyDecision } from "../../engine/signature.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import type { Decision } from "../../kernel/ports.ts";
@@ -185,7 +186,7 @@ async function unsignedIn(there: Kept, valid: readonly Decision[], mine: Kept | 
       : !needsPerson || valid.some(({ decision }) => (decision === "rejected") === (state === "rejected" || state === "superseded"));
   if (signed) return null;
   const said = `it says it is ${state}, and no person of trust.yaml has signed that`;
-  return waits ? `${said}${why === null ? "" : `: ${why}`} It stays ${mine.state} here; \`cleared reject\` closes it` : said;
+  return waits ? `${said}${why === null ? "" : `: ${oneLine(why, 200)}`} It stays ${mine.state} here; \`cleared reject\` closes it` : said;
 }
 
 /** The one that knows of the most recorded runs; the first of equal ones. */

@@ -34,7 +34,7 @@ export async function changesOf(base: Tree, tree: Tree, paths: readonly string[]
   const ladder = configs[1]?.policy ?? configs[0]?.policy ?? ladderSchema.parse({});
   const autoConfirm = Number(configs[0]?.thresholds["auto_confirm"] ?? AUTO_CONFIRM);
   const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "").byWord;
-  const asked: Asked = { ...around, autoConfirm, account: (word) => chart.get(word)?.name ?? null };
+  const asked: Judging = { ...around, autoConfirm, ladder, account: (word) => chart.get(word)?.name ?? null };
   const found: Line[] = [];
   const moved = await movedIn(base, tree, paths);
   for (const path of paths) {
@@ -43,9 +43,7 @@ export async function changesOf(base: Tree, tree: Tree, paths: readonly string[]
     if (path === CONFIG) found.push(...settings(configs[0] ?? null, configs[1] ?? null, now));
     else if (path.startsWith(POLICIES)) found.push(...policy(path, was, now, ladder, around));
     else if (isScript(path))
-      found.push(
-        ...(now === null && [...moved.values()].includes(path) ? [] : await script(base, tree, path, { ...asked, ladder }, moved)),
-      );
+      found.push(...(now === null && [...moved.values()].includes(path) ? [] : await script(base, tree, path, asked, moved)));
     else if (path.startsWith(CASES)) found.push(...retired(path, was, now));
     else if (path.startsWith(IMPORTERS)) found.push(...dialect(path, was, now));
     else if (path.startsWith(KNOWLEDGE)) found.push(...placed(textWidening(path, was, now), path, now));
@@ -168,9 +166,7 @@ async function script(base: Tree, tree: Tree, path: string, asked: Judging, move
     });
   const [before, after] = [was?.header?.process, now.header?.process].map((one) => one && `${POLICIES}${one}.yaml`);
   if (before !== undefined && after !== undefined && before !== after)
-    found.push(
-      ...policy(after, await base.read(before), await tree.read(after), asked.ladder, asked, before).filter(({ widens }) => widens),
-    );
+    found.push(...policy(after, await base.read(before), await tree.read(after), asked.ladder, asked, before).filter((one) => one.widens));
   if (path.startsWith(SCRIPTS) && was !== null)
     for (const { text, kind, widens } of headerLeaves(headerText(was), headerText(now)))
       found.push({ kind, widens, text: `${title}: ${text}`, at: placeAt(path, line("input")) });
