@@ -7,6 +7,7 @@ import { ClearedError, toWire } from "../kernel/errors.ts";
 import { type Compared, backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
 import type { RunDifference } from "../change/evidence/types.ts";
+import { gateOf } from "../change/proposals/deciding.ts";
 import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../change/proposals/make.ts";
 import { BACKTEST_DAYS, textsOf, type Preparing, judge, prepare } from "../change/proposals/prepare.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
@@ -19,10 +20,10 @@ import { createDiskCache } from "../scripts/disk-cache.ts";
 import { nextTick } from "../outside/triggers/cron.ts";
 import { CACHE } from "../workspace/layout.ts";
 import { noteSubject, subjectOf } from "./check-api.ts";
-import { signAs } from "./identity.ts";
+import { holdersHere, signAs } from "./identity.ts";
 import { type IntakeRules, admit, settleDrafts } from "../change/proposals/intake.ts";
 import { problemsOf } from "../change/proposals/paths.ts";
-import type { ProposalRequest, RunRecord, Tree } from "../kernel/ports.ts";
+import type { Decision, ProposalRequest, RunRecord, Tree } from "../kernel/ports.ts";
 
 /** What `cleared propose` says. `by`: the person whose key the caller holds; `from` is an absolute path. */
 export interface Proposing {
@@ -92,7 +93,8 @@ async function supersede(host: Host, { id, number, title, by, files }: Proposal)
   for (const old of await store.list()) {
     if (old.id === id || old.by !== by || !from.includes(old.state) || !old.files.every(({ path }) => paths.includes(path))) continue;
     if (old.state !== "blocked" && old.title !== title) continue;
-    await store.update(old.id, { state: "superseded", by, why: `Proposal ${number} replaces it.` }, { from });
+    const why = `Proposal ${number} replaces it.`;
+    await store.update(old.id, { state: "superseded", by, why, decisions: ownNo(host, old, why) }, { from });
   }
 }
 
@@ -159,8 +161,16 @@ export async function withdrawProposal(host: Host, id: string | number, by: stri
     );
   const from = OPEN.filter((state) => state !== "approved");
   const why = reason === "" ? `Withdrawn by ${proposal.by}.` : `Withdrawn by ${proposal.by}: ${reason}`;
-  await store.update(proposal.id, { state: "superseded", by: proposal.by, why, says: `withdrawn by ${proposal.by}` }, { from });
+  const change = { state: "superseded" as const, by: proposal.by, why, decisions: ownNo(host, proposal, why) };
+  await store.update(proposal.id, { ...change, says: `withdrawn by ${proposal.by}` }, { from });
   return showProposal(host, proposal.id);
+}
+
+/** The proposer's signed no, by which other clones believe that it is withdrawn; none of whoever has no key here, such as an agent. */
+function ownNo({ dir, trust, clock }: Host, proposal: Proposal, reason: string): Decision[] {
+  if (!holdersHere(dir, trust).some(({ person }) => person.name === proposal.by)) return [];
+  const no = { card: proposal.number, gate: gateOf(proposal), decision: "rejected" as const, at: clock.now(), reason };
+  return [signAs(dir, trust, no, proposal.by)];
 }
 
 /** Exchanges proposals with a remote. @throws GIT_FAILED, GIT_STATE */

@@ -227,6 +227,14 @@ test("an accepted change freezes what it was about, never twice; the frozen case
   ]);
   expect(await frozen(code, "prop_aaaaaaaaaa")).toEqual({ counts, files, left });
 
+  // A case of somebody's under the name of one of these, which keeps nothing of it, is not it.
+  const [[file = "", text = ""] = []] = Object.entries(files);
+  one.commit({ [file]: caseText({ ...parseCase(text, file), keeps: { books: [], asks: [], makes: [], ends: "completed" } }) });
+  const beside = await frozen(await edited(opened, "config.yaml", '"100.00"', '"50.00"'), "prop_aaaaaaaaaa");
+  expect(Object.entries(beside.files).filter(([path]) => !(path in files))).toEqual([[file.replace(".yaml", "-2.yaml"), text]]);
+  one.git("rm", "-q", file);
+  one.git("commit", "-q", "-m", "edit: no such case");
+
   one.commit({ "config.yaml": (await code.tree.read("config.yaml")) ?? "", ...files });
   expect(await tryCases(opened, [])).toMatchObject({ total: 2, passed: 2 });
   const accepted = codeOver((await headOf(opened)).tree, new Map([["config.yaml", await code.tree.read("config.yaml")]]));
@@ -279,6 +287,30 @@ test("a correction of one row among thousands is a small case", async () => {
   const { case: file } = await answer(opened, "SHOP NUMBER 7", "approved", { account: "5050" });
   expect(one.git("show", `HEAD:${file}`).length).toBeLessThan(1000);
   expect(await tryCases(opened, [])).toMatchObject({ open: [expect.stringContaining("ingest/run_")], failed: [] });
+});
+
+test("a case that says somebody corrected what nobody has is stopped when it is proposed", async () => {
+  const { one, opened } = await spending();
+  const { id } = await run(opened, "spend");
+  const { file, text } = await caseOfRun(opened, { run: id, why: "Software, says Pat." });
+  const said = parseCase(text.replace("Expenses:Office Supplies", "Expenses:Software"), file);
+  const claimed = caseText({ ...said, from: { ...said.from, correction: "Pat" } });
+  const learnt = codeOver(
+    (await headOf(opened)).tree,
+    new Map([
+      ["agents/spend.ts", SPEND.replace("5030", "5020")],
+      [file, claimed],
+    ]),
+  );
+  const { failed, results } = await tried(opened, learnt);
+  expect(failed).toEqual([file.slice("cases/".length, -".yaml".length)]);
+  expect(results[0]?.why).toEqual([
+    `It says that Pat corrected this run, and neither the books nor the run's approvals have such a correction of what it keeps. Leave out "correction:".`,
+  ]);
+  // As a case of what somebody wants it may be proposed, and one that is there already blocks nothing.
+  expect((await tried(opened, codeOver(learnt.tree, new Map([[file, caseText(said)]])))).failed).toEqual([]);
+  one.commit({ [file]: claimed });
+  expect((await tried(opened, await headOf(opened))).failed).toEqual([]);
 });
 
 test("a confirmation teaches nothing", async () => {

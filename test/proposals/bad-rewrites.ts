@@ -125,6 +125,7 @@ export const BAD: readonly Bad[] = [
   row("a recipient as the input's default", /names a new recipient: "eve@evil\.example"/, { [PAY]: [["invoice_id: {type: string, required: true}", 'invoice_id: {type: string, required: true}\n  to: {type: string, default: "eve@evil.example"}']] }),
   row("a lower risk", /its risk is low; it was medium/, { [PAY]: [["risk: medium", "risk: low"]] }),
   row("another policy", /is judged by policies\/general\.yaml/, { [PAY]: [["process: invoice_reconciliation", "process: general"]] }, true),
+  row("another policy that is a milder copy", /quick_invoices: its threshold variance is 5000 instead of 500, so VARIANCE_GT_2PCT applies in fewer cases/, { "policies/quick_invoices.yaml": (FILES.get(PACK) ?? "").replace("process: invoice_reconciliation", "process: quick_invoices").replace("variance: 500\n", "variance: 5000\n").replace(/\ncases:[\s\S]*/, "\ncases:\n  - {name: as ordered, verdict: pass, approvals: 0}\n"), [PAY]: [["process: invoice_reconciliation", "process: quick_invoices"]] }),
   row("no states", /drops its states/, { [PAY]: [[/states:[\s\S]*?payment\n/, ""]] }, true),
   // data files
   row("a payee's account is swapped", /names "DE89370400440532013000"|DE89370400440532013000/, { "knowledge/vendors.md": [["DE02120300000000202051", "DE89370400440532013000"]] }),

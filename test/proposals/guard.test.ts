@@ -94,8 +94,8 @@ async function runs(owner: Host, times: number, agent = "hello"): Promise<void> 
 }
 
 /** A yes to the new text. */
-async function applied(owner: Host, text: string, title = "Say it better"): Promise<Proposal> {
-  return (await decide(owner, await ready(owner, { [FILE]: text }, { title }))).proposal;
+async function applied(owner: Host, text: string, title = "Say it better", file = FILE): Promise<Proposal> {
+  return (await decide(owner, await ready(owner, { [file]: text }, { title }))).proposal;
 }
 
 const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
@@ -169,6 +169,43 @@ describe("the change is judged, and not the weather", () => {
     expect((await decide(owner, proposal)).proposal.state).toBe("applied");
     await runs(owner, 3);
     expect(await createGuard(owner).look()).toEqual([]);
+  });
+});
+
+const BOOKS = (n: number) =>
+  `${header}journal_add_double({ date: "2026-11-06", description: "x", debit_account: 5030, credit_account: 1010, amount: "84.00", key: "k" + String(input.n), status: "auto-confirmed" });\n${n};\n`;
+const MONTH = "journal/2026/11.journal";
+
+describe("books that do not hold", () => {
+  test.each<[string, (one: Workspace) => void, (one: Workspace) => void]>([
+    ["before a run books there", (one) => one.commit({ [MONTH]: one.read(MONTH).replace("84.00", "85.00") }), () => undefined],
+    [
+      "after it has",
+      () => undefined,
+      (one) => one.commit({ "main.journal": one.read("main.journal").replaceAll("Expenses:Office Supplies", "Expenses:Office") }),
+    ],
+  ])("are not the change's doing where a person broke them %s", async (_, before, after) => {
+    const { one, owner } = await open();
+    one.commit({ [FILE]: BOOKS(1) });
+    await runs(owner, 4);
+    const proposal = await applied(owner, BOOKS(2));
+    before(one);
+    for (const n of [10, 11]) expect(await run(owner, "hello", { n })).toMatchObject({ status: "done" });
+    after(one);
+    expect(await createGuard(owner).look()).toEqual([]);
+    expect(await stateOf(owner, proposal)).toMatchObject({ state: "applied" });
+  });
+
+  test("take the change back whose agent's run has left them so", async () => {
+    const { one, owner } = await open();
+    one.commit({ [FILE]: BOOKS(1) });
+    await runs(owner, 4);
+    const [theirs, own] = [await applied(owner, "1;\n", "Of another agent", "agents/other.ts"), await applied(owner, BOOKS(2))];
+    const { id } = await run(owner, "hello", { n: 10 });
+    one.write(MONTH, one.read(MONTH).replace("84.00", "85.00"));
+    one.git("commit", "-q", "-a", "-m", `book: x\n\nRun: ${id}\nStep: 1\nAgent: hello@0`);
+    expect(await createGuard(owner).look()).toEqual([expect.stringMatching(`taken back: ${id} left books that do not hold: ${MONTH}`)]);
+    expect([(await stateOf(owner, theirs)).state, (await stateOf(owner, own)).state]).toEqual(["applied", "reverted"]);
   });
 });
 

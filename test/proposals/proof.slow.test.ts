@@ -64,6 +64,21 @@ it("what is stopped where the histories are stays stopped in a clone that has no
   expect(await there(at, id)).toMatchObject({ state: "blocked" });
 });
 
+it("what waits in a clone is stopped where the histories are, once a person there has signed for them", TIME, async () => {
+  const { id, state } = await proposed(clone, "Amazon is our software", { [INGEST]: [['"AMZN", account: 5030', '"AMZN", account: 5020']] });
+  expect(state).toBe("unproven");
+  await exchange();
+  const { proposal } = await checkProposal(at.host, id);
+  const { report } = proposal;
+  if (report === null) throw new Error(proposal.state);
+  await createProposals(at.host).update(id, { state: "blocked", report: { ...report, vouched: {} } }, { from: ["blocked"] });
+  await exchange();
+  expect(await there(clone, id)).toMatchObject({ state: "unproven" });
+  await createProposals(at.host).update(id, { state: "blocked", report }, { from: ["blocked"] });
+  await exchange();
+  expect(await there(clone, id)).toMatchObject({ state: "blocked" });
+});
+
 it("what was tried where the histories are may be approved in another clone while a person there vouches for it", TIME, async () => {
   git(at, "push", "-q", "team", "main");
   git(clone, "pull", "-q", "team", "main");

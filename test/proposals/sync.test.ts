@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
+import { withdrawProposal } from "../../runtime/app/proposals-api.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Synced, syncProposals } from "../../runtime/change/proposals/sync.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, workspace } from "../engine/harness.ts";
@@ -132,6 +133,46 @@ describe("a remote that is not believed", () => {
     await sync(b);
     expect((await sync(a)).refused).toEqual([{ id, why: "it says it is ready, although Pat rejected it here" }]);
     expect(await createProposals(a).get(id)).toMatchObject({ state: "rejected" });
+  });
+
+  it("what waits here is neither closed nor brought back by a state that nobody has signed", async () => {
+    const { a, b, now, sync } = await clones();
+    const made = await ready(a, { [HELLO]: script(1) });
+    const withdrawn = await ready(a, { [HELLO]: script(2) }, { title: "Withdrawn" });
+    await createProposals(a).update(withdrawn.id, { state: "superseded", why: "Withdrawn." }, { from: ["ready"] });
+    const refusedBy = async (owner: Host, id: string) => (await sync(owner)).refused.filter((one) => one.id === id).map(({ why }) => why);
+    await sync(a);
+    await sync(b);
+    for (const [state, applied] of [["superseded"], ["blocked"], ["applied", "0".repeat(40)], ["reverted"]] as const) {
+      const change = { state, why: "Not needed.", ...(applied === undefined ? {} : { applied }) };
+      await createProposals(b).update(made.id, change, { from: ["ready"] });
+      await sync(b);
+      expect(await refusedBy(a, made.id), state).toEqual([
+        `it says it is ${state}, and no person of trust.yaml has signed that: Not needed. It stays ready here; \`cleared reject\` closes it`,
+      ]);
+      // The same beside another step of ours: both lives are joined, and that state is none of them.
+      now.at += MINUTE;
+      await createProposals(a).update(made.id, { state: "ready" }, { from: ["ready"] });
+      await sync(a);
+      expect(await shown(a), state).toEqual(["1 Say it better: ready", "2 Withdrawn: superseded"]);
+      await sync(b);
+      await createProposals(b).update(made.id, { state: "ready" }, { from: [state, "ready"] });
+      await sync(b);
+      await sync(a);
+    }
+    expect(a.cards.list({ open: true, kind: "proposal" })).toHaveLength(1);
+    const own = await ready(b, { [HELLO]: script(3) }, { title: "Own", by: "Pat" });
+    await sync(b);
+    await sync(a);
+    await withdrawProposal(b, own.id, "Pat", "no use");
+    await sync(b);
+    expect((await sync(a)).refused).toEqual([]);
+    expect(await createProposals(a).get(own.id)).toMatchObject({ state: "superseded", why: "Withdrawn by Pat: no use" });
+    await createProposals(b).update(withdrawn.id, { state: "ready" }, { from: ["superseded"] });
+    await sync(b);
+    expect(await refusedBy(a, withdrawn.id)).toEqual([
+      "it says it is ready, although it was closed here; propose it again if it is still wanted",
+    ]);
   });
 
   it("a decision nobody signed, another content under a known name, garbage: left alone, and said", async () => {

@@ -13,7 +13,9 @@ import { type Case, casePath, isCaseOf, readCase } from "./case-file.ts";
 import { compareEffects } from "./compare.ts";
 import { effectsOf } from "./effects.ts";
 import { type Broken, brokenIn } from "./kept.ts";
-import { leftOf } from "./left.ts";
+import { type Left, leftOf } from "./left.ts";
+import { editsOf } from "./freeze.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
 import { apart } from "./partings.ts";
 import { inSlots } from "../../kernel/turns.ts";
 import { tryRun } from "./trial.ts";
@@ -87,6 +89,10 @@ export async function ratchet(
     const fresh = [...beyond("worse"), ...beyond("kept")];
     const reasons = (broken: readonly Broken[]) => broken.map(({ why }) => why);
     if (fresh.length > 0) return add("failed", reasons(fresh));
+    if (isNew && now.isHeard === false) {
+      const claim = `It says that ${one.from.correction} corrected this run, and neither the books nor the run's approvals have such a correction of what it keeps.`;
+      return add("failed", [`${claim} Leave out "correction:".`]);
+    }
     if (now.untried !== null) return add(isNew && now.isOther === true ? "failed" : "untried", [now.untried]);
     if (now.kept.length > 0) return add("open", reasons(now.kept));
     sum.passed++;
@@ -109,6 +115,8 @@ interface Judged {
   untried: string | null;
   /** The run is here, and is not what the case says. */
   isOther?: boolean;
+  /** Somebody has corrected what it keeps, where it says so. */
+  isHeard?: boolean;
 }
 
 const NOTHING: Judged = { kept: [], worse: [], untried: null };
@@ -136,11 +144,20 @@ async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment
       kept,
       worse: [...worse, ...failed].map(({ line }) => ({ what: line, why: line })),
       untried: trial.missing === null ? null : `It cannot be tried: ${trial.missing}.`,
+      isHeard: one.from.correction === undefined || (await isCorrected(one.keeps, left, steps)),
     };
   } catch (error) {
     if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
     return { ...NOTHING, untried: `It cannot be tried: ${error.message}`, isOther: error.code === "CASE_INVALID" };
   }
+}
+
+/** Whether a person has corrected an entry, or edited a call, that the case keeps. */
+async function isCorrected({ books, asks }: Case["keeps"], left: Left, steps: Recording["steps"]): Promise<boolean> {
+  const found = await left.entries(books.map(({ id }) => id));
+  const calls = asks.map((call) => canonicalJson(call));
+  const edited = editsOf(steps).flatMap((one) => one.calls);
+  return [...found.values()].some((one) => one?.status === "user-corrected") || edited.some((call) => calls.includes(canonicalJson(call)));
 }
 
 /** @throws RUN_UNKNOWN when the recording is not here, CASE_INVALID when it is another one */

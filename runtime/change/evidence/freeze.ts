@@ -56,7 +56,7 @@ export function createFreezer(code: Code, { id, title }: { id: string; title: st
       const keeps = isSame ? decided : together(changedIn(was(), trial.effects, difference), decided);
       const rest = await fresh(keeps, code.tree, recording);
       if (keepsNothing(rest)) return;
-      const file = caseFile(run.agent, `${run.id}-${id}`);
+      const file = await freeFile(code.tree, caseFile(run.agent, `${run.id}-${id}`));
       const why = `${title}: ${isSame ? "this stays as it was" : (difference.why[0] ?? "this changes")}`;
       const text = caseText(caseOf(recording, { why, proposal: id, over: await overOf(code), keeps: rest }));
       const commits = commitsOf(run, steps);
@@ -80,6 +80,12 @@ export function createFreezer(code: Code, { id, title }: { id: string; title: st
       return { files, left };
     },
   };
+}
+
+/** Anybody may have proposed a case under a name that one was to have. */
+async function freeFile(tree: Tree, file: string, n = 2): Promise<string> {
+  const next = file.replace(/(?:-\d+)?\.yaml$/, `-${n}.yaml`);
+  return (await tree.blob(file)) === null ? file : freeFile(tree, next, n + 1);
 }
 
 const overs = new WeakMap<Code, Promise<Record<string, string | null>>>();

@@ -86,29 +86,28 @@ type Books = Pick<ApplyWorld, "dir" | "git" | "clock" | "database" | "config">;
 const EVERY_MS = 300_000;
 
 /**
- * Whether a run on changed code has left books that do not hold, in words, or null. A month that a person broke by hand is theirs, and
- * what was wrong before the change is not its doing.
+ * Whether a run of these agents on changed code has left books that do not hold, in words, or null: its own commit must have brought that.
+ * What a person breaks by hand, before it or after, is theirs.
  */
-export function brokenBooks({ dir, git, clock, database, config }: Books): (applied: string, side: Side) => Promise<string | null> {
+export function brokenBooks({ dir, git, clock, database, config }: Books) {
   let looked = { head: "", at: 0 };
   let findings: Awaited<ReturnType<typeof verifyBooks>>["findings"] = [];
-  return async (applied, side) => {
+  const foundAt = async (commit: string) => (await verifyBooks(git.tree(commit), await config(git.tree(commit)))).findings;
+  return async (agents: readonly string[], sideOf: (agent: string) => Side): Promise<string | null> => {
     const head = await git.head();
     const now = clock.now();
     if (looked.head !== head && (looked.head === "" || Math.abs(now - looked.at) >= EVERY_MS)) {
-      findings = (await verifyBooks(git.tree(head), await config())).findings;
+      findings = await foundAt(head);
       looked = { head, at: now };
     }
-    if (findings.length === 0) return null;
-    const parent = await git.parent(applied);
-    const old = parent === null ? [] : (await verifyBooks(git.tree(parent), await config())).findings;
-    const known = new Set(old.map(({ code, at }) => `${code} ${at.file}`));
-    for (const { code, at, message } of findings.filter((one) => !known.has(`${one.code} ${one.at.file}`))) {
-      const run = (await newestTouching(dir, looked.head, at.file))[0]?.trailers["Run"];
-      const pin =
-        run === undefined ? undefined : database.get<{ pin: string }>("SELECT pin_commit AS pin FROM runs WHERE id = ?", run)?.pin;
-      if (pin !== undefined && side(pin) === "after")
-        return `${run} left books that do not hold: ${at.file}: ${message.replace(/\.$/, "")} (${code})`;
+    for (const { code, at, message } of findings) {
+      const [last] = await newestTouching(dir, looked.head, at.file);
+      const sql = "SELECT agent, pin_commit AS pin FROM runs WHERE id = ?";
+      const run = last === undefined ? undefined : database.get<{ agent: string; pin: string }>(sql, last.trailers["Run"] ?? "");
+      if (last === undefined || run === undefined || !agents.includes(run.agent) || sideOf(run.agent)(run.pin) !== "after") continue;
+      const isThere = async (commit: string) => (await foundAt(commit)).some((one) => one.code === code && one.at.file === at.file);
+      if ((await isThere(last.commit)) && !(await isThere(last.parent)))
+        return `${last.trailers["Run"]} left books that do not hold: ${at.file}: ${message.replace(/\.$/, "")} (${code})`;
     }
     return null;
   };

@@ -92,7 +92,8 @@ export function createGuard(world: GuardWorld) {
         if (place === undefined || (others.get(agent) ?? []).some((span) => isWithin(place, span))) return null;
         return place <= own.from ? "after" : "before";
       };
-    for (const agent of await reached(proposal, applied)) {
+    const changed = await reached(proposal, applied);
+    for (const agent of changed) {
       const { before, after } = endedRuns(world.database, agent, sideOf(agent));
       const known = new Set(before.map(({ code }) => code));
       const predicted = predictedBy(proposal, agent);
@@ -105,7 +106,7 @@ export function createGuard(world: GuardWorld) {
       if (judge(measure(agent, was), now) !== null) return `${alarm}; the code before it does not, on the same runs`;
       weather.add(seen);
     }
-    return books(applied, sideOf(""));
+    return books(changed, sideOf);
   }
 
   /** Why it is a person's matter, or null: once taken back by the runtime, what is on the branch again was put there by somebody. */

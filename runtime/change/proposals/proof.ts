@@ -7,7 +7,7 @@ import { canonicalHash, canonicalJson } from "../../kernel/canonical.ts";
 import { verifyDecision } from "../../engine/signature.ts";
 import { codeOf } from "../evidence/code.ts";
 import type { BacktestReport } from "../evidence/types.ts";
-import type { Decision, Engine, Tree } from "../../kernel/ports.ts";
+import type { Decision, Engine, Git, Tree } from "../../kernel/ports.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { AUDIT, DATA, IMPORT, agentFile } from "../../workspace/layout.ts";
 import { changedPaths, commitsSaying } from "../../workspace/git/past.ts";
@@ -76,12 +76,12 @@ export async function proofOf(
     const name = nameOf(agent);
     if (old !== undefined && old.runs > here.runs) {
       const vouched = proposal.report?.vouched?.[agent];
-      const by = vouched === undefined ? null : await vouchedBy(world.trust, vouched, await evidenceGate(proposal, base, old));
+      const counts = await isVouched(world.trust.people, proposal, base, old, proposal.report?.vouched);
       proof.backtests.push(old);
       proof.elsewhere.push(agent);
-      if (vouched !== undefined && by !== null) proof.vouched[agent] = vouched;
+      if (vouched !== undefined && counts) proof.vouched[agent] = vouched;
       const known = here.runs === 0 ? "none" : `only ${here.runs}`;
-      if (by === null)
+      if (!counts)
         proof.unproven.push(
           `No evidence here: it was tried on ${count(old.runs, "recorded run")} of ${name} where they are, on other code or without a person's signature, and ${known} of them ${here.runs === 1 ? "is" : "are"} in this clone.`,
         );
@@ -109,13 +109,25 @@ export async function proofOf(
   return proof;
 }
 
-/** Who has signed it, if they are of trust.yaml. */
-async function vouchedBy({ people }: Trust, vouched: Decision, gate: string): Promise<string | null> {
+type People = Parameters<typeof verifyDecision>[1];
+type Content = Pick<Proposal, "id" | "commit">;
+
+/** True when a person has signed that recorded runs come out worse under this very change. */
+export async function isVouchedWorse(git: Pick<Git, "tree">, people: People, of: Content, { on, backtests, vouched }: Report) {
+  for (const one of backtests)
+    if (one.counts.worse + one.counts.failed > 0 && (await isVouched(people, of, git.tree(on), one, vouched))) return true;
+  return false;
+}
+
+/** Whether somebody of trust.yaml has signed this backtest of this very content on this code. */
+async function isVouched(people: People, of: Content, base: Tree, backtest: BacktestReport, vouched: Report["vouched"] = {}) {
+  const signed = vouched[backtest.agent];
+  if (signed?.gate !== (await evidenceGate(of, base, backtest))) return false;
   try {
-    verifyDecision(vouched, people);
-    return vouched.gate === gate ? vouched.by : null;
+    verifyDecision(signed, people);
+    return true;
   } catch {
-    return null; // signed by nobody of trust.yaml: it says nothing
+    return false; // signed by nobody of trust.yaml: it says nothing
   }
 }
 

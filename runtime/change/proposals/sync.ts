@@ -1,9 +1,11 @@
 /**
  * Proposals carried between clones: the remote's are fetched beside ours, each life is joined with ours, and what is new goes back.
- * Invariant: a decision counts only with its person's signature for exactly this content; the first by time stands, and the other is told.
+ * Invariants: a decision counts only with its person's signature for exactly this content; the first by time stands, and the other is told;
+ * without a signature a remote neither ends what waits here nor opens what is closed.
  */
 import { minuteOf } from "../../kernel/day.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
+import { oneLine } from "../../kernel/text.ts";
 import { verifyDecision } from "../../engine/signature.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import type { Decision } from "../../kernel/ports.ts";
@@ -13,8 +15,9 @@ import type { Objects } from "../../workspace/git/tree.ts";
 import { CACHE } from "../../workspace/layout.ts";
 import { gateOf } from "./deciding.ts";
 import { type Kept, type ProposalStatusRecord, readProposal, statusFiles, whyOf } from "./document.ts";
+import { isVouchedWorse } from "./proof.ts";
 import { type ProposalRefs, REFS, assertId, groupRefs } from "./refs.ts";
-import { type ProposalWorld, createProposals } from "./store.ts";
+import { OPEN, type ProposalWorld, createProposals } from "./store.ts";
 import type { ProposalState, Report } from "../proposal-types.ts";
 
 export interface Synced {
@@ -114,7 +117,7 @@ async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): 
   const [own, other] = [mine?.refs.state ?? null, there.refs.state ?? null];
   if (other !== null && other !== own) {
     if (own === null || (await refs.isAncestor(own, other))) {
-      believed(kept, there.kept, at.people, mine?.kept ?? null);
+      await believed(kept, there.kept, at, mine?.kept ?? null);
       moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
     } else if (!(await refs.isAncestor(other, own)) && mine !== null) {
       const to = await join(kept, { own, mine: mine.kept }, { other, there: there.kept }, at);
@@ -154,19 +157,36 @@ function validOf(kept: Kept, decisions: readonly Decision[], people: People): { 
 }
 
 /** A state that a person must have decided is taken over only with their signature, and none that leaves out what was said. @throws PROPOSAL_STATE */
-function believed(kept: Kept, there: Kept, people: People, mine: Kept | null): void {
-  const { valid } = validOf(kept, there.decisions, people);
-  const own = mine === null ? [] : validOf(kept, mine.decisions, people).valid;
+async function believed(kept: Kept, there: Kept, at: Taking, mine: Kept | null): Promise<void> {
+  const { valid } = validOf(kept, there.decisions, at.people);
+  const own = mine === null ? [] : validOf(kept, mine.decisions, at.people).valid;
   const isIn = (all: readonly Decision[], one?: Decision) => one === undefined || all.some(({ signature }) => signature === one.signature);
   // A no stands unless somebody has said yes before it.
   const isOver = mine?.state === "rejected" && there.state !== "rejected" && (isIn(own, valid[0]) || valid[0]?.decision === "rejected");
   const lost = own.find((one) => !isIn(valid, one)) ?? (isOver ? own.at(-1) : undefined);
   if (lost !== undefined)
     throw new ClearedError("PROPOSAL_STATE", `it says it is ${there.state}, although ${lost.by} ${lost.decision} it here`);
-  const needs = there.state === "rejected" ? "rejected" : "approved";
-  if (!["approved", "rejected"].includes(there.state)) return;
-  if (!valid.some(({ decision }) => (decision === "rejected") === (needs === "rejected")))
-    throw new ClearedError("PROPOSAL_STATE", `it says it is ${there.state}, and no person of trust.yaml has signed that`);
+  const unsigned = await unsignedIn(there, valid, mine, at);
+  if (unsigned !== null) throw new ClearedError("PROPOSAL_STATE", unsigned);
+}
+
+/** A state in which nobody has decided: whoever has the proposal may check it, withdraw it or ask for it again. */
+const isUndecided = ({ state }: Kept): boolean => OPEN.includes(state) && state !== "approved";
+
+/** What the state of the remote claims without the signature that it needs, or null. valid: its decisions that count. */
+async function unsignedIn(there: Kept, valid: readonly Decision[], mine: Kept | null, at: Taking): Promise<string | null> {
+  const { state, why } = there;
+  const waits = mine !== null && isUndecided(mine);
+  if (mine?.state === "superseded" && isUndecided(there))
+    return `it says it is ${state}, although it was closed here; propose it again if it is still wanted`;
+  const needsPerson = state === "approved" || state === "rejected" || (waits && !isUndecided(there));
+  const signed =
+    state === "blocked" && waits && mine.state !== "blocked"
+      ? there.report !== null && (await isVouchedWorse(at.world.git, at.people, there, there.report))
+      : !needsPerson || valid.some(({ decision }) => (decision === "rejected") === (state === "rejected" || state === "superseded"));
+  if (signed) return null;
+  const said = `it says it is ${state}, and no person of trust.yaml has signed that`;
+  return waits ? `${said}${why === null ? "" : `: ${oneLine(why, 200)}`} It stays ${mine.state} here; \`cleared reject\` closes it` : said;
 }
 
 /** The one that knows of the most recorded runs; the first of equal ones. */
@@ -180,12 +200,15 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
   const { valid, invalid } = validOf(kept, [...a.mine.decisions, ...b.there.decisions], at.people);
   const sides = [a.mine, b.there];
   const [first] = valid;
-  const decided = first !== undefined && sides.some(({ state }) => DECIDED.includes(state));
+  const unsigned = await unsignedIn(b.there, validOf(kept, b.there.decisions, at.people).valid, a.mine, at);
+  if (unsigned !== null) at.done.told.push(`“${kept.title}”: ${unsigned}.`);
+  const credible = unsigned === null ? sides : [a.mine];
+  const decided = first !== undefined && credible.some(({ state }) => DECIDED.includes(state));
   const rejected = decided && first.decision === "rejected";
   const times = new Map<Kept, number>();
   for (const [side, commit] of [[a.mine, a.own] as const, [b.there, b.other] as const])
     times.set(side, parseCommit(await at.objects.find(commit))?.at ?? 0);
-  const later = [...sides].sort((x, y) => (times.get(y) ?? 0) - (times.get(x) ?? 0) || (x.why ?? "").localeCompare(y.why ?? ""));
+  const later = [...credible].sort((x, y) => (times.get(y) ?? 0) - (times.get(x) ?? 0) || (x.why ?? "").localeCompare(y.why ?? ""));
   const chosen = later.find(({ state }) => DECIDED.includes(state) === decided && state !== "rejected") ?? a.mine;
   for (const one of valid.slice(1))
     if (decided && !sides.every(({ decisions }) => decisions.some((each) => each.signature === one.signature)))
@@ -199,8 +222,8 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
     why: rejected ? (first.reason ?? null) : chosen.why,
     by: rejected ? first.by : "runtime",
     at: Math.max(...valid.map((one) => one.at), 0) || at.world.clock.now(),
-    applied: a.mine.applied ?? b.there.applied,
-    reverted: a.mine.reverted ?? b.there.reverted,
+    applied: a.mine.applied ?? credible.at(-1)?.applied ?? null,
+    reverted: a.mine.reverted ?? credible.at(-1)?.reverted ?? null,
   };
   const report = stronger(chosen.report, ...sides.map((side) => side.report));
   const old = Math.max(a.mine.decisions.length, valid.length);

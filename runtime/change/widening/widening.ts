@@ -34,7 +34,7 @@ export async function changesOf(base: Tree, tree: Tree, paths: readonly string[]
   const ladder = configs[1]?.policy ?? configs[0]?.policy ?? ladderSchema.parse({});
   const autoConfirm = Number(configs[0]?.thresholds["auto_confirm"] ?? AUTO_CONFIRM);
   const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "").byWord;
-  const asked: Asked = { ...around, autoConfirm, account: (word) => chart.get(word)?.name ?? null };
+  const asked: Judging = { ...around, autoConfirm, ladder, account: (word) => chart.get(word)?.name ?? null };
   const found: Line[] = [];
   const moved = await movedIn(base, tree, paths);
   for (const path of paths) {
@@ -95,12 +95,13 @@ function settings(was: Config | null, now: Config | null, text: string | null): 
   });
 }
 
-function policy(path: string, was: string | null, now: string | null, ladder: Ladder, { cache }: Around): Line[] {
+/** from: the path of what it was, where another policy takes its place. */
+function policy(path: string, was: string | null, now: string | null, ladder: Ladder, { cache }: Around, from = path): Line[] {
   const name = path.slice(POLICIES.length).replace(/\.yaml$/, "");
   if (now === null) return was === null ? [] : [widening("policy", `the policy ${name} is removed with all its rules`, path)];
   try {
     if (was === null) return placed(proseTaken(parsePack(now, path, ladder, cache), []), path, now);
-    const [before, after] = [parsePack(was, path, ladder, cache), parsePack(now, path, ladder, cache)];
+    const [before, after] = [parsePack(was, from, ladder, cache), parsePack(now, path, ladder, cache)];
     const read = (text: string) => readYaml(text, { file: path, code: "POLICY_INVALID", maxLength: 262_144 }).value as Json;
     const milder = policyWidening(before, after, ladder);
     return placed([...milder, ...policyRest(name, read(was), read(now), new Set(milder.map(({ key }) => key)))], path, now);
@@ -141,7 +142,9 @@ export async function movedIn(base: Tree, tree: Tree, paths: readonly string[]):
   );
 }
 
-async function script(base: Tree, tree: Tree, path: string, asked: Asked, moved: ReadonlyMap<string, string>): Promise<Line[]> {
+type Judging = Asked & { ladder: Ladder };
+
+async function script(base: Tree, tree: Tree, path: string, asked: Judging, moved: ReadonlyMap<string, string>): Promise<Line[]> {
   const now = await programAt(tree, path, asked);
   const from = moved.get(path);
   const then = await programAt(from === undefined ? base : treeOver(base, new Map([[path, await base.read(from)]])), path, asked);
@@ -161,6 +164,9 @@ async function script(base: Tree, tree: Tree, path: string, asked: Asked, moved:
     await headerWidening(was?.header ?? null, now.header, asked, ({ text, ...one }, key) => {
       found.push({ ...one, text: `${title}: ${text}`, at: placeAt(path, line(key)) });
     });
+  const [before, after] = [was?.header?.process, now.header?.process].map((one) => one && `${POLICIES}${one}.yaml`);
+  if (before !== undefined && after !== undefined && before !== after)
+    found.push(...policy(after, await base.read(before), await tree.read(after), asked.ladder, asked, before).filter((one) => one.widens));
   if (path.startsWith(SCRIPTS) && was !== null)
     for (const { text, kind, widens } of headerLeaves(headerText(was), headerText(now)))
       found.push({ kind, widens, text: `${title}: ${text}`, at: placeAt(path, line("input")) });
