@@ -13,7 +13,7 @@ import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from 
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
 import { verifyDecision } from "../engine/signature.ts";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { CorrectionCase } from "../change/evidence/freeze.ts";
 import type { Card, CardDraft, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
 import { gateOf, questionOf } from "../change/proposals/deciding.ts";
@@ -201,9 +201,16 @@ function caseIn(lesson: CorrectionCase | null, proposal: number | null = null): 
 /** The store of proposals closes the card; two people are counted as at a gate. */
 async function decideProposed(host: Host, card: Card, decision: Decision): Promise<Decided> {
   const { decideProposal } = await import("../change/proposals/apply.ts");
+  const again = async () => (await import("./propose-again.ts")).proposeAgain(host);
   const { proposal, commit, open } = await decideProposal(host, card, decision, async (id) =>
     (await import("./proposals-api.ts")).prepareProposal(host, id),
-  );
+  ).catch(async (error: unknown) => {
+    const number = toWire(error).code === "PROPOSAL_STATE" ? (await again()).get((card.body as { proposal: string }).proposal) : undefined;
+    if (number === undefined) throw error;
+    const then = `Proposal ${number} is the same answer on top of that; look at it, then \`cleared approve ${number}\`.`;
+    throw new ClearedError("PROPOSAL_STATE", `Proposal ${card.id} cannot be applied, because its file was changed since. ${then}`);
+  });
+  if (commit !== null) await again();
   if (open !== null) host.cards.revise(card.id, { edited: [], said: open.people });
   const shown = host.cards.get(card.id) ?? card;
   if (open === null) return { card: shown, run: null, commit, ...caseIn(null), still: null };

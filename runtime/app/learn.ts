@@ -228,7 +228,7 @@ export async function carryOutRule(
   for (const one of host.cards.list({ open: true, kind: "entry" }))
     if (free.includes(String((one.body as { entry?: string } | null)?.entry)))
       host.cards.decide(one.id, { ...decision, card: one.id, account: rule.account, reason: `decided with card ${card.id}` });
-  const made = await proposeRule(host, { rule, corrected, alike: free }, decision.by);
+  const made = await proposeRule(host, { id: card.id, body: { ...(card.body as object), alike: free } }, decision.by);
   const done = typeof made === "number" ? { proposal: made, noRule: null } : { proposal: null, noRule: made };
   return { commit, ...done };
 }
@@ -253,7 +253,8 @@ async function movedTo(
 const inTitleCase = (text: string): string => text.toLowerCase().replace(/(?<![\p{L}'])\p{L}/gu, (letter) => letter.toUpperCase());
 
 /** The number of its proposal, or why recorded runs say that there should be none. */
-async function proposeRule(host: Host, { rule, corrected, alike }: Body, by: string): Promise<number | string> {
+export async function proposeRule(host: Host, card: Pick<Card, "id" | "body">, by: string): Promise<number | string> {
+  const { rule, corrected, alike } = card.body as unknown as Body;
   const base = await host.git.head();
   const head = host.git.tree(base);
   const path = rule.agent === null ? null : agentFile(rule.agent);
@@ -269,7 +270,7 @@ async function proposeRule(host: Host, { rule, corrected, alike }: Body, by: str
   const name = accountOf(await loadChart(head), rule.account).name;
   const draft = {
     title: `"${rule.text}" is ${name}`,
-    reason: `${by} moved ${count(corrected.length + alike.length, "entry", "entries")} there: ${[...corrected, ...alike].slice(0, SHOWN).join(", ")}.`,
+    reason: `${by} moved ${count(corrected.length + alike.length, "entry", "entries")} there: ${[...corrected, ...alike].slice(0, SHOWN).join(", ")}; ${by} answered card ${card.id}.`,
     ...{ by, files: { [path]: text } },
   };
   const { judgeFiles, proposeFiles } = await import("./proposals-api.ts");

@@ -23,6 +23,7 @@ import { excerpt } from "../workspace/statements/cells.ts";
 import { spelledOut } from "../kernel/text.ts";
 import { withItem } from "../scripts/yaml-text.ts";
 import { monthsOf } from "../workspace/books/reversals.ts";
+import type { Proposal } from "../change/proposal-types.ts";
 import type { Host } from "./host.ts";
 
 /**
@@ -75,13 +76,19 @@ export async function answerRows(host: Host, card: Card, { decision, by }: Decis
 
 /**
  * A yes to the question which account of the books it is, as a proposal to config.yaml: statements of this account are booked once it is
- * approved. @throws USAGE, ACCOUNT_UNKNOWN, CONFIG_INVALID
+ * approved. `answer`: the decision, or the proposal that it became before; null when a rule for this account is there by now.
+ * @throws USAGE, ACCOUNT_UNKNOWN, CONFIG_INVALID
  */
-export async function proposeAccount(host: Host, card: Card, { account: given, by }: Decision): Promise<number> {
+export async function proposeAccount(host: Host, card: Card, answer: Decision | Proposal): Promise<number | null> {
+  const { by } = answer;
   const { match, card: isCard } = card.body as unknown as Extract<RowsQuestion, { kind: "account" }>;
   const base = await host.git.head();
   const head = host.git.tree(base);
   const { statements } = await host.config(head);
+  const ruleIn = (rules: typeof statements) => rules.find((one) => canonicalJson(one.match) === canonicalJson(match));
+  const isAgain = "commit" in answer;
+  if (isAgain && ruleIn(statements) !== undefined) return null;
+  const given = isAgain ? ruleIn((await host.config(host.git.tree(answer.commit))).statements)?.account : answer.account;
   const chart = await loadChart(head);
   const account = given === undefined ? likelyAccount(statements, chart.accounts, isCard) : accountOf(chart, given);
   const isOwn = (type: string | undefined) => type === "asset" || type === "liability";

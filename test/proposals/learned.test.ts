@@ -70,6 +70,49 @@ test("correcting one entry offers all that are alike and a rule on one card; the
   expect((await shell(dir, "grep -A9 'HETZNER ONLINE 4' journal/2026/11.journal")).stdout).toContain("Expenses:Software");
 });
 
+test("of two answers that change one file, the second is proposed again on top of the first", async () => {
+  const dir = await workspace();
+  const bank = (id: string) =>
+    `OFXHEADER:100\n\n<OFX><STMTRS><CURDEF>USD<BANKACCTFROM><ACCTID>${id}</BANKACCTFROM><BANKTRANLIST><STMTTRN><DTPOSTED>20261003<TRNAMT>-3.00<FITID>F-${id}<NAME>GITHUB</STMTTRN></BANKTRANLIST></STMTRS></OFX>\n`;
+  const rows = ["HETZNER ONE", "HETZNER TWO", "VODAFONE ONE", "VODAFONE TWO"].map((text): [string, string, string] => [
+    "2026-11-02",
+    text,
+    "-9.00",
+  ]);
+  put(dir, { "in/a.csv": statement(rows), "in/x.ofx": bank("5001"), "in/y.ofx": bank("5002") });
+  await shell(dir, "cleared import in/a.csv in/x.ofx in/y.ofx");
+  const find = async (text: string | RegExp) =>
+    String(
+      ((await cleared(dir, "queue", "--json")).json() as { id: number; title: string }[]).find(({ title }) => title.search(text) >= 0)?.id,
+    );
+  const answer = async (text: string, ...more: string[]) =>
+    /proposal (\d+) adds/.exec((await cleared(dir, "approve", await find(text), ...more)).stdout)?.[1] ?? "";
+  await answer("HETZNER ONE", "--account", "5020");
+  await answer("VODAFONE ONE", "--account", "5070");
+  const pairs = [
+    [await answer("is account 5001", "--account", "1010"), await answer("is account 5002", "--account", "2010")],
+    [await answer('"HETZNER" is'), await answer('"VODAFONE" is')],
+  ];
+  for (const [first = "", second = ""] of pairs) {
+    const both = await cleared(dir, "approve", first, second);
+    const next = /[Pp]roposal (\d+) (?:replaces|is the same)/.exec(both.stderr)?.[1] ?? "";
+    expect([both.code, next], both.stdout + both.stderr).toEqual([2, expect.stringMatching(/^\d+$/)]);
+    expect((await cleared(dir, "approve", next)).stderr).toBe("");
+  }
+  // Also where a person has changed the file by hand, as often as it happens.
+  put(dir, { "in/z.ofx": bank("5003") });
+  await shell(dir, "cleared import in/z.ofx");
+  const third = await answer("is account 5003", "--account", "1010");
+  await commit(dir, { "config.yaml": readFileSync(join(dir, "config.yaml"), "utf8").replace("auto_confirm: 0.95", "auto_confirm: 0.96") });
+  const overtaken = await cleared(dir, "approve", third);
+  const again = /`cleared approve (\d+)`/.exec(overtaken.stderr)?.[1] ?? "";
+  expect((await cleared(dir, "approve", again)).code, overtaken.stderr).toBe(0);
+  expect((await cleared(dir, "queue")).stdout).not.toMatch(/account|rule|proposal/);
+  const config = readFileSync(join(dir, "config.yaml"), "utf8");
+  for (const id of ["5001", "5002", "5003"]) expect(config.split(`"${id}"`)).toHaveLength(2);
+  expect(readFileSync(join(dir, "agents/ingest.ts"), "utf8")).toMatch(/"HETZNER", account: 5020[\s\S]*"VODAFONE", account: 5070/);
+}, 120_000);
+
 test("what a person decides while a rule's card waits is theirs: a yes to the card moves it nowhere", async () => {
   const dir = await workspace();
   const rows = [1, 2, 3, 4].map((n): [string, string, string] => [`2026-11-0${n}`, `HETZNER ONLINE ${n}`, `-1${n}.00`]);

@@ -155,7 +155,8 @@ function afterItsEnd(was: Effects, now: Effects): Harm[] {
 function undecided(was: Effects, now: Effects, left: Left): Harm[] {
   const titles = (effects: Effects) => {
     const own = bookedIn(effects);
-    return effects.reviews.filter(({ about }) => !own.has(about)).map(({ title }) => title);
+    // Which account a statement is of is asked until a rule says so: that rule is the answer, and no question is lost by it.
+    return effects.reviews.filter(({ about, asks }) => !own.has(about) && asks !== "account").map(({ title }) => title);
   };
   return without(titles(was), titles(now)).flatMap((title) =>
     left.decided().has(title) ? [harm("undecided", title, `${clip(title)} is no longer shown to a person, who had decided it`)] : [],

@@ -63,7 +63,7 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
       else if (change.op === "review") {
         // An entry has one card, however often it is asked about.
         if (change.entry === null || !asked.has(change.entry))
-          effects.reviews.push({ about: change.entry ?? change.title, title: change.title });
+          effects.reviews.push({ about: change.entry ?? change.title, title: change.title, asks: change.rows?.kind ?? null });
         if (change.entry !== null) asked.add(change.entry);
       } else if (change.op === "emit") effects.events.push({ event: change.event, payload: change.payload });
       else if (change.op === "propose")

@@ -58,8 +58,8 @@ export interface Effects {
   state: string | null;
   /** What a policy was told and said, in order. policy: its name, "" for the agent's own. */
   verdicts: { policy: string; facts: Record<string, Json>; verdict: string }[];
-  /** Cards for review, by entry id or title. */
-  reviews: { about: string; title: string }[];
+  /** Cards for review, by entry id or title; asks: what is asked about rows of a statement. */
+  reviews: { about: string; title: string; asks: string | null }[];
   events: { event: string; payload: Json }[];
   /** data/, documents and receipts written: path -> text; null removes. */
   files: Record<string, string | null>;
