@@ -5,22 +5,20 @@
 import { randomUUID } from "node:crypto";
 import { type Pause, pauseOf } from "../engine/pauses.ts";
 import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.ts";
-import type { Given, Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../kernel/ports.ts";
+import type { Given, Decision, Json, RunRecord, RunStatus } from "../kernel/ports.ts";
 import { callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { listensTo } from "../outside/triggers/events.ts";
 import { totalsOf } from "../workspace/books/assertions.ts";
 import { loadChart } from "../workspace/books/months.ts";
 import { toBalances } from "../workspace/books/amounts.ts";
-import { type Decided, decideCard } from "./decide.ts";
+import { decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
-import { type ChangeApi, changeApi } from "./change-api.ts";
-import type { Host, Progress } from "./host.ts";
-import type { McpApi } from "./mcp-api.ts";
-import type { ModelTest } from "./models.ts";
+import { changeApi } from "./change-api.ts";
+import type { Host } from "./host.ts";
+import type { McpApi, createMcpCalls } from "./mcp-api.ts";
 import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
-import type { Moving, Proof, Group, Movable } from "./move-run.ts";
-import type { Resumed } from "./pause.ts";
+import type { Moving, Group } from "./move-run.ts";
 
 export interface AgentFact extends AgentAtHead {
   /** Null while it is paused, too. */
@@ -39,55 +37,15 @@ export interface ExecResult {
   steps: number;
 }
 
-export interface Api extends ChangeApi {
-  /** `by`: the person whose key the caller holds, here and below. @throws APPROVAL_IDENTITY when trust.yaml does not name them */
-  run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; by?: string; wait: boolean }): Promise<RunRecord>;
-  /** `check`: language, names, capabilities and types first; without it the sandbox holds by itself. */
-  exec(p: { file: string; text: string; input: Json; live: boolean; check: boolean; by?: string }): Promise<ExecResult>;
-  call(p: { calls: { name: string; params: Json }[] }): Promise<({ result: Json } | { error: WireError })[]>;
-  agents(p: Record<string, never>): Promise<AgentFact[]>;
-  /** The run as it stands, or with `wait` once it has ended or waits for a person. @throws RUN_UNKNOWN */
-  status(p: { run: string; wait: boolean }): Promise<RunRecord>;
-  resume(p: { run: string; at?: string; wait: boolean }): Promise<RunRecord>;
-  cancel(p: { run: string; reason: string }): Promise<boolean>;
-  /** Copies a run up to a step. @throws HISTORY_DIVERGED, RUN_STATUS */
-  fork(p: Moving & { at?: number; head: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord }>;
-  /** Moves a run to other code; `run` is null when it was only proven that it could. @throws HISTORY_DIVERGED, RUN_STATUS */
-  migrate(p: Moving & { to?: string; dryRun: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord | null }>;
-  /** The same for all that wait on older code, or those named; the others stay. With `wait` those moved have come to rest. @throws RUN_UNKNOWN */
-  migrateRuns(p: Group & { wait: boolean }): Promise<Movable[]>;
-  /** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED */
-  resumeAgents(p: { agent: string | null; by: string | null }): Promise<Resumed>;
-  replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
-  /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
-  /** offer: the card that was opened to make a rule of a correction, and to move what is alike. */
-  decide(p: { decision: Decision }): Promise<Decided & { offer: Card | null }>;
-  /** Keeps a code of `cleared pair`. @throws APPROVAL_IDENTITY */
-  pair(p: { name: string; pairing: Pairing }): Promise<null>;
-  /** Ends a person's pairings; answers how many. */
-  unpair(p: { by: string }): Promise<number>;
-  import(p: { files: string[]; dryRun: boolean; again: boolean; by?: string }): Promise<{ receipts: Receipt[]; runs: string[] }>;
-  /** Takes up the closed runs that git has and the store does not know. */
-  reindex(p: Record<string, never>): Promise<{ runs: number }>;
-  /** Books rows again that were deleted by hand, or leaves them out for good. @throws USAGE, GIT_STATE, JOURNAL_* */
-  revive(p: { names: string[]; leave: boolean; by: string }): Promise<{ entries: string[]; commit: string | null }>;
-  /** Asks where a confirmed entry belongs; answers the card, which is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */
-  correction(p: { entry: string; account?: string }): Promise<Card>;
-  /** Asks the models that play a role four small things each; costs a little. @throws LLM_UNCONFIGURED */
-  testModels(p: Record<string, never>): Promise<ModelTest[]>;
-  balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
-  progress(p: Record<string, never>): Promise<Progress>;
-  /** What callers over MCP may ask for: an operation of McpApi by its name. */
-  mcp(p: { name: keyof McpApi; params: never }): Promise<unknown>;
-}
-
 // What few commands ask for is loaded when they do.
 const moving = () => import("./move-run.ts");
 
+export type Api = ReturnType<typeof createApi>;
+
 /** The methods of the API on a host. */
-export function createApi(host: Host): Api {
+export function createApi(host: Host) {
   const { engine, git } = host;
-  let mcp: Promise<Api["mcp"]> | undefined;
+  let mcp: Promise<ReturnType<typeof createMcpCalls>> | undefined;
 
   const settled = async (id: string, wait: boolean): Promise<RunRecord> => {
     const record = wait ? await engine.result(id) : await engine.get(id);
@@ -103,7 +61,9 @@ export function createApi(host: Host): Api {
   };
 
   return {
-    async run({ agent, input, key, dry, given, wait, by }) {
+    /** `by`: the person whose key the caller holds, here and below. @throws APPROVAL_IDENTITY when trust.yaml does not name them */
+    async run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; by?: string; wait: boolean }) {
+      const { agent, input, key, dry, given, wait, by } = p;
       const { id } = await host.start(agent, {
         cause: { kind: "command", key: key ?? randomUUID() },
         input,
@@ -114,7 +74,9 @@ export function createApi(host: Host): Api {
       return settled(id, wait);
     },
 
-    async exec({ file, text, input, live, check, by }) {
+    /** `check`: language, names, capabilities and types first; without it the sandbox holds by itself. */
+    async exec(p: { file: string; text: string; input: Json; live: boolean; check: boolean; by?: string }): Promise<ExecResult> {
+      const { file, text, input, live, check, by } = p;
       const name = (file.split("/").at(-1) ?? file).replace(/\.ts$/, "");
       const told = ({ code, message, at }: WireError) => ({ code, message, at: at ?? { file } });
       try {
@@ -135,7 +97,7 @@ export function createApi(host: Host): Api {
       }
     },
 
-    async call({ calls }) {
+    async call({ calls }: { calls: { name: string; params: Json }[] }) {
       const commit = await git.head();
       const { detachedLog, triedRun } = await import("../engine/replay.ts");
       // The run that it pretends to be.
@@ -165,7 +127,7 @@ export function createApi(host: Host): Api {
       return answers;
     },
 
-    async agents() {
+    async agents(): Promise<AgentFact[]> {
       const timezone = (await host.config()).timezone;
       const marks = await marksOf(host.dir, git.tree(await git.head()));
       return Promise.all(
@@ -179,58 +141,74 @@ export function createApi(host: Host): Api {
       );
     },
 
-    status: ({ run, wait }) => settled(run, wait),
+    /** The run as it stands, or with `wait` once it has ended or waits for a person. @throws RUN_UNKNOWN */
+    status: ({ run, wait }: { run: string; wait: boolean }) => settled(run, wait),
 
-    async resume({ run, at, wait }) {
+    async resume({ run, at, wait }: { run: string; at?: string; wait: boolean }) {
       if (at === undefined) await engine.retry(run);
       else await (await moving()).migrateRun(host, { run, to: at, by: null, reason: "resumed there", dryRun: false });
       return settled(run, wait);
     },
 
-    cancel: ({ run, reason }) => engine.cancel(run, reason),
+    cancel: ({ run, reason }: { run: string; reason: string }) => engine.cancel(run, reason),
 
-    async fork({ wait, ...change }) {
+    /** Copies a run up to a step. @throws HISTORY_DIVERGED, RUN_STATUS */
+    async fork({ wait, ...change }: Moving & { at?: number; head: boolean; wait: boolean }) {
       const proof = await (await moving()).forkRun(host, change);
       return { proof, run: await settled(proof.run, wait) };
     },
 
-    async migrate({ wait, ...change }) {
+    /** Moves a run to other code; `run` is null when it was only proven that it could. @throws HISTORY_DIVERGED, RUN_STATUS */
+    async migrate({ wait, ...change }: Moving & { to?: string; dryRun: boolean; wait: boolean }) {
       const proof = await (await moving()).migrateRun(host, change);
       return { proof, run: change.dryRun ? null : await settled(proof.run, wait) };
     },
 
-    async migrateRuns({ wait, ...group }) {
-      const runs = await (await import("./move-run.ts")).migrateRuns(host, group);
+    /** The same for all that wait on older code, or those named; the others stay. With `wait` those moved have come to rest. @throws RUN_UNKNOWN */
+    async migrateRuns({ wait, ...group }: Group & { wait: boolean }) {
+      const runs = await (await moving()).migrateRuns(host, group);
       if (wait && !group.dryRun) for (const { run, moves } of runs) if (moves) await engine.result(run);
       return runs;
     },
 
-    resumeAgents: async (p) => (await import("./pause.ts")).resumeAgents(host, p),
+    /** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED */
+    resumeAgents: async (p: { agent: string | null; by: string | null }) => (await import("./pause.ts")).resumeAgents(host, p),
 
-    async replay({ run }) {
+    async replay({ run }: { run: string }) {
       const record = await settled(run, false);
       return (await import("../engine/replay.ts")).replayRun(record, await engine.steps(run), host.world);
     },
 
-    async decide({ decision }) {
+    /**
+     * The decision is signed by the caller's key; the owner checks it against trust.yaml. `offer`: the card that was opened to make a rule of
+     * a correction, and to move what is alike.
+     */
+    async decide({ decision }: { decision: Decision }) {
       const done = await decideCard(host, decision);
       const { entry } = (done.card.body ?? {}) as { entry?: string };
       const moved = entry !== undefined && decision.account !== undefined && done.commit !== null;
       const offer = moved ? await (await import("./learn.ts")).offerRule(host, entry) : null;
       return { ...done, offer };
     },
-    async pair({ name, pairing }) {
+    /** Keeps a code of `cleared pair`. @throws APPROVAL_IDENTITY */
+    async pair({ name, pairing }: { name: string; pairing: Pairing }) {
       host.assertTrust();
       (await import("./sessions.ts")).keepPairing(host.database, host.trust, host.clock.now(), name, pairing);
       return null;
     },
-    unpair: async ({ by }) => (await import("./sessions.ts")).endPairings(host.database, by),
-    import: async (p) => (await import("./imports.ts")).importFiles(host, { ...p, ...startedBy(p.by) }),
+    /** Ends a person's pairings; answers how many. */
+    unpair: async ({ by }: { by: string }) => (await import("./sessions.ts")).endPairings(host.database, by),
+    import: async (p: { files: string[]; dryRun: boolean; again: boolean; by?: string }) =>
+      (await import("./imports.ts")).importFiles(host, { ...p, ...startedBy(p.by) }),
 
+    /** Takes up the closed runs that git has and the store does not know. */
     reindex: async () => ({ runs: await (await import("../engine/packing.ts")).adoptBundles(host.packing) }),
-    revive: async (p) => (await import("./rows.ts")).revive(host, p),
-    correction: async (p) => (await import("./rows.ts")).askCorrection(host, p),
+    /** Books rows again that were deleted by hand, or leaves them out for good. @throws USAGE, GIT_STATE, JOURNAL_* */
+    revive: async (p: { names: string[]; leave: boolean; by: string }) => (await import("./rows.ts")).revive(host, p),
+    /** Asks where a confirmed entry belongs; answers the card, which is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */
+    correction: async (p: { entry: string; account?: string }) => (await import("./rows.ts")).askCorrection(host, p),
 
+    /** Asks the models that play a role four small things each; costs a little. @throws LLM_UNCONFIGURED */
     testModels: async () => (await import("./models.ts")).testModels(host),
 
     async balances() {
@@ -242,7 +220,9 @@ export function createApi(host: Host): Api {
     },
 
     progress: async () => ({ ...host.progress }),
-    mcp: async (p) => (await (mcp ??= import("./mcp-api.ts").then((found) => found.createMcpCalls(host))))(p),
+    /** What callers over MCP may ask for: an operation of McpApi by its name. */
+    mcp: async (p: { name: keyof McpApi; params: never }) =>
+      (await (mcp ??= import("./mcp-api.ts").then((found) => found.createMcpCalls(host))))(p),
     ...changeApi(host, startedBy),
   };
 }

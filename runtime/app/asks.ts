@@ -40,11 +40,7 @@ interface Working {
 }
 const working = new WeakMap<Host["database"], Map<number, Working>>();
 
-const workingOn = ({ database }: Host): Map<number, Working> => {
-  const known = working.get(database) ?? new Map<number, Working>();
-  working.set(database, known);
-  return known;
-};
+const workingOn = ({ database }: Host) => working.getOrInsertComputed(database, () => new Map<number, Working>());
 
 /** Numbers of the requests that this process works on. */
 export const requestsUnderWay = (host: Host): number[] => [...workingOn(host).keys()];

@@ -58,7 +58,7 @@ export function createFacts(host: Host, api: Api): Facts {
       };
     },
     agents: async () =>
-      (await api.agents({})).map(
+      (await api.agents()).map(
         ({ name, header, error, paused, nextRun, lastRun, checked: mark }): AgentFact => ({
           name,
           title: header?.name ?? name,
@@ -100,9 +100,9 @@ export function createFacts(host: Host, api: Api): Facts {
       const found = await Promise.all(ids.map(async (id) => (await loadMonth(tree, monthOfId(id)))?.byId.get(id)));
       return new Map(found.flatMap((entry) => (entry === undefined ? [] : [[entry.id, plain(entry)]])));
     },
-    proposals: async () => (await api.proposals({})).proposals,
+    proposals: async () => (await api.proposals()).proposals,
     async proposal(number) {
-      const found = (await api.proposals({})).proposals.find((one) => one.number === number);
+      const found = (await api.proposals()).proposals.find((one) => one.number === number);
       if (found === undefined) return null;
       const { proposal, rejected } = await api.proposal({ id: found.id });
       const card = cards.get(number);

@@ -28,13 +28,8 @@ export async function taskFor(host: Host, task: { text: string; agent?: string; 
   if (task.agent !== undefined) {
     const named = agents.find(({ name, header }) => name === task.agent || header.process === task.agent);
     if (named !== undefined) return { agent: named.name, confidence: 1, by: "metadata", near: [] };
-    throw new ClearedError(
-      "AGENT_UNKNOWN",
-      `There is no agent "${task.agent.slice(0, 80)}".${didYouMean(
-        task.agent,
-        agents.map(({ name }) => name),
-      )}`,
-    );
+    const names = agents.map(({ name }) => name);
+    throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${task.agent.slice(0, 80)}".${didYouMean(task.agent, names)}`);
   }
   // What takes everything is what is left, and no candidate by its words.
   const known = agents.filter(({ header }) => header.process !== "general" && Object.keys(header.input).length > 0);
@@ -100,14 +95,8 @@ export async function inputOf(host: Host, task: { agent: string; text: string; m
   if (open.length > 0 && task.model !== false && (await hasModel(host))) {
     const schema = Object.fromEntries(
       open.map(([field, { type, describe, enum: options }]) => {
-        const about = [
-          describe,
-          ...examples(field)
-            .slice(0, 2)
-            .map((one) => `such as ${JSON.stringify(one)}`),
-        ]
-          .filter(Boolean)
-          .join("; ");
+        const shown = examples(field).slice(0, 2);
+        const about = [describe, ...shown.map((one) => `such as ${JSON.stringify(one)}`)].filter(Boolean).join("; ");
         return [
           field,
           { type, ...(about === "" ? {} : { describe: about }), ...(options === undefined ? {} : { enum: options.map(String) }) },

@@ -10,14 +10,7 @@ import type { Primitive } from "../kernel/primitive.ts";
 import { type Registry, createRegistry } from "../kernel/registry.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 
-export interface LazyRegistry {
-  /** Name -> the parameter it takes bare, of every primitive, in the order of docs/PRIMITIVES.md, plugins last. */
-  globals: Record<string, string | null>;
-  /** @throws PRIMITIVE_UNKNOWN with the nearest name */
-  get(name: string): Promise<Primitive>;
-  /** With every declaration, for what looks at all of them: typings, lint. */
-  whole(): Promise<Registry>;
-}
+export type LazyRegistry = Awaited<ReturnType<typeof openRegistry>>;
 
 /** File below primitives/ and bare parameter by name. */
 type Rows = Record<string, [file: string, bare: string | null]>;
@@ -25,7 +18,7 @@ type Rows = Record<string, [file: string, bare: string | null]>;
 const ROOT = fileURLToPath(new URL("../../primitives/", import.meta.url));
 
 /** @throws PLUGIN_INVALID when two primitives have the same name */
-export async function openRegistry(cache: DiskCache, plugins: readonly Primitive[]): Promise<LazyRegistry> {
+export async function openRegistry(cache: DiskCache, plugins: readonly Primitive[]) {
   const files = filesOf(ROOT);
   const key = files.map(stampOf).join("\n");
   const kept = cache.get("primitives", key);
@@ -33,6 +26,7 @@ export async function openRegistry(cache: DiskCache, plugins: readonly Primitive
   if (kept === null) cache.put(JSON.stringify(rows), "primitives", key);
   const added = createRegistry([], plugins);
   let all: Promise<Registry> | null = null;
+  /** With every declaration, for what looks at all of them: typings, lint. */
   const whole = () => (all ??= builtin().then((primitives) => createRegistry(primitives, plugins)));
   // It says which of the two has the name.
   if (plugins.some(({ name }) => Object.hasOwn(rows, name))) await whole();
@@ -44,15 +38,13 @@ export async function openRegistry(cache: DiskCache, plugins: readonly Primitive
   };
   const loaded = new Map<string, Promise<Primitive>>();
   return {
-    globals: Object.fromEntries([
+    /** Name -> the parameter it takes bare, of every primitive, in the order of docs/PRIMITIVES.md, plugins last. */
+    globals: Object.fromEntries<string | null>([
       ...Object.entries(rows).map(([name, [, bare]]) => [name, bare] as const),
       ...plugins.map(({ name, bare }) => [name, bare] as const),
     ]),
-    get(name) {
-      let found = loaded.get(name);
-      if (found === undefined) loaded.set(name, (found = load(name)));
-      return found;
-    },
+    /** @throws PRIMITIVE_UNKNOWN with the nearest name */
+    get: (name: string) => loaded.getOrInsertComputed(name, load),
     whole,
   };
 }

@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { committedOrRefused } from "../engine/attempt.ts";
 import { NOTHING_ASKED } from "../engine/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { Card, Decision, Entry, RuleOffers, Tree } from "../kernel/ports.ts";
+import type { Card, Decision, Entry, Files, RuleOffers, Tree } from "../kernel/ports.ts";
 import { count, oneLine } from "../kernel/text.ts";
 import { inCapitals, payeeOf, separatingText } from "../rules/separating-text.ts";
 import { withRule } from "../scripts/rule-rows.ts";
@@ -18,6 +18,7 @@ import { ownKind } from "../workspace/books/entry-id.ts";
 import { findEntry, loadChart, monthFiles, readEntries } from "../workspace/books/months.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { agentFile } from "../workspace/layout.ts";
+import type { Config } from "../workspace/settings/config.ts";
 import type { Ask } from "./asks.ts";
 import type { Host } from "./host.ts";
 
@@ -234,16 +235,11 @@ export async function carryOutRule(
 }
 
 /** The files with one of them on the account; none where it is there by now, or is no entry any more. */
-async function movedTo(
-  tree: Tree,
-  id: string,
-  { by, account }: { by: string; account: string },
-  config: Awaited<ReturnType<Host["config"]>>,
-): Promise<Map<string, string | null>> {
+async function movedTo(tree: Tree, id: string, to: { by: string; account: string }, config: Config): Promise<Files> {
   const entry = await findEntry(tree, id);
   if (entry === null) return new Map();
   try {
-    return await (entry.status === "pending-review" ? confirmEntry : correctEntry)(tree, id, { approve: true, by, account }, config);
+    return await (entry.status === "pending-review" ? confirmEntry : correctEntry)(tree, id, { approve: true, ...to }, config);
   } catch (error) {
     if (error instanceof ClearedError && error.code === "JOURNAL_STATUS") return new Map();
     throw error;

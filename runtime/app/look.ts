@@ -7,7 +7,7 @@ import { createCards } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { Card, Engine, RunEvent, RunQuery, RunRecord, Step } from "../kernel/ports.ts";
+import type { Card, Cards, Engine, RunEvent, RunQuery, RunRecord, Step } from "../kernel/ports.ts";
 import { createArchive } from "../workspace/git/run-archive.ts";
 import { assertUntracked } from "../workspace/git/working-edits.ts";
 import { STORE } from "../workspace/layout.ts";
@@ -19,14 +19,7 @@ export interface RunDetail {
   cards: Card[];
 }
 
-export interface Look {
-  runs(query: RunQuery): Promise<RunRecord[]>;
-  /** @throws RUN_UNKNOWN */
-  show(run: string): Promise<RunDetail>;
-  /** What is open; with a number the last so many, decided or not. */
-  queue(last: number | null): Card[];
-  card(id: number): Card | null;
-}
+type Look = ReturnType<typeof lookAt>;
 
 /** @throws FOLDER_UNSAFE, STORE_CORRUPT, STORE_VERSION */
 export async function withStore<T>(dir: string, work: (look: Look) => Promise<T> | T): Promise<T> {
@@ -38,22 +31,25 @@ export async function withStore<T>(dir: string, work: (look: Look) => Promise<T>
     // A look moves nothing, so it need not know the branch.
     const archive = createArchive(dir, () => "");
     const engine = createEngine(database, { now: () => Date.now() }, () => undefined, archive);
-    const cards = createCards(database);
-    return await work({
-      runs: (query) => engine.list(query),
-      async show(id) {
-        const run = await engine.get(id);
-        if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
-        const events = await eventsOf(engine, run, 1);
-        return { run, steps: await stepsOf(engine, id), events, cards: cards.list({ run: id }) };
-      },
-      queue: (last) => cards.list(last === null ? { open: true } : { last }),
-      card: (id) => cards.get(id),
-    });
+    return await work(lookAt(engine, createCards(database)));
   } finally {
     database.close();
   }
 }
+
+const lookAt = (engine: Engine, cards: Cards) => ({
+  runs: (query: RunQuery) => engine.list(query),
+  /** @throws RUN_UNKNOWN */
+  async show(id: string): Promise<RunDetail> {
+    const run = await engine.get(id);
+    if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
+    const events = await eventsOf(engine, run, 1);
+    return { run, steps: await stepsOf(engine, id), events, cards: cards.list({ run: id }) };
+  },
+  /** What is open; with a number the last so many, decided or not. */
+  queue: (last: number | null) => cards.list(last === null ? { open: true } : { last }),
+  card: (id: number) => cards.get(id),
+});
 
 /** The steps from a number on; none of a history that is not here, of which `eventsOf` says so. */
 export async function stepsOf(engine: Engine, run: string, from?: number): Promise<Step[]> {

@@ -148,16 +148,8 @@ export async function migrateRuns(host: Host, group: Group): Promise<Movable[]> 
   const older = await olderThanHead(host, waiting);
   const move = async ({ run, differs, to }: Older): Promise<Movable> => {
     const { id, agent, waitsFor, notBefore, pin } = run;
-    const told = {
-      run: id,
-      agent,
-      reason: run.reason,
-      waitsFor,
-      ...(notBefore === undefined ? {} : { notBefore }),
-      from: pin.commit,
-      to,
-      differs,
-    };
+    const later = notBefore === undefined ? {} : { notBefore };
+    const told = { run: id, agent, reason: run.reason, waitsFor, ...later, from: pin.commit, to, differs };
     try {
       const { steps } = await migrateRun(host, { run: id, to, by, reason, dryRun });
       return { ...told, moves: true, steps, why: null };

@@ -16,7 +16,7 @@ import { type Packing, adoptBundles, isEmpty } from "../engine/packing.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { type ClearedError, toWire } from "../kernel/errors.ts";
 import type { Clock, RunRecord, Tree } from "../kernel/ports.ts";
-import { type AgentPool, createRemoteAgents } from "../outside/a2a/agents.ts";
+import { createRemoteAgents } from "../outside/a2a/agents.ts";
 import type { ToolPool } from "../outside/mcp/tools.ts";
 import { Suspend } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/scan.ts";
@@ -110,23 +110,11 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     opened.push(() => tools.close());
     const afar = createRemoteAgents({ trust, database, clock, secrets: () => readSecrets(dir) });
     const host: Omit<Host, "close"> = assemble({
-      dir,
-      local,
-      cache,
-      clock,
-      git,
-      engine,
-      cards: createCards(database),
-      sandbox,
-      registry,
-      trust,
-      database,
-      packing,
-      lease,
-      tools,
-      afar,
-      assertTrust: () => assertTrust(false),
-      whole: () => made,
+      ports: {
+        ...{ dir, clock, git, engine, cards: createCards(database), sandbox, registry, trust, database, packing, afar },
+        assertTrust: () => assertTrust(false),
+      },
+      ...{ local, cache, lease, tools, whole: () => made },
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {
@@ -181,23 +169,35 @@ function sayAdopted(runs: number): void {
     process.stderr.write(`The run store is new here: ${runs} closed runs that git has below refs/cleared/runs/ are listed in it.\n`);
 }
 
-interface Parts
-  extends Pick<Host, "dir" | "clock" | "git" | "engine" | "cards" | "sandbox" | "registry" | "trust" | "database" | "packing"> {
+type Port =
+  | "dir"
+  | "clock"
+  | "git"
+  | "engine"
+  | "cards"
+  | "sandbox"
+  | "registry"
+  | "trust"
+  | "database"
+  | "packing"
+  | "afar"
+  | "assertTrust";
+interface Parts {
+  ports: Pick<Host, Port>;
   local: Local;
   cache: DiskCache;
   lease: Lease | null;
   tools: ToolPool;
-  afar: AgentPool;
-  assertTrust: Host["assertTrust"];
   /** The host that this becomes, for what a run asks of all of it. */
   whole(): Host;
 }
 
-function assemble(parts: Parts): Omit<Host, "close"> {
-  const { dir, cache, clock, git, engine, sandbox, registry, trust, database, tools } = parts;
+function assemble({ ports, local, cache, lease, tools, whole }: Parts): Omit<Host, "close"> {
+  const { dir, clock, git, engine, cards, sandbox, registry, trust, database, afar, assertTrust } = ports;
   const configs = new Map<string, Config>();
   const { globals } = registry;
-  const names = Object.keys(globals);
+  /** What a script is compiled with. */
+  const around = { primitives: Object.keys(globals), primitive: registry.get, cache };
 
   const config = async (tree?: Tree): Promise<Config> => {
     const at = tree ?? git.tree(await git.head());
@@ -205,7 +205,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     let found = configs.get(key);
     if (found === undefined) {
       const text = (await at.read(CONFIG)) ?? "";
-      configs.set(key, (found = text === parts.local.configText ? parts.local.config : parseConfig(text, cache)));
+      configs.set(key, (found = text === local.configText ? local.config : parseConfig(text, cache)));
     }
     return found;
   };
@@ -214,20 +214,13 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   const starts = createStarts({ git, engine, agents, config, cache, paused: (agent) => pauseOf(database, agent) });
   const scripts = new Kept<string, Promise<Script>>(200);
 
-  const scriptIn = (tree: Tree, agent: string): Promise<Script> =>
-    loadScript(tree, agentFile(agent), sandbox, { lint: true, primitives: names, primitive: registry.get, cache });
+  const scriptIn = (tree: Tree, agent: string): Promise<Script> => loadScript(tree, agentFile(agent), sandbox, { ...around, lint: true });
   const script = async (run: RunRecord): Promise<Script> => {
     const tree = git.tree(run.pin.commit);
     const source = execSource(run.cause);
-    if (source === null) {
-      return scripts.of(`${run.pin.commit}\n${run.agent}`, () => scriptIn(tree, run.agent));
-    }
-    return loadScript(treeOver(tree, new Map([[source.file, source.text]])), source.file, sandbox, {
-      lint: source.lint,
-      primitives: names,
-      primitive: registry.get,
-      cache,
-    });
+    if (source === null) return scripts.of(`${run.pin.commit}\n${run.agent}`, () => scriptIn(tree, run.agent));
+    const { file, text, lint } = source;
+    return loadScript(treeOver(tree, new Map([[file, text]])), file, sandbox, { ...around, lint });
   };
 
   const folder = createImportFolder(dir, { settleMs: async () => (await config()).import.settle_seconds * 1000 });
@@ -245,25 +238,19 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       ...startedFor(run.cause),
       given: run.given?.policy,
       now,
-      pending: () => parts.cards.list({ open: true }),
+      pending: () => cards.list({ open: true }),
       wishes: {
         by: `agent:${run.agent}`,
-        admit: async (wish, own) =>
-          (await import("./proposals-api.ts")).admitWish(
-            { dir, clock, git, database, cards: parts.cards, config },
-            { run, ...place },
-            wish,
-            own,
-          ),
-        rules: async () => (await import("./learn.ts")).offerRules(parts.whole(), { open: run.mode === "live" }),
-        process: async (task) => (await import("./unknown-process.ts")).requestProcess(parts.whole(), { run, task }),
+        admit: async (wish, own) => (await import("./proposals-api.ts")).admitWish({ ...ports, config }, { run, ...place }, wish, own),
+        rules: async () => (await import("./learn.ts")).offerRules(whole(), { open: run.mode === "live" }),
+        process: async (task) => (await import("./unknown-process.ts")).requestProcess(whole(), { run, task }),
       },
       log: (message) => log.event("log", { level: "info", message: redact(message) }),
       notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
       children: starts.childrenOf(run),
       llm: models.forRun(run, log, settings),
-      agents: parts.afar.forRun(run.id),
-      session: async () => (await import("./session.ts")).sessionOf({ database, engine, cards: parts.cards }, run),
+      agents: afar.forRun(run.id),
+      session: async () => (await import("./session.ts")).sessionOf(ports, run),
       tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),
     });
     return {
@@ -277,11 +264,10 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   };
 
   const models = createWorkspaceModels({
-    ...{ dir, trust, database },
-    clock: parts.clock,
+    ...ports,
     leaving() {
-      parts.assertTrust();
-      parts.lease?.check();
+      assertTrust();
+      lease?.check();
     },
   });
   const toolsFor = (run: Pick<RunRecord, "id" | "given">) => tools.forRun({ run: run.id, given: run.given?.tools });
@@ -301,39 +287,28 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     standing: createStanding({ database, trust, clock, config: (run) => config(git.tree(run.pin.commit)), tools: toolsFor }),
     people: trust.people.length,
     mayAct(run) {
-      parts.assertTrust();
+      assertTrust();
       const pause = pauseOf(database, run.agent);
       if (pause !== null) throw new Suspend("paused", pauseWords(pause));
     },
-    guard: () => parts.lease?.check(),
-    predecessor: (at) => parts.lease?.predecessor(at) ?? null,
+    guard: () => lease?.check(),
+    predecessor: (at) => lease?.predecessor(at) ?? null,
   };
 
   return {
-    dir,
-    clock,
-    git,
-    engine,
-    cards: parts.cards,
-    sandbox,
-    registry,
-    trust,
-    database,
-    packing: parts.packing,
+    ...ports,
     config,
     agents,
     start: starts.start,
     script,
     scriptIn,
     callableAt: async (tree, called) => {
-      const around = { sandbox, primitives: names, primitive: registry.get, cache };
-      const tools = await (await import("../engine/tool-scripts.ts")).toolsFor([...called], called, tree, around);
+      const tools = await (await import("../engine/tool-scripts.ts")).toolsFor([...called], called, tree, { ...around, sandbox });
       return callableIn(world, { tools });
     },
     viewAt,
     world,
     toolsFor,
-    afar: parts.afar,
     models,
     emitted: () => openEmitted(database),
     takeEmitted: (key) => takeEmitted(database, key),
@@ -342,6 +317,5 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     progress,
     page: null,
     ending: new Set(),
-    assertTrust: parts.assertTrust,
   };
 }

@@ -159,14 +159,10 @@ const SHOWN = 5;
 export async function goneFindings(git: Git, head: Tree): Promise<Finding[]> {
   const findings: Finding[] = [];
   const gone = await goneFrom(await allReceipts(head, findings), (ids) => existingIn(head, ids));
-  const past = await pastOf(
-    git,
-    gone.flatMap(({ ids }) => ids.slice(0, SHOWN)),
-  );
-  for (const {
-    receipt: { file, hash },
-    ids,
-  } of gone) {
+  const first = gone.flatMap(({ ids }) => ids.slice(0, SHOWN));
+  const past = await pastOf(git, first);
+  for (const { receipt, ids } of gone) {
+    const { file, hash } = receipt;
     const shown = ids.slice(0, SHOWN).map((id) => `${id}${past.has(id) ? ` "${excerpt(past.get(id)?.description ?? "")}"` : ""}`);
     const name = /^[\w.-]+$/.test(file) ? file : hash.slice(0, 12);
     const one = ids.length === 1;

@@ -34,13 +34,6 @@ export interface StartOptions {
   parent?: string;
 }
 
-export interface Starts {
-  /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT, RUN_PAUSED */
-  start(agent: string, options: StartOptions, also?: Parameters<Engine["start"]>[1]): Promise<{ id: string; created: boolean }>;
-  schedule: Notices["schedule"];
-  childrenOf(parent: RunRecord): Children;
-}
-
 /** A task in words that only asks a question gets a run that may only look; "do not change anything" is read, too. */
 function onlyAsks(input: Json): boolean {
   const task = (input as { task?: Json } | null)?.task;
@@ -72,6 +65,8 @@ function inputFor(header: Header, input: Json, command: string): Json {
   }
 }
 
+export type Starts = ReturnType<typeof createStarts>;
+
 export function createStarts(world: {
   git: Git;
   engine: Engine;
@@ -79,7 +74,7 @@ export function createStarts(world: {
   config(tree: Tree): Promise<Pick<Config, "privacy">>;
   cache: DiskCache;
   paused(agent: string): Pause | null;
-}): Starts {
+}) {
   const { git, engine, agents, config, cache, paused } = world;
   // Those who start in the same moment ask once; the question leaves after the last of them has come.
   let asked: Promise<string> | null = null;
@@ -123,7 +118,8 @@ export function createStarts(world: {
     const known = origin === null ? cause : { ...cause, detail: { ...(cause.detail as object), ...fromRun(origin) } };
     return { agent, pin: { commit, blob, api: API }, input: checked, cause: known, mode, ...more, ...told };
   };
-  const start: Starts["start"] = async (agent, options, also) => {
+  /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT, RUN_PAUSED */
+  const start = async (agent: string, options: StartOptions, also?: Parameters<Engine["start"]>[1]) => {
     const pause = options.mode === "dry" ? null : paused(agent);
     if (pause !== null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Nothing was started.`);
     return engine.start(await toSpec(agent, options), also);

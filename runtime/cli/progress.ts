@@ -13,13 +13,13 @@ const WIDTH = 24;
 export async function withProgress<T>(api: Pick<Api, "progress">, files: number | null, work: () => Promise<T>): Promise<T> {
   if (process.stderr.isTTY !== true) return work();
   const began = Date.now();
-  const before = await api.progress({});
+  const before = await api.progress();
   let shown = false;
   let asking = false;
   const show = async () => {
     if (asking || Date.now() - began < AFTER_MS) return;
     asking = true;
-    const now = await api.progress({}).catch(() => before); // the work itself tells what is wrong with the owner
+    const now = await api.progress().catch(() => before); // the work itself tells what is wrong with the owner
     asking = false;
     if (over) return;
     shown = true;

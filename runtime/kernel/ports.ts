@@ -34,6 +34,9 @@ export interface Tree {
   kept?: { get(...key: string[]): string | null; put(text: string, ...key: string[]): void };
 }
 
+/** What is written, by path; null removes the file. */
+export type Files = Map<string, string | null>;
+
 export interface CommitRequest {
   /** Subject and body, without trailers. */
   message: string;
@@ -42,7 +45,7 @@ export interface CommitRequest {
    * Called with the tree at HEAD of the branch, again after each lost compare-and-swap. Answers the new content by path
    * (null removes the file); unchanged files may be in it and are skipped. It may throw: then nothing is committed.
    */
-  build(head: Tree): Promise<Map<string, string | null>>;
+  build(head: Tree): Promise<Files>;
   /** Called right before the branch moves; throws when this process no longer owns the workspace. */
   guard?(): void;
 }

@@ -5,7 +5,7 @@
 import { ClearedError } from "../kernel/errors.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { dayIn } from "../scripts/header.ts";
-import type { Card, Change, CommitResult, Git, Json, ProposalRequest, Row, Step, Tree, WorkspaceView } from "../kernel/ports.ts";
+import type { Card, Change, CommitResult, Files, Git, Json, ProposalRequest, Row, Step, Tree, WorkspaceView } from "../kernel/ports.ts";
 import { createAudit, createDataFiles } from "./data-files.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./settings/config.ts";
 import { legsOf } from "./books/draft.ts";
@@ -160,8 +160,6 @@ function closedThrough({ config, base, cache }: ViewOptions): (head: Tree) => Pr
     return day;
   };
 }
-
-type Files = Map<string, string | null>;
 
 /** What a commit on `head` would write, once it is sure that it may. @throws JOURNAL_*, ACCOUNT_UNKNOWN, WORKSPACE_CONFLICT */
 async function landingOn(overlay: Overlay, head: Tree, closed_through: string | undefined): Promise<() => Promise<Files>> {

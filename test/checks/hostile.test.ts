@@ -34,7 +34,7 @@ describe("hostile sources end in findings, and the next check is unharmed", () =
 
 test("code nobody has checked is unchecked until it is, and what its checks found is remembered", { timeout: 60_000 }, async () => {
   const { one, at } = await fresh();
-  const marks = async () => Object.fromEntries((await createApi(at).agents({})).map(({ name, checked }) => [name, checked]));
+  const marks = async () => Object.fromEntries((await createApi(at).agents()).map(({ name, checked }) => [name, checked]));
   const look = (...paths: string[]) =>
     checkFiles(at, { files: Object.fromEntries(paths.map((path) => [path, one.read(path)])), all: false });
   expect((await marks())["quick"]).toBeNull();
@@ -57,7 +57,7 @@ test("the owner checks what nobody has checked, after the start and after each c
   one.git("rm", "-q", "--", ...others.map((name) => `agents/${name}.ts`));
   one.git("commit", "-q", "-m", "agent: one left");
   const found = async (wanted: unknown) =>
-    vi.waitFor(async () => expect((await createApi(at).agents({})).map(({ checked }) => checked)).toEqual([wanted]), {
+    vi.waitFor(async () => expect((await createApi(at).agents()).map(({ checked }) => checked)).toEqual([wanted]), {
       timeout: 40_000,
       interval: 200,
     });

@@ -218,7 +218,7 @@ export async function traces(one: Workspace, opened: Host, id: string): Promise<
     result: record?.result ?? null,
     error: record?.error?.code ?? null,
     tree,
-    balances: Object.fromEntries((await createApi(opened).balances({})).map(({ account, balance }) => [account.name, balance])),
+    balances: Object.fromEntries((await createApi(opened).balances()).map(({ account, balance }) => [account.name, balance])),
     subjects: one.git("log", "--format=%s").trim().split("\n"),
     status_of_files: one.git("status", "--porcelain"),
     statements: existsSync(join(one.dir, "import"))

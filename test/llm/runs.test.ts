@@ -286,7 +286,7 @@ test("what a model cannot do is found once and kept: it is asked another way, or
   );
   const owner = await host(one);
   expect((await run(owner, "sort")).error?.code).toBe("LLM_REFUSED");
-  const [tested] = await createApi(owner).testModels({});
+  const [tested] = await createApi(owner).testModels();
   expect(tested?.parts.map(({ part, ok }) => [part, ok])).toEqual([
     ["text", true],
     ["json", false],

@@ -81,13 +81,13 @@ describe("undo of an import", { timeout: 60_000 }, () => {
     const { one, owner } = await opened();
     const first = await importText(one, owner, "october.csv", OCTOBER);
     await importText(one, owner, "later.csv", LATER);
-    const balance = (await createApi(owner).balances({})).find(({ account }) => account.id === "1010")?.balance["USD"];
+    const balance = (await createApi(owner).balances()).find(({ account }) => account.id === "1010")?.balance["USD"];
     const plan = await planUndo(owner, first);
     expect(plan.entries).toMatchObject({ removed: 0, reversed: 2 });
     expect(plan.notes.join(" ")).toContain("because a balance that was stated later depends on them");
     await undo(owner, first, { by: "Pat", seen: plan.seen });
     await assertTrue(owner);
-    const now = (await createApi(owner).balances({})).find(({ account }) => account.id === "1010")?.balance["USD"];
+    const now = (await createApi(owner).balances()).find(({ account }) => account.id === "1010")?.balance["USD"];
     expect([balance, now]).toEqual(["2154.00", "975.00"]);
   });
 

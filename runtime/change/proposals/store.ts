@@ -43,29 +43,7 @@ export interface Transition {
   says?: string;
 }
 
-export interface ProposalStore {
-  /** All that can be read, open ones first, then newest first; each has its card. */
-  list(): Promise<Proposal[]>;
-  /** Refs of proposals that cannot be read, and why. */
-  unreadable(): Promise<{ id: string; why: string }[]>;
-  /** By `prop_...` or by the number of its card. @throws PROPOSAL_UNKNOWN */
-  get(id: string | number): Promise<Proposal>;
-  /**
-   * Records a change on the commit `base`: durable when this returns, state draft. `known`: the identical one is there already and is not
-   * decided against. `card`: number of a card that becomes the proposal's. @throws PROPOSAL_PATH, PROPOSAL_EMPTY
-   */
-  create(draft: ProposalDraft, base: string, card?: number): Promise<{ proposal: Proposal; known: boolean }>;
-  /** The identical proposal, whatever became of it (the last one where it was proposed again), or null. */
-  find(draft: ProposalDraft, base: string): Promise<Proposal | null>;
-  /** Records a transition if the proposal is in one of these states. @throws PROPOSAL_STATE, PROPOSAL_UNKNOWN */
-  update(id: string, change: Transition, expected: { from: readonly ProposalState[] }): Promise<Proposal>;
-  /** The commit with its files, its one parent being the base. @throws PROPOSAL_UNKNOWN */
-  commitOf(id: string | number): Promise<string>;
-  /** The id that `create` would answer for this, or that it has already. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
-  idFor(draft: ProposalDraft, base: string): Promise<string>;
-  /** Rejected proposals that touch one of these paths, newest first: their reasons are for the next proposer. */
-  rejectedOn(paths: readonly string[]): Promise<Proposal[]>;
-}
+export type ProposalStore = ReturnType<typeof assemble>;
 
 /** States in which a proposal is still on its way. */
 export const OPEN: readonly ProposalState[] = ["draft", "checking", "ready", "unproven", "blocked", "approved"];
@@ -84,7 +62,7 @@ export function createProposals(world: ProposalWorld): ProposalStore {
   return stores.getOrInsertComputed(world.database, () => assemble(world));
 }
 
-function assemble(world: ProposalWorld): ProposalStore {
+function assemble(world: ProposalWorld) {
   const { dir, git, clock } = world;
   const refs = createSideRefs(dir);
   const readAll = createReader(refs, createDiskCache(join(dir, CACHE)));
@@ -152,20 +130,27 @@ function assemble(world: ProposalWorld): ProposalStore {
     }
   }
 
-  async function unreadable(): Promise<{ id: string; why: string }[]> {
-    return [...(await readAll())].flatMap(([id, one]) => ("why" in one ? [{ id, why: one.why }] : []));
-  }
-
   return {
+    /** All that can be read, open ones first, then newest first; each has its card. */
     list: () => listed(),
-    unreadable,
-    get: (id) => get(id),
-    commitOf: async (id) => (await get(id)).commit,
-    idFor: async (draft, base) => (await place(draft, base, await needed(draft, base))).id,
-    find: async (draft, base) => (await place(draft, base, await needed(draft, base))).last,
-    rejectedOn: async (paths) =>
+    /** Refs of proposals that cannot be read, and why. */
+    unreadable: async () => [...(await readAll())].flatMap(([id, one]) => ("why" in one ? [{ id, why: one.why }] : [])),
+    /** By `prop_...` or by the number of its card. @throws PROPOSAL_UNKNOWN */
+    get: (id: string | number) => get(id),
+    /** The commit with its files, its one parent being the base. @throws PROPOSAL_UNKNOWN */
+    commitOf: async (id: string | number) => (await get(id)).commit,
+    /** The id that `create` would answer for this, or that it has already. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
+    idFor: async (draft: ProposalDraft, base: string) => (await place(draft, base, await needed(draft, base))).id,
+    /** The identical proposal, whatever became of it (the last one where it was proposed again), or null. */
+    find: async (draft: ProposalDraft, base: string) => (await place(draft, base, await needed(draft, base))).last,
+    /** Rejected proposals that touch one of these paths, newest first: their reasons are for the next proposer. */
+    rejectedOn: async (paths: readonly string[]) =>
       (await listed()).filter(({ state, files }) => state === "rejected" && files.some(({ path }) => paths.includes(path))),
-    async create(draft, base, card) {
+    /**
+     * Records a change on the commit `base`: durable when this returns, state draft. `known`: the identical one is there already and is not
+     * decided against. `card`: number of a card that becomes the proposal's. @throws PROPOSAL_PATH, PROPOSAL_EMPTY
+     */
+    async create(draft: ProposalDraft, base: string, card?: number): Promise<{ proposal: Proposal; known: boolean }> {
       const files = await needed(draft, base);
       for (let left = TRIES; left > 0; left--) {
         const { id, open } = await place(draft, base, files);
@@ -184,7 +169,8 @@ function assemble(world: ProposalWorld): ProposalStore {
       }
       throw moving();
     },
-    async update(id, change, { from }) {
+    /** Records a transition if the proposal is in one of these states. @throws PROPOSAL_STATE, PROPOSAL_UNKNOWN */
+    async update(id: string, change: Transition, { from }: { from: readonly ProposalState[] }): Promise<Proposal> {
       for (let left = TRIES; left > 0; left--) {
         // One look for both: a step of somebody else in between would be taken for what was looked at.
         const all = await readAll();

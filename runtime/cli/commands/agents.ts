@@ -17,7 +17,7 @@ export const run: Command = async ({ output, workspace }, [verb, name]) => {
       throw new ClearedError("USAGE", "Name an agent: `cleared agents show NAME`; `cleared agents` lists them.");
     return show(output, dir, name);
   }
-  const agents = await withLook(dir, (api) => api.agents({}));
+  const agents = await withLook(dir, (api) => api.agents());
   output.result(agents);
   const rows = agents.map((one) => [
     output.bold(one.name),
@@ -37,7 +37,7 @@ export const run: Command = async ({ output, workspace }, [verb, name]) => {
 
 async function show(output: Output, dir: string, name: string): Promise<number> {
   const { found, detail } = await withLook(dir, async (api, host) => {
-    const agents = await api.agents({});
+    const agents = await api.agents();
     const one = agents.find((agent) => agent.name === name);
     if (one === undefined) {
       const names = agents.map((agent) => agent.name);

@@ -19,7 +19,7 @@ export const run: Command = async ({ output, workspace }, [words], options) => {
   const said = ((words ?? []) as string[]).join(" ");
   return withApi(dir, async (api) => {
     if (options["showPrompt"] === true) {
-      const prompt = await api.askPrompt({});
+      const prompt = await api.askPrompt();
       output.result(prompt);
       output.text(`${prompt.system}\n\nversion ${prompt.version}, ${prompt.system.length} characters`);
       return 0;

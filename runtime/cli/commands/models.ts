@@ -10,7 +10,7 @@ import type { Command } from "../invocation.ts";
 export const run: Command = async ({ output, workspace }, [verb = "list"]) => {
   const dir = workspace();
   if (verb === "test") {
-    const tests = await withApi(dir, (api) => api.testModels({}));
+    const tests = await withApi(dir, (api) => api.testModels());
     output.result(tests);
     for (const { model, roles, parts } of tests) {
       output.line(`${output.bold(model)} (${roles.join(", ")})`);

@@ -26,7 +26,7 @@ export const run: Command = async (at, [verb = "list", name], options) => {
 
 const VERBS = {
   async list({ output, api }) {
-    const { proposals, unreadable } = await api.proposals({});
+    const { proposals, unreadable } = await api.proposals();
     output.result({ proposals, unreadable });
     const now = Date.now();
     output.rows(proposals.map((one) => proposalRow(output, one, now)));

@@ -26,7 +26,7 @@ export const run: Command = async (at, [agent], options) => {
     withProgress(api, null, async () =>
       api.run({
         agent: String(agent),
-        input: await inputOf((options["input"] ?? []) as string[], async () => fieldsOf(await api.agents({}), String(agent))),
+        input: await inputOf((options["input"] ?? []) as string[], async () => fieldsOf(await api.agents(), String(agent))),
         dry,
         wait: options["wait"] !== false,
         ...textsOf(options, "key"),

@@ -125,7 +125,7 @@ function moving(dir: string, options: Options): { by: string | null; reason: str
 
 /** Closed runs that git has below refs/cleared/runs/ and the store does not know are listed again. */
 export const reindex: Command = async (at) => {
-  const { runs } = await withApi(at.workspace(), (api) => api.reindex({}));
+  const { runs } = await withApi(at.workspace(), (api) => api.reindex());
   at.output.result({ runs });
   at.output.line(
     runs === 0

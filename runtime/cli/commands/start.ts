@@ -252,7 +252,7 @@ async function told(output: Output, host: Host, record: RunRecord): Promise<void
   for (const receipt of receipts) output.lines(receiptLines(output, receipt));
   if (receipts.length === 0) return;
   const open = host.cards.waiting();
-  for (const { account, balance } of await createApi(host).balances({}))
+  for (const { account, balance } of await createApi(host).balances())
     output.line(`  ${account.id.padEnd(6)}${account.name.padEnd(34)}${moneyOf(balance)}`);
   if (open > 0) output.line(`  ${open} wait${open === 1 ? "s" : ""} for a person: the status page, or \`cleared queue\``);
 }

@@ -36,7 +36,7 @@ export const run: Command = async ({ output, workspace }, [verb, name], options)
 /** @throws USAGE for an agent that takes no tasks */
 async function offeredOf(dir: string, list: string): Promise<string[]> {
   const wanted = [...new Set(list.split(",").map((one) => one.trim()))].filter((one) => one !== "");
-  const offered = (await withLook(dir, (api) => api.agents({})))
+  const offered = (await withLook(dir, (api) => api.agents()))
     .filter((one) => one.header?.trigger.some((word) => word === "a2a" || word === "mcp"))
     .map((one) => one.name);
   const wrong = wanted.find((one) => !offered.includes(one));

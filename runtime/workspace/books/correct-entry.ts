@@ -4,7 +4,7 @@
  */
 import { shifted } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Entry, Tree } from "../../kernel/ports.ts";
+import type { Entry, Files, Tree } from "../../kernel/ports.ts";
 import { negated } from "./amounts.ts";
 import { type DecisionRules, type EntryDecision, otherLegs, wouldCancel } from "./decisions.ts";
 import { accountOf } from "./draft.ts";
@@ -54,12 +54,7 @@ export async function correctable(head: Tree, id: string): Promise<Entry> {
  * Books the correction that moves an entry to `account`; no change when the same person has moved it there, so that it can be repeated after
  * a crash. @throws JOURNAL_*, ACCOUNT_UNKNOWN, USAGE without an account
  */
-export async function correctEntry(
-  head: Tree,
-  id: string,
-  decision: EntryDecision,
-  rules: DecisionRules,
-): Promise<Map<string, string | null>> {
+export async function correctEntry(head: Tree, id: string, decision: EntryDecision, rules: DecisionRules): Promise<Files> {
   const entry = await correctable(head, id);
   if (decision.account === undefined)
     throw new ClearedError("USAGE", `Say on which account ${entry.id} belongs: \`cleared correct ${entry.id} --account NUMBER\`.`);

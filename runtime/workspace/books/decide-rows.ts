@@ -3,7 +3,7 @@
  * entries, rows that are payments of their own, rows that come back after somebody has deleted them, rows that stay away.
  */
 import { ClearedError } from "../../kernel/errors.ts";
-import type { AskedRow, Entry, Posting, Tree } from "../../kernel/ports.ts";
+import type { AskedRow, Entry, Files, Posting, Tree } from "../../kernel/ports.ts";
 import { minus, negated, toExact, withPlaces } from "./amounts.ts";
 import { allReceipts, claimedBy, existingIn, receiptsAbout, receiptTree } from "./claims.ts";
 import type { Config } from "../settings/config.ts";
@@ -19,8 +19,6 @@ import { bare } from "./reversals.ts";
 import { heal, settle } from "./settle.ts";
 import { factsOfKey } from "../statements/identity.ts";
 import { placeBalances } from "./view-balances.ts";
-
-type Files = Map<string, string | null>;
 
 interface Answer {
   approve: boolean;

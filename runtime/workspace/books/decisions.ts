@@ -3,7 +3,7 @@
  * account or set aside in suspense; a refused row is marked as dealt with.
  */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
-import type { Entry, Tree } from "../../kernel/ports.ts";
+import type { Entry, Files, Tree } from "../../kernel/ports.ts";
 import { accountOf } from "./draft.ts";
 import { isEntryId } from "./entry-id.ts";
 import type { BookRules } from "./invariants.ts";
@@ -33,12 +33,7 @@ export interface DecisionRules extends BookRules {
  * reads like that gives no change, so a decision can be repeated after a crash.
  * @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS, ACCOUNT_UNKNOWN, JOURNAL_*
  */
-export async function confirmEntry(
-  head: Tree,
-  id: string,
-  decision: EntryDecision,
-  rules: DecisionRules,
-): Promise<Map<string, string | null>> {
+export async function confirmEntry(head: Tree, id: string, decision: EntryDecision, rules: DecisionRules): Promise<Files> {
   const entry = isEntryId(id) ? await findEntry(head, id) : null;
   if (entry === null) throw new ClearedError("JOURNAL_ENTRY_MISSING", `No entry has the id "${id.slice(0, 40)}".`);
   const chart = await loadChart(head);
@@ -95,7 +90,7 @@ export function otherLegs(entry: Entry, chart: Chart): number[] {
 }
 
 /** Takes a refused row (or all of them, for ALL_ROWS) off the receipt's open rows; no change when it is not there. @throws FILE_MISSING, FILE_INVALID */
-export async function closeRow(head: Tree, hash: string, line: number): Promise<Map<string, string | null>> {
+export async function closeRow(head: Tree, hash: string, line: number): Promise<Files> {
   const path = receiptFile(hash);
   const receipt = await receiptAt(head, hash);
   if (receipt === null) {
@@ -108,7 +103,7 @@ export async function closeRow(head: Tree, hash: string, line: number): Promise<
 }
 
 /** Adds the dialect that was guessed for a statement, under a name of its own; no change when it is there. @throws CONFIG_INVALID */
-export async function addDialect(head: Tree, text: string): Promise<Map<string, string | null>> {
+export async function addDialect(head: Tree, text: string): Promise<Files> {
   const { parseDialects } = await import("../statements/dialect.ts");
   for (let n = 1; ; n++) {
     const numbered = n === 1 ? text : text.replace(/^name: .*$/m, (line) => `${line}-${n}`);
