@@ -30,6 +30,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "start",
     about: "serve the workspace: triggers, runs, status page",
+    lasting: true,
     options: [
       ["--port <port>", "port of the status page; else PORT, else web.port of config.yaml"],
       ["--host <address>", "address to listen on, for tasks of other machines; 127.0.0.1 by default"],
@@ -96,6 +97,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "bisect <run|entry>",
     about: "find the commit that changed the result of a run, or of the run that made an entry",
+    lasting: true,
     load: () => import("./commands/bisect.ts"),
   },
   {
@@ -148,6 +150,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "eval <what> <dir>",
     words: ["asks"],
     about: "how well the models here write: the requests of a folder, each in a workspace of its own, judged by what comes of them",
+    lasting: true,
     options: [
       ["--times <n>", "how often each is asked (3)"],
       ["--scripted", "the script of each case answers instead of a model: tries the cases themselves"],
@@ -196,6 +199,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "import <files...>",
     about: "import statements and print the receipts",
+    lasting: true,
     options: [
       ["--dry-run", "book nothing"],
       ["--again", "repeat an import on purpose"],
@@ -221,6 +225,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "propose [paths...]",
     about: "turn your edits into a proposal and take them out of the working tree",
+    lasting: true,
     options: [
       ["-m, --message <title>", "what changes, in one line"],
       ["--reason <text>", "why"],
@@ -251,6 +256,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "cases [verb] [names...]",
     words: ["list", "show", "run", "add"],
     about: "list, show or run the cases that must keep holding; add a recorded run as one",
+    lasting: true,
     options: [["--why <text>", "add: what is right about it"]],
     load: () => import("./commands/cases.ts"),
   },
@@ -266,6 +272,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "backtest <agent>",
     about: "what your edits, or a commit, would have done to an agent's recorded runs",
+    lasting: true,
     options: [
       ["--at <rev>", "the agents and scripts of this commit, instead of the files as they lie here"],
       ["--days <n>", "only runs of the last n days"],
@@ -296,6 +303,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "mcp",
     about: "serve agents, runs and cards as MCP tools on standard input and output, for a chat client",
+    lasting: true,
     load: () => import("./commands/mcp.ts"),
   },
   {

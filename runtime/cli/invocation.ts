@@ -25,5 +25,6 @@ export interface CommandSpec {
   words?: readonly string[];
   /** many: given more than once, each counts. */
   options?: [flags: string, about: string, many?: "many"][];
+  lasting?: true; // it stays, or reads thousands of values alike: its schemas are compiled to code
   load(): Promise<{ run: Command }>;
 }

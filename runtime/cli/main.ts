@@ -12,9 +12,6 @@ import { createOutput, reportError } from "./output.ts";
 const EXITS = `Exit codes: 0 done; 1 the script is wrong; 2 the input, a file or the command line is wrong; 3 refused by a rule or a person;
 4 something outside failed; 5 script and history disagree; 69 no Node for this machine; 70 a bug in Cleared.`;
 
-/** Commands that stay, or read thousands of values alike. */
-const LASTING = ["start", "mcp", "import", "propose", "backtest", "bisect", "cases", "eval"];
-
 async function main(argv: string[]): Promise<number> {
   process.umask(process.umask(0o077) | 0o002); // what is written here is no other user's to change, whatever the shell says
   const program = new Command("cleared")
@@ -47,7 +44,7 @@ async function main(argv: string[]): Promise<number> {
       try {
         assertVerb(spec, all[0]);
         // Before any schema is made: compiling each to code takes a short command 7 % of its CPU.
-        if (!LASTING.includes(spec.name.split(" ")[0] ?? "")) (await import("zod")).config({ jitless: true });
+        if (spec.lasting !== true) (await import("zod")).config({ jitless: true });
         exit = await (await spec.load()).run(at, all.slice(0, -2) as string[], options);
       } catch (error) {
         exit = reportError(at.output, error, at.dir ?? process.cwd());
