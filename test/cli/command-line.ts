@@ -35,9 +35,11 @@ export const ENV = {
 };
 
 mkdirSync(bin);
-const WARM_CLIENT = [NODE, join(ROOT, "test/cli/warm-client.cjs")];
 const quoted = (words: string[]) => words.map((word) => `'${word}'`).join(" ");
-writeFileSync(join(bin, "cleared"), `#!/bin/sh\n[ -n "$CLEARED_WARM" ] && exec ${quoted(WARM_CLIENT)} "$@"\nexec ${quoted(MAIN)} "$@"\n`);
+writeFileSync(
+  join(bin, "cleared"),
+  `#!/bin/sh\n[ -n "$CLEARED_WARM" ] && . '${ROOT}/test/cli/warm-client.sh'\nexec ${quoted(MAIN)} "$@"\n`,
+);
 chmodSync(join(bin, "cleared"), 0o755);
 
 const running = new Set<Started>();
@@ -80,7 +82,7 @@ export async function warmUp(): Promise<void> {
   });
   const over = new Promise((resolve) => host.once("exit", resolve));
   await Promise.race([once(host.stdout, "data"), over.then(() => Promise.reject(new Error(`the warm host at ${socket} has ended`)))]);
-  warm = { CLEARED_WARM: socket };
+  warm = { CLEARED_WARM: `${socket}.shell` };
   cool = async () => {
     [warm, cool] = [{}, async () => undefined];
     host.kill();
@@ -89,13 +91,13 @@ export async function warmUp(): Promise<void> {
 }
 
 export function cleared(cwd: string, ...args: string[]): Promise<Ended> {
-  const socket = warm["CLEARED_WARM"];
+  const socket = warm["CLEARED_WARM"]?.replace(/\.shell$/, "");
   if (socket !== undefined) return asked(socket, { args, cwd, env: ENV as Request["env"], input: null });
   const [node = "", ...rest] = MAIN;
   return ended(spawn(node, [...rest, ...args], { cwd, env: ENV, stdio: ["ignore", "pipe", "pipe"] }));
 }
 
-/** What warm-client.cjs does for a shell. */
+/** What warm-client.sh does for a shell. */
 function asked(socket: string, request: Request): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const connection = connect(socket).setEncoding("utf8").on("error", reject);

@@ -28,17 +28,23 @@ const titles = () =>
     .map((card) => card.title)
     .sort();
 
-test("an approval that plain git takes back asks again, and an entry that plain git removes asks no more", async () => {
+/** Books of Ann's with this statement imported. */
+async function imported(statement: string) {
   dir = mkdtempSync(join(tmpdir(), "cleared-reconcile-"));
   const workspace = join(dir, "books");
   await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });
   const git = (...args: string[]) =>
     execFileSync("git", ["-C", workspace, "-c", "user.name=Ann", "-c", "user.email=ann@localhost", ...args], { encoding: "utf8" });
-  cpSync(join(root, "test", "statements", "chase_checking_header.csv"), join(workspace, "import", "a.csv"));
+  cpSync(join(root, "test", "statements", statement), join(workspace, "import", "a.csv"));
   host = await openHost(workspace, { mode: "owner" });
   const api = createApi(host);
   await api.run({ agent: "ingest", input: {}, wait: true });
-  const imported = git("rev-parse", "HEAD").trim();
+  return { workspace, git, host, api };
+}
+
+test("an approval that plain git takes back asks again, and an entry that plain git removes asks no more", async () => {
+  const { workspace, git, host, api } = await imported("chase_checking_header.csv");
+  const first = git("rev-parse", "HEAD").trim();
   const before = titles();
   expect(before).toHaveLength(3);
   const legs = () =>
@@ -66,21 +72,13 @@ test("an approval that plain git takes back asks again, and an entry that plain 
   git("revert", "--no-edit", "HEAD"); // and pending again
   await reconcileCards(host);
   expect(titles()).toEqual(before);
-  git("revert", "--no-edit", imported);
+  git("revert", "--no-edit", first);
   await reconcileCards(host);
   expect(titles()).toEqual([]);
 });
 
 test("a yes is to the entry as its card shows it: where a person has changed that by hand, the card says so before anything is confirmed", async () => {
-  dir = mkdtempSync(join(tmpdir(), "cleared-reconcile-"));
-  const workspace = join(dir, "books");
-  await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-C", workspace, "-c", "user.name=Ann", "-c", "user.email=ann@localhost", ...args], { encoding: "utf8" });
-  cpSync(join(root, "test", "statements", "chase_checking_header.csv"), join(workspace, "import", "a.csv"));
-  host = await openHost(workspace, { mode: "owner" });
-  const api = createApi(host);
-  await api.run({ agent: "ingest", input: {}, wait: true });
+  const { workspace, git, host, api } = await imported("chase_checking_header.csv");
   const cards = () => host?.cards.list({ open: true, kind: "entry" }) ?? [];
   const bookedOn = (at: number) => (cards()[at] as Card & { body: { booked: string[] } }).body.booked;
   const approve = (card: Card | undefined) =>
@@ -106,16 +104,11 @@ test("a yes is to the entry as its card shows it: where a person has changed tha
 });
 
 test("a lost store asks again about the rows that the receipts say were refused, and a row that was closed is asked no more", async () => {
-  dir = mkdtempSync(join(tmpdir(), "cleared-reconcile-"));
-  const workspace = join(dir, "books");
-  await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });
-  cpSync(join(root, "test", "statements", "own_refused_rows.csv"), join(workspace, "import", "a.csv"));
-  host = await openHost(workspace, { mode: "owner" });
-  await createApi(host).run({ agent: "ingest", input: {}, wait: true });
+  const { workspace } = await imported("own_refused_rows.csv");
   const rows = () => (host as Host).cards.list({ open: true, kind: "row" }).map(({ title, body }) => JSON.stringify([title, body]));
   const first = rows();
   expect(first.length).toBeGreaterThan(1);
-  await reconcileCards(host);
+  await reconcileCards(host as Host);
   expect(rows()).toEqual(first);
 
   const lose = async () => {

@@ -1,8 +1,13 @@
 /**
- * Run by warm.ts in a process of its own: makes commands one after the other, each as a new process would find things - arguments, folder,
- * environment, input, an exit code of its own - but with what a process has loaded and started. A request is one connection.
+ * Run by command-line.ts in a process of its own: makes commands one after the other, each as a new process would find things - arguments, folder,
+ * environment, input, an exit code of its own - but with what a process has loaded and started. A request is one connection,
+ * or a line of warm-client.sh.
  */
-import { createServer } from "node:net";
+import { execFileSync } from "node:child_process";
+import { constants, openSync, readFileSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { createServer, Socket } from "node:net";
+import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 
 export interface Request {
@@ -55,11 +60,44 @@ async function make({ args, cwd, env, input }: Request): Promise<Answer> {
 }
 
 let last: Promise<unknown> = Promise.resolve();
+function inTurn(request: Request): Promise<Answer> {
+  const made = last.then(() => make(request));
+  last = made;
+  return made;
+}
+
+/** What warm-client.sh has written: its folder, how many arguments and they, the environment, nothing; then "i" and the input if it has one. */
+async function answerShell(place: string): Promise<void> {
+  const fields = readFileSync(`${place}.asked`, "latin1").split("\0");
+  const utf8 = (texts: string[]) => texts.map((text) => Buffer.from(text, "latin1").toString());
+  const [cwd = "", count] = utf8(fields.splice(0, 2));
+  const args = utf8(fields.splice(0, Number(count)));
+  const variables = utf8(fields.splice(0, fields.indexOf(""))).map((line) => [
+    line.split("=", 1)[0] ?? "",
+    line.slice(line.indexOf("=") + 1),
+  ]);
+  const { CLEARED_WARM: _, ...env } = Object.fromEntries(variables) as Request["env"];
+  const input = fields.slice(1).join("\0");
+  const { code, said } = await inTurn({ args, cwd, env, input: input === "" ? null : input.slice(1) });
+  // A pipe that somebody has closed (`| head`) ends nothing.
+  const lines = said.map(
+    ([stream, text]) => `printf %s '${text.replaceAll("'", "'\\''")}' ${stream === "stderr" ? ">&2" : "2>/dev/null"}\n`,
+  );
+  await writeFile(place, `${lines.join("")}exit ${code}\n`, "latin1");
+  await Promise.all([place, `${place}.asked`].map((file) => rm(file)));
+}
+
+const lines = `${socket}.shell`;
+execFileSync("mkfifo", [lines]);
+// Also for writing: it stays open when a client closes it.
+const fd = openSync(lines, constants.O_RDWR | constants.O_NONBLOCK);
+createInterface(new Socket({ fd, readable: true, writable: false })).on("line", (place) => void answerShell(place));
+
 createServer({ allowHalfOpen: true }, (connection) => {
   let text = "";
   connection.on("error", () => undefined);
   connection.setEncoding("utf8").on("data", (more) => (text += String(more)));
   connection.on("end", () => {
-    last = last.then(async () => connection.end(JSON.stringify(await make(JSON.parse(text) as Request))));
+    void inTurn(JSON.parse(text) as Request).then((answer) => connection.end(JSON.stringify(answer)));
   });
 }).listen(socket, () => write.stdout("ready\n"));

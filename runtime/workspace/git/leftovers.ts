@@ -43,6 +43,9 @@ export function gitDirOf(dir: string): string {
   return resolve(dir, readFileSync(place, "utf8").slice("gitdir: ".length).trim());
 }
 
+/** What a file of git's holds, without asking git; null where there is none, or no plain one. */
+export const fileOfGit = (path: string): Buffer | null => (statOf(path)?.isFile() === true ? readFileSync(path) : null);
+
 /** Objects are being written until `drop` is called: what git leaves of them in the middle is ours. `killed`: one that wrote them was. */
 export function keepNote(gitDir: string): { killed(): void; drop(): void } {
   const note = notes.getOrInsertComputed(gitDir, () => ({

@@ -3,11 +3,12 @@
  * git anew and ends it, so nothing has to be closed. What is read here may come from another clone: it is answered as it is, not believed.
  */
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { type ImportedFile, IMPORT, commitStream } from "./commit.ts";
-import { gitDirOf, writing } from "./leftovers.ts";
+import { fileOfGit, gitDirOf, writing } from "./leftovers.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
 import { type PastCommit, commitOf, isAncestor, readLog } from "./past.ts";
 import { type Item, type Objects, createObjects } from "./tree.ts";
@@ -69,6 +70,12 @@ function parseDifferences(output: Buffer, listOf: (commit: string) => Difference
   }
 }
 
+/** False: git keeps refs as files here and has none below this folder, as most workspaces; asking git costs a process. */
+const mayHaveRefs = (gitDir: string, folder: string): boolean =>
+  ["commondir", "reftable", folder].some((name) => existsSync(join(gitDir, name))) ||
+  !existsSync(join(gitDir, "refs/heads")) ||
+  (existsSync(join(gitDir, "packed-refs")) && fileOfGit(join(gitDir, "packed-refs"))?.includes(folder) !== false);
+
 export type SideRefs = ReturnType<typeof createSideRefs>;
 
 export function createSideRefs(dir: string) {
@@ -76,6 +83,7 @@ export function createSideRefs(dir: string) {
 
   /** Refs below a folder of refs, by name; "" for one whose content is no object id. */
   async function list(folder: string): Promise<Map<string, string>> {
+    if (!mayHaveRefs(gitDir, folder)) return new Map();
     const said = await tryGit(dir, ["for-each-ref", "--format=%(refname) %(objectname)", folder]);
     if (said.status !== 0) throw gitFailed("git for-each-ref", said);
     const listed = said.stdout.toString().matchAll(/^(\S+) (\S*)$/gm);

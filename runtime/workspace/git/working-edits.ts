@@ -3,13 +3,14 @@
  * to HEAD only while it still holds exactly what was read; anything else on it is a newer edit and stays.
  */
 import { isUtf8 } from "node:buffer";
-import { type Stats, statSync } from "node:fs";
+import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { betweenCommits, createIndexLock } from "./index-lock.ts";
 import { findGitDir } from "./git.ts";
 import { git } from "./git-process.ts";
+import { fileOfGit } from "./leftovers.ts";
 import { type Item, blobId, createObjects, isFile } from "./tree.ts";
 import { type Touched, createWorktree, listIndex } from "./worktree.ts";
 import { STATE } from "../layout.ts";
@@ -157,13 +158,10 @@ export async function stagedFiles(dir: string): Promise<Map<string, { blob: stri
 /** Text of a staged blob. */
 export const stagedText = async (dir: string, blob: string): Promise<string> => (await git(dir, ["cat-file", "blob", blob])).toString();
 
-/** The index of a workspace when nothing of ours was in it: one command asks up to four times, and starting git costs 3 ms of CPU. */
-const cleanIndexes = new Map<string, string>();
-
-/** What tells one index from the next: git writes each as a new file. Null where git keeps it elsewhere. */
-function indexAt(dir: string): string | null {
-  const found = statSync(join(dir, ".git", "index"), { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? null : [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(" ");
+/** Whether the index itself says that it has no path with this text: versions 2 and 3 have all paths whole, but for one that is split ("link"). */
+function surelyWithout(dir: string, text: string): boolean {
+  const index = fileOfGit(join(dir, ".git", "index"));
+  return index?.toString("latin1", 0, 4) === "DIRC" && index.readUInt32BE(4) < 4 && !index.includes(text) && !index.includes("link");
 }
 
 /**
@@ -173,9 +171,7 @@ function indexAt(dir: string): string | null {
 export async function assertUntracked(dir: string, installed = false): Promise<void> {
   const tracked = async (...only: string[]) => (await git(dir, ["ls-files", "-z", ...only])).toString().split("\0");
   const own = STATE.slice(0, -1);
-  const index = indexAt(dir);
-  let path = index !== null && cleanIndexes.get(dir) === index ? "" : ((await tracked("--", own))[0] ?? "");
-  if (path === "" && index !== null) cleanIndexes.set(dir, index);
+  let path = surelyWithout(dir, own) ? "" : ((await tracked("--", own))[0] ?? "");
   if (path === "" && installed) path = (await tracked("--recurse-submodules")).find((one) => INSTALLED.test(one)) ?? "";
   if (path === "") return;
   const folder = (path.startsWith(own) ? own : INSTALLED.exec(path)?.[1]) ?? path;

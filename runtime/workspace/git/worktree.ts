@@ -174,10 +174,10 @@ export function createWorktree(dir: string, gitDir: string) {
     },
     /** Puts staged content (null: nothing) into place if the file still is the `old` one. False: a person changed it, it is left alone. */
     async replace(touched: Touched, staged: string | null): Promise<boolean> {
-      const isDone = await holds(touched.path, touched.next);
-      if (isDone || !(await holds(touched.path, touched.old))) {
+      // The old one first: it is nearly always there, and asking git about a file that differs costs a process.
+      if (!(await holds(touched.path, touched.old))) {
         if (staged !== null) await rm(staged, { force: true });
-        return isDone;
+        return holds(touched.path, touched.next);
       }
       const target = join(dir, touched.path);
       if (staged !== null) {
