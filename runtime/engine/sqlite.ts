@@ -3,6 +3,7 @@
  * Invariants: (cause, agent, key) starts one run; a signal is stored before its run is woken; only the lease holder writes.
  */
 import { ClearedError } from "../kernel/errors.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus } from "../kernel/ports.ts";
 import { createHistories } from "./archive.ts";
 import { leftBy, openCard } from "./cards.ts";
@@ -67,6 +68,15 @@ export function createEngine(
     if (made !== undefined) addEvent(database, made.rid, "created", clock.now(), created, 1);
     return made?.rid;
   };
+  /** A key that somebody outside has chosen stands for one thing. @throws RUN_KEY */
+  const assertSame = async (spec: RunSpec, known: RunRow): Promise<void> => {
+    const { id, input, given, bundle } = await histories.whole(known);
+    // Of one whose archive is lost nobody knows what it was given.
+    if (bundle === 0 || canonicalJson([JSON.parse(input), JSON.parse(given ?? "null")]) === canonicalJson([spec.input, spec.given ?? null]))
+      return;
+    const next = "Send what is another matter under a key of its own; repeat the same matter unchanged";
+    throw new ClearedError("RUN_KEY", `This key started ${id} of ${spec.agent} with other input. Nothing was started. ${next}.`);
+  };
   const queue = (row: RunRow, from: string) => queueRun(database, row.rid, clock.now(), from);
   const record = async (row: RunRow): Promise<RunRecord> => toRecord(await histories.whole(row));
 
@@ -85,6 +95,7 @@ export function createEngine(
       begin();
       // Many that start at once share one sync, or that of their first act outside; whoever learns of a run knows that it stays.
       await database.synced(true);
+      if (!created && (kind === "command" || kind === "webhook")) await assertSame(spec, need(id));
       return { id, created };
     },
 

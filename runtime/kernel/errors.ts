@@ -121,6 +121,7 @@ export const CODES = {
     ],
     PRIMITIVE_UNKNOWN: ["No primitive of that name exists.", "Use the name the message suggests; docs/PRIMITIVES.md lists them all."],
     RUN_INPUT: ["The input of the run does not fit the header's `input:`.", "Correct the field the message names."],
+    RUN_KEY: ["The key of a run came before, with other input.", "Use a key of its own for what is another matter."],
     AGENT_UNKNOWN: [
       "No agent of that name exists at HEAD of the configured branch.",
       "`cleared agents` lists them; a new file counts once it is committed.",

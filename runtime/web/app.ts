@@ -197,7 +197,8 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
     } catch (error) {
       const { code, message } = toWire(error);
       const internal = kindOf(code) === "internal";
-      const status = code === "WEBHOOK_REFUSED" ? 401 : code === "AGENT_UNKNOWN" ? 404 : HTTP_STATUS[kindOf(code)];
+      const status =
+        code === "WEBHOOK_REFUSED" ? 401 : code === "AGENT_UNKNOWN" ? 404 : code === "RUN_KEY" ? 409 : HTTP_STATUS[kindOf(code)];
       return context.json({ error: { code, message: internal ? "Something went wrong here." : message } }, status);
     }
   });

@@ -30,7 +30,7 @@ export interface HookRequest {
 
 /**
  * Starts the agents that listen. `created` is false when this key has started them before.
- * @throws WEBHOOK_REFUSED, AGENT_UNKNOWN, RUN_PAUSED, RUN_INPUT, SECRET_MISSING
+ * @throws WEBHOOK_REFUSED, AGENT_UNKNOWN, RUN_PAUSED, RUN_INPUT, RUN_KEY with another body, SECRET_MISSING
  */
 export async function acceptHook(
   ports: HookPorts,
