@@ -274,3 +274,19 @@ journal_add_double({ date: "2026-11-06", description: "AWS", debit_account: 5030
   expect(await of('counterparty: "Amazon", confidence: 0.8, note: "n"')).toMatch(/tags.conf "0.9" -> "0.8"/);
   expect(await of('counterparty: "Amazon", confidence: 0.9, note: "m"')).toMatch(/tags.note "n" -> "m"/);
 });
+
+test("each one who is paid instead of another is told, where the sums are the same", async () => {
+  const asks = (...to: string[]) => `${header("approval, bank")}
+const calls = ${JSON.stringify(to.map((name) => ({ tool: "bank_pay", params: { to: name, amount: "10.00" } })))};
+approval_wait({ title: "Pay?", calls }).decision
+`;
+  one.commit({ "agents/payer.ts": asks("ACME", "GLOBEX", "INITECH") });
+  await decide(opened, await rests("payer"), "rejected");
+  const { acts = [] } = await tried(opened, "payer", { "agents/payer.ts": asks("EVE", "MALLORY", "EVE") });
+  expect(acts.map(({ fields }) => fields)).toEqual([
+    [
+      { key: "to", to: '"EVE"', count: 2, says: '"ACME" -> "EVE"' },
+      { key: "to", to: '"MALLORY"', count: 1, says: '"GLOBEX" -> "MALLORY"' },
+    ],
+  ]);
+});

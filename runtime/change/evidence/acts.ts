@@ -7,7 +7,7 @@ import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
 import { amountsIn } from "../../rules/tools/trace.ts";
 import { ZERO, fromExact, plus, toExact } from "../../workspace/books/amounts.ts";
-import { apart, grouped, partWords, parting, partings, symbolic } from "./partings.ts";
+import { apart, clip, grouped, partWords, parting, partings, symbolic } from "./partings.ts";
 import type { ActDifference, ActField, Effects, FileDifference } from "./types.ts";
 
 interface Counted {
@@ -37,17 +37,25 @@ export const PAYEE =
   /^(?:to|cc|bcc|channel|recipients?|e?mail|payee|beneficiary|creditor|iban|bic|account_number|bank_account|sort_code|routing_number|wallet)$/i;
 /** Who is told or paid, then amounts, then the rest. */
 const GRAVE = [PAYEE, /^(?:amount|total|gross|net)$/i, /(?:)/];
-const rank = ({ key }: ActField): number => GRAVE.findIndex((what) => what.test(key.split(".").at(-1) ?? ""));
+const rank = ({ key }: Pick<ActField, "key">): number => GRAVE.findIndex((what) => what.test(key.split(".").at(-1) ?? ""));
 const FIELDS = 20;
 
 function fieldsOf(was: Json, now: Json): ActField[] {
   const isCalls = (key: string) => key.replace(/^calls\.\d+\.params\./, "");
-  return [...partings(was, now)].map((one) => ({ key: isCalls(one.key), count: 1, says: partWords(one) }));
+  return [...partings(was, now)].map((one): ActField => {
+    const told = { key: isCalls(one.key), count: 1, says: partWords(one) };
+    return rank(told) === 0 ? { ...told, to: clip(one.now) } : told;
+  });
 }
 
 function addFields(all: readonly ActField[], more: readonly ActField[]): ActField[] {
-  const found = new Map(all.map((one) => [one.key, one]));
-  for (const one of more) found.set(one.key, { ...(found.get(one.key) ?? one), count: one.count + (found.get(one.key)?.count ?? 0) });
+  // Each one who is told or paid is another difference.
+  const nameOf = ({ key, to = "" }: ActField) => `${key}\n${to}`;
+  const found = new Map(all.map((one) => [nameOf(one), one]));
+  for (const one of more) {
+    const known = found.get(nameOf(one));
+    found.set(nameOf(one), { ...(known ?? one), count: one.count + (known?.count ?? 0) });
+  }
   return [...found.values()].sort((a, b) => rank(a) - rank(b)).slice(0, FIELDS);
 }
 

@@ -99,9 +99,10 @@ export interface MoneyDifference {
   difference: string;
 }
 
-/** A parameter that differs: in how many acts, with the first of them, clipped. */
+/** A parameter that differs: in how many acts, with the first of them, clipped. to: who is told or paid now, where it says that. */
 export interface ActField {
   key: string;
+  to?: string;
   count: number;
   says: string;
 }

@@ -86,7 +86,7 @@ function outsideOf({ acts = [], facts = [] }: Partial<BacktestReport> = {}): str
     ...acts.flatMap(({ kind, what, was, now, fields }) => {
       const name = `${kind} ${what}`.trim();
       const more = was.sum === now.sum ? [] : [`${name}: ${now.sum ?? "none"} in all, not ${was.sum ?? "none"}`];
-      return [name, ...more, ...fields.map(({ key }) => `${name}: ${key}`)];
+      return [name, ...more, ...fields.map(({ key, to }) => `${name}: ${key}${to === undefined ? "" : ` to ${to}`}`)];
     }),
     ...facts.map(({ name }) => `the fact ${name}`),
   ];
