@@ -331,7 +331,10 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     if (ALTERS.has(name)) alter(args[0], node, around);
     // `rows.forEach(f)` makes the calls of f as often as there are rows.
     const over = callee.type === "MemberExpression" ? (callee["object"] as Node) : null;
-    const path = index !== undefined ? name : callee.type === "Identifier" ? form(callee, around.scope) : "";
+    // What a script is given is told by which script it is.
+    const script = name === "script_run" && args[0] ? textIn(args[0], valuesIn(around.scope)) : null;
+    const own = script === null ? name : `${name} ${script}`;
+    const path = index !== undefined ? own : callee.type === "Identifier" ? form(callee, around.scope) : "";
     for (const [i, one] of args.entries()) {
       const plain = bare(one);
       if (isFunction(plain)) {
@@ -342,7 +345,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
           over: EACH.has(methodOf(node)) && i === 0 ? over : null,
         });
       } else {
-        if (index !== undefined) field(`${name}.`, one, around);
+        if (index !== undefined) field(`${own}.`, one, around);
         // `f(rows)`, `rows.forEach(f)`
         const isEach = over !== null && i === 0 && plain.type === "Identifier" && EACH.has(methodOf(node));
         const to = isEach ? plain : callee;

@@ -85,6 +85,8 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["a gate that may be skipped", { "agents/expense_approval.ts": [["  APPROVAL_GATE:", "  APPROVAL_GATE?:"]] }, /^gate: .*only where the policy does/],
   ["no states", { [PAY]: [[/states:[\s\S]*?payment\n/, ""]] }, /^state: .*drops its states/],
   ["a fact of its own", { [PAY]: [["...found.facts, ", `...found.facts, goods_received: true, `]] }, /^policy: .*goods_received, is true.*invoice_reconciliation\.ts:33/],
+  ["a value that a script makes a fact of", { "agents/payroll.ts": [["paid: before.found !== false", "paid: false"]] }, /^policy: .*paid is false instead of before\.found !== false, which decides what the policy judges by/],
+  ["what a script makes facts of, under a name", { "agents/payroll.ts": [["const facts = script_run(", 'const given = { gross, slips, people: [], budgets, paid: before.found !== false };\nconst facts = script_run('], ['"pay_facts", { gross, slips, people, budgets, paid: before.found !== false }', '"pay_facts", given']] }, /^policy: .*which decides what the policy judges by/],
   ["tasks of other agents", { [INGEST]: [["trigger: [schedule, file_watch]", "trigger: [schedule, file_watch, a2a]"]] }, /^trigger: .*starts from outside, by tasks of other agents/],
   ["the policy is not asked", { [PAY]: [[/policy_evaluate\(\{.*\}\);/, "{ passed: true };"]] }, /^policy: .*asks the policy nowhere any more/],
   ["everything confirmed", { [INGEST]: [[`sure ? "auto-confirmed" : "pending-review"`, `"auto-confirmed"`]] }, /^review: .*marks fewer entries as pending-review/],

@@ -5,7 +5,7 @@
 import type { SurveyTest } from "../../kernel/ports.ts";
 import { NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
 import { apart } from "../evidence/partings.ts";
-import { type Canonical, type Reach, answerIn, lastOf, matchNames, reachOf } from "./code-names.ts";
+import { type Canonical, type Reach, holderOf, lastOf, matchNames, reachOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
 import { type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
 
@@ -111,7 +111,7 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   );
   const change = (one: Stated, from: Given | null, to: Given | null, literals: Literals = null) => {
     const { path, near, compared, tool, file } = one;
-    const reaches = reach(one.head ?? answerIn(file, path.split(".")[0]));
+    const reaches = reach(one.head ?? holderOf(path, file));
     if (literals === null && from !== null && "shown" in from && from.shown.startsWith("`")) templates.add(path);
     values.push({ literals, path, near, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
   };

@@ -112,39 +112,50 @@ function applied(form: string, name: string, given: string): string {
   return args.length === names.length ? applied(form.slice(0, at) + whole + form.slice(end), name, given) : form;
 }
 
-/** Which telling keys and calls a name reaches, through all that is made of it, and through what the script it stands in answers. */
-export function reachOf({ names, fields, sites, puts }: Program): Reach {
+/** Which telling keys and calls a name reaches, through all that is made of it: through what scripts are given, and what they answer. */
+export function reachOf({ names, fields, sites, puts, calls }: Program): Reach {
   const made = new Map<string, Set<string>>();
   const ends = new Map<string, Set<string>>();
   const answers = new Map(
     [...names].flatMap(([name, [only]]) => (only && WHOLE.exec(only.form) ? [[name, WHOLE.exec(only.form)?.[1] ?? ""]] : [])),
   );
-  /** Names in a form, and the answers of scripts: of one that has a name only the key that is taken. */
-  const usedIn = (form: string): string[] => [
+  /** Names in a form, what its script is given, and the answers of scripts: of one that has a name only the key that is taken. */
+  const usedIn = (form: string, file: string): string[] => [
     ...namesIn(form),
+    ...[...form.replace(TEXTS, "").matchAll(INPUT)].map(([, key]) => inputOf(scriptAt(file), key)),
     ...[...form.matchAll(KEY_OF)].flatMap(([, name = "", key]) => (answers.has(name) ? [answerOf(answers.get(name) ?? "", key)] : [])),
     ...[...form.matchAll(ANSWER)].map(([, script = ""]) => answerOf(script, KEY.exec(form)?.[1])),
   ];
-  const add = (map: Map<string, Set<string>>, form: string, what: string) => {
-    for (const used of usedIn(form)) map.set(used, (map.get(used) ?? new Set()).add(what));
+  const add = (map: Map<string, Set<string>>, file: string, form: string, what: string) => {
+    for (const used of usedIn(form, file)) map.set(used, (map.get(used) ?? new Set()).add(what));
   };
-  for (const [name, all] of names) if (!answers.has(name)) for (const { form } of all) add(made, form, name);
+  for (const [name, all] of names) if (!answers.has(name)) for (const { form } of all) add(made, fileOf(name), form, name);
   for (const { form, path, tool, file } of fields) {
-    add(ends, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
+    add(ends, file, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
     const head = headOf(path);
     // What stands in an object that has a name goes where that goes; of what is spread into it only some may.
-    if (head !== null && !path.endsWith("...")) add(made, form, head);
-    else if (head === null) for (const key of [path.split(".")[0], undefined]) add(made, form, answerIn(file, key));
+    if (head !== null && !path.endsWith("...")) add(made, file, form, head);
+    else if (head === null) for (const whole of [false, true]) add(made, file, form, holderOf(path, file, whole));
   }
-  for (const { what, role, tests } of sites) for (const { form } of tests) add(ends, form, `${role} ${what}`);
+  for (const { what, role, tests, file } of sites) for (const { form } of tests) add(ends, file, form, `${role} ${what}`);
   // What decides what is put into a list reaches what the list reaches.
-  for (const { list, tests } of puts) for (const { form } of tests) for (const holder of namesIn(list)) add(made, form, holder);
+  for (const { list, tests, file } of puts) for (const { form } of tests) for (const holder of namesIn(list)) add(made, file, form, holder);
+  // What is given to a script that is run in several places does not come back in each of them.
+  const runs = Map.groupBy(calls, ({ name, given }) => (name === "script_run" ? (given[""] ?? given["name"] ?? "") : ""));
+  const isShared = (name: string) => {
+    const script = /^answer (.*)\./.exec(name)?.[1];
+    return script !== undefined && (runs.get(script)?.length ?? 0) > 1;
+  };
+  const inputs = [...made.keys(), ...ends.keys()].filter((one) => one.startsWith("input "));
   return (name) => {
     const seen = new Set([name, name.replace(/^(answer .*\.)\w+$/, "$1")]);
     const found = new Set<string>();
     for (const one of seen) {
+      // Of what a script is given one key, or all.
+      if (one.startsWith("input ")) seen.add(one.replace(/\w+$/, ""));
+      if (GIVEN.test(one)) for (const key of inputs) if (key.startsWith(one.slice(0, -1))) seen.add(key);
       for (const what of ends.get(one) ?? []) found.add(what);
-      for (const next of made.get(one) ?? []) seen.add(next);
+      for (const next of made.get(one) ?? []) if (!(isShared(next) && [...seen].some((from) => from.startsWith("input ")))) seen.add(next);
     }
     return [...found];
   };
@@ -158,6 +169,21 @@ const [WHOLE, ANSWER, KEY_OF, KEY] = [
   new RegExp(`${NAME}([^${NAME}]*)${NAME}(?:\\??\\.(\\w+))?`, "g"),
   /\)\.(\w+)$/,
 ];
+/** A literal in a form; `input` or `input.key`, where it is what the script is given; all of that. */
+const [TEXTS, INPUT, GIVEN] = [
+  new RegExp(`${LITERAL}[^${LITERAL}]*${LITERAL}`, "g"),
+  /(?<![\w.:])input\b(?:\??\.(\w+))?/g,
+  /^input .*\.\*$/,
+];
+const fileOf = (name: string): string => name.slice(0, name.lastIndexOf(":"));
+const scriptAt = (file: string): string => file.slice(SCRIPTS.length, -".ts".length);
+const inputOf = (script: string, key = ""): string => `input ${script}.${key}`;
+/** What a value at a path without a name is a part of: what a script is given, else what the script it stands in answers. */
+export function holderOf(path: string, file: string, whole = false): string {
+  const [first, key = ""] = path.split(".");
+  const script = first?.startsWith("script_run ") ? first.slice("script_run ".length) : null;
+  if (script !== null && !whole) return inputOf(script, key === "" ? "*" : key);
+  return answerOf(scriptAt(file), whole ? undefined : first);
+}
 /** What a script answers under a key, or at all, as a name. */
 const answerOf = (script: string, key: string | undefined): string => `answer ${script}.${key ?? ""}`;
-export const answerIn = (file: string, key: string | undefined): string => answerOf(file.slice(SCRIPTS.length, -".ts".length), key);
