@@ -130,11 +130,17 @@ export function reachOf({ names, fields, sites, puts, calls }: Program): Reach {
     for (const used of usedIn(form, file)) map.set(used, (map.get(used) ?? new Set()).add(what));
   };
   for (const [name, all] of names) if (!answers.has(name)) for (const { form } of all) add(made, fileOf(name), form, name);
+  /** What a script is given, handed on key by key: whole, or what is left of it. */
+  const forwards: [from: string, to: string][] = [];
+  const isInput = (form: string) =>
+    /^input(?:\.\.\.)?$/.test(headOf(form) === null ? form : (names.get(headOf(form) ?? "")?.[0]?.form ?? ""));
   for (const { form, path, tool, file } of fields) {
     add(ends, file, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
     const head = headOf(path);
     // What stands in an object that has a name goes where that goes; of what is spread into it only some may.
     if (head !== null && !path.endsWith("...")) add(made, file, form, head);
+    else if (head === null && isInput(form) && GIVEN.test(holderOf(path, file)))
+      forwards.push([`input ${scriptAt(file)}.`, holderOf(path, file)]);
     else if (head === null) for (const whole of [false, true]) add(made, file, form, holderOf(path, file, whole));
   }
   for (const { what, role, tests, file } of sites) for (const { form } of tests) add(ends, file, form, `${role} ${what}`);
@@ -147,18 +153,22 @@ export function reachOf({ names, fields, sites, puts, calls }: Program): Reach {
     return script !== undefined && (runs.get(script)?.length ?? 0) > 1;
   };
   const inputs = [...made.keys(), ...ends.keys()].filter((one) => one.startsWith("input "));
-  return (name) => {
+  const walk = (name: string, isAcross: boolean): string[] => {
     const seen = new Set([name, name.replace(/^(answer .*\.)\w+$/, "$1")]);
     const found = new Set<string>();
     for (const one of seen) {
+      if (one.startsWith("input ") && !isAcross) continue;
       // Of what a script is given one key, or all.
       if (one.startsWith("input ")) seen.add(one.replace(/\w+$/, ""));
+      for (const [from, to] of forwards) if (one.startsWith(from) && one !== from) seen.add(to.slice(0, -1) + one.slice(from.length));
       if (GIVEN.test(one)) for (const key of inputs) if (key.startsWith(one.slice(0, -1))) seen.add(key);
       for (const what of ends.get(one) ?? []) found.add(what);
       for (const next of made.get(one) ?? []) if (!(isShared(next) && [...seen].some((from) => from.startsWith("input ")))) seen.add(next);
     }
     return [...found];
   };
+  // Through what scripts are given, many ways meet: what the policy judges by is told of it.
+  return (name) => [...new Set([...walk(name, false), ...walk(name, true).filter((one) => /^(?:facts$|judges )/.test(one))])];
 }
 
 const CALLED = `script_run\\(${LITERAL}"([^"]+)"${LITERAL}`;
