@@ -2,12 +2,13 @@
 name: Close figures
 description: The result of a month by department, and the entries that close it - depreciation, revenue earned, late charges, income tax
 input: {period: {type: string, required: true}, reconciliations: {type: list, required: true},
+  posted: {type: list, required: true, describe: lines of closing entries that stand already},
   assets: {type: list, required: true, describe: bought in the month},
   deferred: {type: list, required: true, describe: contracts paid ahead},
   invoices: {type: list, required: true, describe: open ones to customers}, company: {type: object, required: true},
   trial: {type: object, required: true}, types: {type: list, required: true}}
 */
-const { period, reconciliations, assets, deferred, invoices, company, trial, types } = input;
+const { period, reconciliations, posted, assets, deferred, invoices, company, trial, types } = input;
 const open = reconciliations.filter((one: any) => one.explained === null).map((one: any) => one.difference.replace("-", ""));
 const unexplained = open.reduce((most: string, one: string) => (new Decimal(one).gt(most) ? one : most), "0.00");
 const lastDay = new Date(Date.UTC(Number(period.slice(0, 4)), Number(period.slice(5, 7)), 0)).toISOString().slice(0, 10);
@@ -41,7 +42,9 @@ const late_fees = total(late.filter((one: any) => one.due_on > dayBefore).map(()
 post(`LATE-${period}`, `Late fees ${late_fees}, interest ${interest}`, "1200", "4100", total([late_fees, interest]));
 // Income is credited, expense debited; what is posted with the lock belongs to no department.
 const counts = ({ account }: any) => ["income", "expense"].includes(types.find((one: any) => one.account === account)?.type);
-const booked = data_group_by({ records: trial.departments.filter(counts), by: "department_id" }).map(({ key: department_id, records }) => ({
+// What a close that was interrupted has posted is among the entries already: it is taken out, not counted twice.
+const reversed = posted.map(({ debit, credit, ...line }: any) => ({ ...line, debit: credit, credit: debit }));
+const booked = data_group_by({ records: [...trial.departments, ...reversed].filter(counts), by: "department_id" }).map(({ key: department_id, records }) => ({
   department_id,
   result: total(records.flatMap(({ debit, credit }: any): string[] => [credit, `-${debit}`])),
 }));

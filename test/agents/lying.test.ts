@@ -145,6 +145,25 @@ test("what stands before a mismatch is taken back where trust.yaml says how, aft
   expect(done().filter((one) => one.tool === "refund_customer")).toEqual([{ tool: "refund_customer", params: UNDOING.params }]);
 });
 
+test("a month whose close stopped halfway is closed by the next run with the same figures, and nothing is posted twice", async () => {
+  const [agent, input] = ["month_end_close", PROCESSES["month_end_close"] ?? {}];
+  const figures = ({ result }: RunRecord) => {
+    const { tax, recognized, depreciation, result: net } = result as Record<string, Json>;
+    return { tax, recognized, depreciation, net };
+  };
+  databases++;
+  behave("honest");
+  const whole = await toEnd(agent, input, "rejected");
+  databases++;
+  behave("drifted");
+  expect((await toEnd(agent, input, "approved")).status).toBe("failed");
+  behave("honest");
+  const next = await toEnd(agent, input, "rejected");
+  expect([next.error, whole.error]).toEqual([null, null]);
+  expect(figures(next)).toEqual(figures(whole));
+  expect(new Set(done().map((one) => one.params["reference"])).size).toBe(done().length);
+});
+
 test("a write that was never made is not taken back; one of another amount is, with that amount", async () => {
   for (const [lie, back] of [["nothing", undefined], ["other", "1527.00"]] as const) {
     databases++;

@@ -1,6 +1,7 @@
 /**
  * The guard after a yes, on real runs: what makes things worse is taken back once, in one commit that says why; what is as before stays; and
  * what a person has put back, or has edited since, is theirs.
+ * Size: one guard over one workspace with runs; what it must and must not take back stand beside each other.
  */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";

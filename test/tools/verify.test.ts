@@ -144,6 +144,10 @@ describe("a declared spec", () => {
     const { write: seen, calls } = await write("pay_invoice", params, store, () => ({ ok: true }), adds);
     expect(seen).toMatchObject({ status: "WRITE_FAILED", answer: expect.stringContaining("shows amount 12000.00, not 1200 already") });
     expect(calls).toEqual(["s/get_invoice"]);
+    const lines = (amount: string) => ({ invoice_id: "I1", lines: [{ account: "8000", debit: amount }] });
+    const posted = { I1: { ...lines("874.73"), status: "paid" } };
+    const entry = await write("pay_invoice", lines("713.37"), posted, () => ({ ok: true }), { ...adds, expect: { status: "paid" } });
+    expect(entry.write.answer).toContain("shows lines 874.73, not 713.37 already");
     const before = [{ ...seen, params: { invoice_id: "I1", amount: "12000.00" } }];
     expect((await write("pay_invoice", params, store, () => ({ ok: true }), adds, before)).calls).toContain("s/pay_invoice");
   });

@@ -5,7 +5,7 @@
 import type { Json, Verification, VerifiedWrite } from "../../kernel/ports.ts";
 import { redactJson } from "../privacy/scan.ts";
 import { nameWords, spelled } from "./classify.ts";
-import { type Fields, fieldNamed, matches, objectsIn, own } from "./shape.ts";
+import { type Fields, fieldNamed, isObject, matches, objectsIn, own } from "./shape.ts";
 import { amountsIn } from "./trace.ts";
 
 export interface Expectation {
@@ -90,12 +90,20 @@ export function differing(expected: Fields, actual: Fields): VerifiedWrite["diff
   return Object.fromEntries(wrong.map(([name, value]) => [name, { expected: value, actual: fieldNamed(actual, [name]) ?? null }]));
 }
 
-/** Amounts of a call that a record has otherwise: `amount 7367.00, not 736.83`. */
-export function otherAmounts({ fields }: Expectation, params: Fields, record: Fields): string {
+/** What of a record has other amounts than a call, also within a list: `amount 7367.00, not 736.83`. */
+export function otherAmounts(expected: Expectation, params: Fields, record: Fields): string {
   const amounts = amountsIn(params).map(({ value }) => value);
-  const wrong = Object.entries(isAbsent(record) ? {} : differing(fields, record));
-  const others = wrong.filter(([, { expected, actual }]) => actual !== null && amounts.includes(String(expected)));
-  return others.map(([field, { expected, actual }]) => `${field} ${String(actual)}, not ${String(expected)}`).join(", ");
+  const wrong = Object.entries(isAbsent(record) ? {} : differing(comparable(expected, null, record), record));
+  const others = wrong.filter(
+    ([name, one]) => one.actual !== null && (amounts.includes(String(one.expected)) || amountsIn({ [name]: one.expected }).length > 0),
+  );
+  const told = (value: Json): string =>
+    isObject(value) || Array.isArray(value)
+      ? amountsIn(value)
+          .map((one) => one.value)
+          .join(" ")
+      : String(value);
+  return others.map(([name, one]) => `${name} ${told(one.actual)}, not ${told(one.expected)}`).join(", ");
 }
 
 /** What of a record a write is about that somebody else has changed since the run saw it: `quantity 10, which was 4 when this run read it`. */
