@@ -52,7 +52,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [
       ["--input <value>", "its input: JSON, or name=value once for each field", "many"],
       ["--dry-run", "simulate every write and effect"],
-      ["--key <key>", "start only one run for this key"],
+      ["--key <key>", "start only one run for this key; other input under it is refused"],
       ["--read-only", "it may read and compute, nothing else"],
       ["--policy <file>", "further rules for this run: JSON, or prose"],
       ["--tools <url>", "a tool endpoint for this run, if trust.yaml allows its address"],

@@ -56,6 +56,8 @@ async function prepared(): Promise<Workspace> {
   const day = await open(one, ["--accept-trust"]);
   for (const agent of ["pay", "send", "wire", "book"]) await day.call("run", { agent, input: {}, wait: true });
   await day.until(() => !existsSync(join(one.dir, "import/september.csv")));
+  // Asked about once the owner has looked at the books; a drill that undoes it must find the question.
+  await day.until(() => day.cards().some((card) => card.title === "Booked one"));
   await day.stop();
   return one;
 }
