@@ -86,7 +86,7 @@ describe("somebody else was faster", { timeout: 60_000 }, () => {
       { widening: [{ kind: "tool", text: "may pay", at: null }] },
     )(proposal.id);
     expect(await failure(page.decide(proposal.number, { decision: "approved", seen: shown }, null))).toMatchObject({
-      code: "CARD_CLOSED",
+      code: "CARD_CHANGED",
       message: expect.stringContaining("Refresh the page"),
     });
     const seen = seenOf(cardOf(owner, proposal));
