@@ -55,9 +55,8 @@ async function prepared(): Promise<Workspace> {
   one.write("import/september.csv", SEPTEMBER);
   const day = await open(one, ["--accept-trust"]);
   for (const agent of ["pay", "send", "wire", "book"]) await day.call("run", { agent, input: {}, wait: true });
-  await day.until(() => !existsSync(join(one.dir, "import/september.csv")));
   // Asked about once the owner has looked at the books; a drill that undoes it must find the question.
-  await day.until(() => day.cards().some((card) => card.title === "Booked one"));
+  await day.until(() => !existsSync(join(one.dir, "import/september.csv")) && day.cards().some(({ title }) => title === "Booked one"));
   await day.stop();
   return one;
 }
@@ -69,11 +68,8 @@ export const ACTS = {
     await day.until(() => existsSync(join(day.dir, "import/processed/chase.csv")));
   },
   async confirm(day: Day) {
-    for (const card of day
-      .cards()
-      .filter((one) => one.kind === "entry")
-      .slice(0, 2))
-      await day.decide(card, "approved");
+    const entries = day.cards().filter((one) => one.kind === "entry");
+    for (const card of entries.slice(0, 2)) await day.decide(card, "approved");
   },
   pay: (day: Day) => approveRun(day, "pay"),
   send: (day: Day) => approveRun(day, "send"),
