@@ -21,18 +21,16 @@ export interface Check {
   code?: Code;
   /** Type on the input side of agent scripts. */
   ts: string;
-  /** Its JSON schema. */
-  json: Record<string, unknown>;
 }
 
-/** A shape that is one check, with its message, its type in scripts and its JSON schema. */
+/** A shape that is one check, with its message and its type in scripts. */
 export function checked<T>(accepts: (value: unknown) => boolean, check: Check): z.ZodCustom<T, T> {
   return z
     .custom<T>(accepts, {
       error: (issue) => (issue.input === undefined ? "is missing" : check.says(issue.input)),
       ...(check.code === undefined ? {} : { params: { code: check.code } }),
     })
-    .meta({ ts: check.ts, ...check.json });
+    .meta({ ts: check.ts });
 }
 
 function amountSays(value: unknown): string {
@@ -49,7 +47,6 @@ export const money = checked<string>(isAmount, {
   says: amountSays,
   code: "JOURNAL_AMOUNT",
   ts: "Money",
-  json: { type: "string", pattern: AMOUNT_PATTERN.source },
 });
 
 /** Decimal text above zero. */
@@ -58,7 +55,6 @@ export const positiveMoney = checked<string>(isPositive, {
     isAmount(value) ? `${shown(value)} is not positive; swap the accounts, or pass new Decimal(amount).abs()` : amountSays(value),
   code: "JOURNAL_AMOUNT",
   ts: "Money",
-  json: { type: "string", pattern: "^\\d{1,30}(?:\\.\\d{1,18})?$" },
 });
 
 /** Decimal text, zero or more. */
@@ -66,7 +62,6 @@ export const nonNegativeMoney = checked<string>((value) => isAmount(value) && !v
   says: (value) => (isAmount(value) ? `${shown(value)} is negative` : amountSays(value)),
   code: "JOURNAL_AMOUNT",
   ts: "Money",
-  json: { type: "string", pattern: "^\\d{1,30}(?:\\.\\d{1,18})?$" },
 });
 
 /** A day of the calendar, YYYY-MM-DD. */
@@ -74,7 +69,6 @@ export const day = checked<string>((value) => typeof value === "string" && isDay
   says: (value) => `${shown(value)} is not a calendar day; write it as YYYY-MM-DD`,
   code: "JOURNAL_DATE",
   ts: "string",
-  json: { type: "string", format: "date" },
 });
 
 /** An account by number (5020, "5020") or by name. Primitives turn it into text with `accountText`. */
@@ -83,7 +77,6 @@ export const account = checked<string | number>(
   {
     says: (value) => `${shown(value)} is not an account; pass its number (5020) or its name ("Expenses:Software")`,
     ts: "string | number",
-    json: { type: ["string", "integer"] },
   },
 );
 
@@ -102,7 +95,7 @@ export const confidence = checked<string | number>(
     typeof value === "number"
       ? value >= 0 && value <= 1
       : typeof value === "string" && /^(?:0(?:\.\d{1,18})?|1(?:\.0{1,18})?)$/.test(value),
-  { says: (value) => `${shown(value)} is not between 0 and 1`, ts: "DecimalInput", json: { type: ["number", "string"] } },
+  { says: (value) => `${shown(value)} is not between 0 and 1`, ts: "DecimalInput" },
 );
 
 /** Confidence as a tag: at most four decimals, no exponent, no trailing zeros. */
@@ -121,20 +114,17 @@ export const text = checked<string>((value) => typeof value === "string" && valu
   says: (value) =>
     typeof value === "string" ? `is ${value.length} characters long; at most 4,000 are kept` : `${shown(value)} is not text`,
   ts: "string",
-  json: { type: "string", maxLength: 4000 },
 });
 
 export const currency = checked<string>((value) => typeof value === "string" && CURRENCY_PATTERN.test(value), {
   says: (value) => `${shown(value)} is not a currency; write its code, such as "USD"`,
   ts: "string",
-  json: { type: "string", pattern: CURRENCY_PATTERN.source },
 });
 
 /** `YYMMDD-` and ten letters of base32. */
 export const entryId = checked<string>((value) => typeof value === "string" && /^\d{6}-[0-9a-z]{10}$/.test(value), {
   says: (value) => `${shown(value)} is not an entry's id; journal_add_double and journal_query return them`,
   ts: "string",
-  json: { type: "string", pattern: "^\\d{6}-[0-9a-z]{10}$" },
 });
 
 /** The name of a statement file in import/, as importer_scan gives it. */
@@ -144,7 +134,6 @@ export const fileName = checked<string>(
     says: (value) => `${shown(value)} is not the name of a file in import/; importer_scan() lists them`,
     code: "FILE_INVALID",
     ts: "string",
-    json: { type: "string" },
   },
 );
 
@@ -155,7 +144,6 @@ export const json = z.custom<Json>((value) => value !== undefined).meta({ ts: "a
 export const record = checked<Record<string, Json>>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
   says: (value) => `${shown(value)} is not an object`,
   ts: "Record<string, unknown>",
-  json: { type: "object" },
 });
 
 /**

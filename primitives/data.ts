@@ -61,7 +61,6 @@ const records = checked<Given>((value) => isList(value) || (isRecord(value) && i
         ? `item ${value.findIndex((one) => !isRecord(one))} is not a record; pass a list of objects`
         : `${shown(value)} is not a list of records`,
   ts: "Record<string, unknown>[] | { records: unknown[]; complete: boolean }",
-  json: { type: ["array", "object"] },
 });
 const listOf = (given: Given): Fields[] => (Array.isArray(given) ? given : given.records);
 

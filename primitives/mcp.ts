@@ -15,7 +15,6 @@ import { checked, json, record, shown, text } from "./_shapes.ts";
 const tool = checked<string>((value) => typeof value === "string" && value.length <= 300 && /^[^/\s]+\/\S+$/.test(value), {
   says: (value) => `${shown(value)} is not a tool; write SERVER/NAME, such as "erp/get_invoice"; mcp_list() has them all`,
   ts: "string",
-  json: { type: "string", pattern: "^[^/\\s]+/\\S+$" },
 });
 const params = record.default({}).describe("the tool's own parameters");
 const READ_ERRORS = ["TOOL_UNKNOWN", "TOOL_ARGUMENTS", "TOOL_FAILED", "TOOL_DOWN", "TOOL_TIMEOUT", "TOOL_ANSWER"];

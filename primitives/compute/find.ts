@@ -7,7 +7,7 @@ import { definePrimitive, type Primitive } from "../../runtime/kernel/primitive.
 import { checked, shown } from "../_shapes.ts";
 import { computePrimitives, VECTOR_FUNCTIONS } from "./index.ts";
 import { count } from "./shapes.ts";
-import { GAP_COUNT, TRIGGERS } from "./triggers.ts";
+import { TRIGGERS } from "./triggers.ts";
 
 /** Words between the two sides of `..`. */
 const GAP = 5;
@@ -85,21 +85,6 @@ function hitsIn(words: readonly string[]): Hit[] {
   const barred = hits.filter((one) => one.phrase.not);
   const meet = (one: Hit, other: Hit): boolean => other.from < one.to && one.from < other.to;
   return hits.filter((one) => !one.phrase.not && !barred.some((other) => other.phrase.key === one.phrase.key && meet(one, other)));
-}
-
-/**
- * The computations of spec/worker.md 10.3 a text asks for and that are not at hand, in the order of the table. A loan's amortization is
- * never missing: every workspace has it.
- */
-export function detectGaps(text: string, existing: readonly string[]): string[] {
-  const hits = hitsIn(wordsOf(text.slice(0, LONGEST_TEXT)));
-  const found = new Set(hits.map((one) => one.phrase.key));
-  // One of the two that share out a part of a period, by what is shared out.
-  if (found.has("hr_proration")) found.delete("dt_prorata");
-  const known = new Set([...existing, "finance_loan_amortization"]);
-  return Object.keys(TRIGGERS)
-    .slice(0, GAP_COUNT)
-    .filter((key) => found.has(key) && !known.has(key));
 }
 
 /** A function as it is found: its triggers' key (null: only words find it), and what its declaration says. */
@@ -190,7 +175,6 @@ export const taskText = checked<string>((value) => typeof value === "string" && 
   says: (value) =>
     typeof value === "string" ? `is ${value.length} characters long; at most ${LONGEST_TEXT} are read` : `${shown(value)} is not text`,
   ts: "string",
-  json: { type: "string", maxLength: LONGEST_TEXT },
 });
 
 export const compute_find = definePrimitive({

@@ -41,7 +41,6 @@ export function figure(range: Range = {}) {
     says: (value) => (isExact(value) ? `${value} must be ${rangeSays(range)}` : decimalSays(value)),
     code: "COMPUTE_RANGE",
     ts: "DecimalInput",
-    json: { type: ["number", "string"] },
   });
 }
 
@@ -55,7 +54,6 @@ export function count(from: number, to: number) {
     says: (value) => `${shown(value)} must be a whole number from ${from} to ${to}`,
     code: "COMPUTE_RANGE",
     ts: "number",
-    json: { type: "integer", minimum: from, maximum: to },
   });
 }
 
@@ -73,7 +71,6 @@ export function real(from = -1e15, to = 1e15, open: "open" | "closed" = "closed"
         `${shown(value)} must be a number ${open === "open" ? "above" : "from"} ${from} ${open === "open" ? "and at most" : "to"} ${to}`,
       code: "COMPUTE_RANGE",
       ts: "DecimalInput",
-      json: { type: ["number", "string"] },
     },
   );
 }

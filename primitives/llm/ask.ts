@@ -11,7 +11,6 @@ export const MODEL = { effect: "read", access: "model", remote: true, errors: ER
 export const given = checked<string>((value) => typeof value === "string" && value.trim() !== "" && value.length <= 200_000, {
   says: (value) => `${shown(value)} is not text of at most 200,000 characters`,
   ts: "string",
-  json: { type: "string", maxLength: 200_000 },
 });
 export const role = z.enum(LLM_ROLES).default("small").describe("which model: config.yaml models: says what plays the role");
 export const instruction = text.optional().describe("what matters here, in a few sentences");

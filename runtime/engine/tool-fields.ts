@@ -69,6 +69,5 @@ function exactText({ from, to }: { from?: string; to?: string }, kind: "money" |
         : `${shown(value)} is not ${kind === "money" ? "an amount" : "a decimal"} as text, such as "42.99"; write .toFixed(2), not a number`,
     code: "COMPUTE_RANGE",
     ts: "Money",
-    json: { type: "string" },
   });
 }

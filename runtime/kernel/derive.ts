@@ -1,5 +1,5 @@
 /**
- * From declarations to what others read: the ambient typings of agent scripts and the JSON schema of a primitive.
+ * From declarations to what others read: the ambient typings of agent scripts.
  * The documentation pages are tools/docs-pages.ts. Own walk over zod's schemas, because typings need names, money and
  * both sides (what may be passed, what is answered), which a JSON schema has lost.
  */
@@ -185,23 +185,4 @@ function functionType(primitive: Primitive, names: Map<string, z.ZodType>): stri
     `@example ${oneLine(primitive.example)}`,
   ];
   return `/**\n${notes.map((line) => ` * ${line}\n`).join("")} */\n${forms.map((form) => `declare function ${name}${form};\n`).join("")}`;
-}
-
-/** JSON schema (draft 2020-12) of the parameters, for tools that call primitives from outside. */
-export function paramsSchema(primitive: Primitive): Record<string, unknown> {
-  return schemaOf(primitive.params);
-}
-
-function schemaOf(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
-    io: "input",
-    unrepresentable: "any",
-    override({ zodSchema, jsonSchema }) {
-      const { either } = metaOf(zodSchema as unknown as z.ZodType);
-      const target = jsonSchema as Record<string, unknown>;
-      if (either !== undefined) target["anyOf"] = either.map(schemaOf);
-      for (const key of ["ts", "name", "side", "either"]) delete target[key];
-    },
-  }) as Record<string, unknown>;
-  return rest;
 }

@@ -23,17 +23,6 @@ const LONGEST_LINE = 300;
 /** Where words cannot be kept on one line of the header: control characters, and those that reorder or hide text. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
 
-const FALLBACK: readonly State[] = ["DECOMPOSE", "ASSESS", "COMPUTE", "POLICY_CHECK", "APPROVAL_GATE", "MUTATE", "COMPLETE"];
-
-/** What is used when no definition could be had: every act waits for a person. Never kept as if it had been proposed. */
-export const fallbackDefinition = (): Definition => ({
-  states: [...FALLBACK],
-  risk_level: "medium",
-  hitl_required: true,
-  connector_hints: [],
-  state_instructions: {},
-});
-
 /**
  * A definition out of a model's text: JSON, in a code fence or in the first `{...}` of the text.
  * @param demands irreversible: a tool of the process cannot be undone, so it needs a gate whatever risk is claimed

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { document_sprint_plan } from "../../primitives/document.ts";
 import { amountText, approvalBrief, type BusinessDocument, buildDocument, formatDocument } from "../../runtime/rules/answers/documents.ts";
 import { mutationLog, mutationText } from "../../runtime/rules/answers/mutations.ts";
-import { asksForList, bracketAnswer, isBracketAnswer, rankedAnswer, textAnswer } from "../../runtime/rules/answers/ranked.ts";
-import { missingFields, requiredFields, validateText } from "../../runtime/rules/answers/required.ts";
+import { asksForList, bracketAnswer, rankedAnswer } from "../../runtime/rules/answers/ranked.ts";
+import { missingFields } from "../../runtime/rules/answers/required.ts";
 import type { Json, Verdict, VerifiedWrite } from "../../runtime/kernel/ports.ts";
 import { callPrimitive } from "../../runtime/kernel/primitive.ts";
 import { memory } from "../primitives/memory-ports.ts";
@@ -141,6 +141,8 @@ Waiting for ann, level manager.
   });
 });
 
+const requiredFields = (process: string) => missingFields(process, {}, null).map((one) => one.split(" ")[0] ?? "");
+
 describe("required fields", () => {
   const invoice = { decision: "approved", amount: "52340.00", vendor: "Acme", variance: "2.2265625", summary: "paid" };
 
@@ -157,7 +159,12 @@ describe("required fields", () => {
     const output = { paid_on: { type: "date" }, note: { type: "string", required: false } };
     expect(missingFields("invoice_reconciliation", output, invoice)).toEqual(["paid_on (a day, YYYY-MM-DD)"]);
     expect(missingFields("lease_review", output, { paid_on: "2026-02-28" })).toEqual([]);
-    expect(missingFields("lease_review", {}, {}).map((one) => one.split(" ")[0])).toEqual(requiredFields("general"));
+    expect(missingFields("lease_review", {}, {}).map((one) => one.split(" ")[0])).toEqual([
+      "decision_or_status",
+      "action_taken",
+      "key_entity",
+      "summary",
+    ]);
     expect(missingFields(null, {}, null)).toEqual([]);
   });
 
@@ -176,21 +183,6 @@ describe("required fields", () => {
     }
     for (const result of [null, "text", 5, ["a"], []] as Json[])
       expect(missingFields(process, {}, result)).toHaveLength(requiredFields(process).length);
-  });
-
-  it.each([
-    ["expense_approval", "The request was not approved.", "rejected", ["decision"]],
-    ["expense_approval", "It hasn't been approved yet", "rejected", ["decision"]],
-    ["expense_approval", "One was approved, one rejected", null, ["decision"]],
-    ["expense_approval", "No reason was given for $5.00", null, ["amount", "reason"]],
-    ["incident_response", "P1 was not resolved", null, ["severity"]],
-    ["hr_offboarding", "Access was not deactivated", null, []],
-    ["payroll", "The network of supporters paid", null, []],
-    ["invoice_reconciliation", "no variance", null, ["variance"]],
-  ] as const)("%s: %s", (process, text, decision, present) => {
-    const found = validateText(process, text);
-    expect(found.decision).toBe(decision);
-    expect(found.present).toEqual(present);
   });
 });
 
@@ -259,18 +251,9 @@ describe("ranked lists", () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (items) => {
         const text = bracketAnswer(items);
-        expect(isBracketAnswer(text)).toBe(true);
-        expect(textAnswer(text, { list: false, policy: { passed: false, summary: "S" } })).toBe(text);
+        expect(JSON.parse(text)).toEqual(expect.any(Array));
       }),
     );
-  });
-
-  it("text answers change only where a list was asked for", () => {
-    const prose = "I did:\n- paid INV-1 $5\n- closed INV-2\nTotal: $5";
-    expect(textAnswer(prose, { list: false, policy: null })).toBe(prose);
-    expect(textAnswer("1. Acme\n2. Beta", { list: true, policy: { passed: false, summary: "S" } })).toBe('["Acme", "Beta"]');
-    expect(textAnswer("No idea.", { list: true, policy: { passed: false, summary: "a\nb" } })).toBe("[POLICY: a b]\nNo idea.");
-    expect(isBracketAnswer("[See note] Rejected [x]")).toBe(false);
   });
 });
 

@@ -2,8 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isBracketAnswer } from "../../runtime/rules/answers/ranked.ts";
-import { FOLDER, NOT_YET, vectors } from "./load.ts";
+import { FOLDER, NOT_YET } from "./load.ts";
 
 const TESTS =
   "compute/vectors compute/precompute compute/find answers/vectors tools/vectors policy/vectors states/vectors states/definition privacy/guard vectors/files";
@@ -17,8 +16,3 @@ it("each file of the folder is read by a test, or named as not yet", () => {
 });
 
 for (const file of readdirSync(FOLDER)) if (NOT_YET[file] !== undefined) it.skip(`not yet: ${file}, ${NOT_YET[file]}`, () => {});
-
-it("knows bracket text, in the file that else waits for a model", () => {
-  for (const { function: name, args, expected } of vectors("token_budget.json"))
-    if (name === "is_bracket_format") expect(isBracketAnswer(String(args["answer"])), JSON.stringify(args)).toBe(expected);
-});

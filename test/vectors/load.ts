@@ -10,6 +10,7 @@ export const FOLDER = process.env["VECTORS_DIR"] ?? import.meta.dirname;
 export const NOT_YET: Record<string, string> = {
   "classifier_keywords.json": "the process of a task in free text (28): with the model",
   "task_mode.json": "tasks in free text (4.2): with the model",
+  "token_budget.json": "text answers of a model: scripts answer with typed objects and lists",
   "moa_recovery.json": "several models (30)",
   "entity_extractor.json": "learning: entity memory (26)",
   "context_pruner.json": "learning: the case log (23)",

@@ -8,21 +8,6 @@ type Scalar = string | number | boolean;
 
 const isList = (value: Json): value is Scalar[] => Array.isArray(value) && value.every((one) => one !== null && typeof one !== "object");
 
-/** True for text that is a JSON array and nothing else. */
-export function isBracketAnswer(text: string): boolean {
-  const bare = text.trim();
-  return bare.startsWith("[") && bare.endsWith("]") && Array.isArray(parsed(bare));
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
 /** `["A", "B"]`, to the character: texts in the order given, without numbering of their own, without empty ones. */
 export function bracketAnswer(items: readonly Scalar[]): string {
   const texts = items.map((one) => String(one).replace(/^\s*\d{1,4}[.)]\s+/, "")).map((one) => one.trim());
@@ -63,29 +48,3 @@ const WORDINGS = [
 
 /** Whether the wording of a task asks for a list. */
 export const asksForList = (task: string): boolean => WORDINGS.some((wording) => wording.test(task));
-
-/** The items of a text: a JSON array in it, else two or more numbered lines, else as many bullets, else a line that is a list and no sentence. */
-export function listItems(text: string): string[] {
-  const array = /\[[^[\]]*\]/.exec(text)?.[0];
-  const value = array === undefined ? undefined : parsed(array);
-  if (value !== undefined && isList(value) && value.length > 0) return value.map(String);
-  for (const shape of [/^[\t ]*\d{1,4}[.)][\t ]+(.+)$/gm, /^[\t ]*[-*•][\t ]+(.+)$/gm]) {
-    const items = [...text.matchAll(shape)].map((match) => (match[1] ?? "").trim());
-    if (items.length >= 2) return items;
-  }
-  const words = text.split(",").map((word) => word.trim());
-  const isName = (word: string): boolean => /^\p{L}[\p{L}'&-]*(?: \p{L}[\p{L}'&-]*){0,2}$/u.test(word);
-  const alike = words.every((word) => /^\p{Lu}/u.test(word) === /^\p{Lu}/u.test(words[0] ?? ""));
-  return words.length >= 2 && alike && words.every(isName) ? words : [];
-}
-
-/** A text answer as it goes out: a list where one was asked for, under a failed policy's line where it is prose. */
-export function textAnswer(text: string, options: { list: boolean; policy: { passed: boolean; summary: string } | null }): string {
-  if (isBracketAnswer(text)) return text;
-  const items = options.list ? listItems(text) : [];
-  if (items.length > 0) return bracketAnswer(items);
-  return options.policy === null || options.policy.passed ? text : `${policyLine(options.policy.summary)}\n${text}`;
-}
-
-/** `[POLICY: 2 rule(s) triggered: A, B]` */
-const policyLine = (summary: string): string => `[POLICY: ${summary.replace(/\s+/g, " ").trim()}]`;
