@@ -18,7 +18,7 @@ export function factLines(output: Output, card: Card, whole: boolean): string[] 
   const shown = whole ? [...all, ...brief(card), ...origins(card)] : all.slice(0, FACTS);
   const more = whole ? 0 : all.length - shown.length;
   const rest = [
-    ...(more > 0 ? [`${more} more facts`] : []),
+    ...(more > 0 ? [`${more} more fact${more === 1 ? "" : "s"}`] : []),
     ...(whole || (brief(card).length === 0 && card.kind !== "proposal")
       ? []
       : [card.kind === "proposal" ? "what it changes" : "the brief"]),

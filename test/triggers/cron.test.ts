@@ -25,8 +25,9 @@ test("a schedule rings at its minute, a removed one no more, and a wrong one sto
   const ticks: string[] = [];
   const cron = createCron((agent) => void ticks.push(agent));
   const good = { agent: "good", expression: "0 6 * * *", timezone: "UTC" };
+  const mondays = { agent: "mondays", expression: "0 0 31 2 1", timezone: "UTC" };
   const each = { agent: "each", expression: "* * * * *", timezone: "UTC" };
-  expect(await cron.set([{ agent: "wrong", expression: "every day", timezone: "UTC" }, good, each])).toEqual([
+  expect(await cron.set([{ agent: "wrong", expression: "every day", timezone: "UTC" }, mondays, good, each])).toEqual([
     'agents/wrong.ts: schedule: "every day" never comes: it is not a cron expression, or no calendar has such a day. Write five fields: minute hour day month weekday, for example "0 6 * * *".',
   ]);
   await vi.advanceTimersByTimeAsync(4000);

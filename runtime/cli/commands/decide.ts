@@ -95,15 +95,17 @@ function movableOf(report: Report | null): { agent: string; runs: number }[] {
     .filter(({ runs }) => runs > 0);
 }
 
-/** `path=value` of --set and of answers. @throws USAGE */
+/** `path=value` of --set, --input and of answers. @throws USAGE */
 export function pairsOf(texts: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const at = text.indexOf("=");
-      if (at < 1) throw new ClearedError("USAGE", `"${text}" sets nothing; write name=value.`);
-      return [text.slice(0, at), text.slice(at + 1)];
-    }),
-  );
+  const pairs = new Map<string, string>();
+  for (const text of texts) {
+    const at = text.indexOf("=");
+    if (at < 1) throw new ClearedError("USAGE", `"${text}" sets nothing; write name=value.`);
+    const name = text.slice(0, at);
+    if (pairs.has(name)) throw new ClearedError("USAGE", `${name} is set twice; write it once.`);
+    pairs.set(name, text.slice(at + 1));
+  }
+  return Object.fromEntries(pairs);
 }
 
 /** Yes to cards; with --set to calls that are changed first. */

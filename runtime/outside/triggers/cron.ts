@@ -84,12 +84,11 @@ export function createCron(onTick: (agent: string) => void): Ticking {
       const wrong: string[] = [];
       for (const [key, one] of wanted) {
         if (tasks.has(key)) continue;
+        const problem = await scheduleProblem(one, Date.now());
+        if (problem !== null) wrong.push(`agents/${one.agent}.ts: ${problem}`);
         const { schedule, validate } = await import("node-cron");
-        const problem = validate(one.expression) ? await scheduleProblem(one, Date.now()) : neverComes(one);
-        if (problem !== null) {
-          wrong.push(`agents/${one.agent}.ts: ${problem}`);
-          continue;
-        }
+        // One of croner's that node-cron does not take (`0 0 31 2 1`) is not rung for; the look at what is due finds it.
+        if (problem !== null || !validate(one.expression)) continue;
         tasks.set(
           key,
           schedule(one.expression, () => onTick(one.agent), { timezone: one.timezone, suppressMissedWarning: true }),
