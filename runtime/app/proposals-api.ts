@@ -175,7 +175,7 @@ function ownNo({ dir, trust, clock }: Host, proposal: Proposal, reason: string):
 
 /** Exchanges proposals with a remote. @throws GIT_FAILED, GIT_STATE */
 export async function sync(host: Host, remote: string): Promise<Synced> {
-  return syncProposals(host, remote, host.trust.people);
+  return syncProposals(host, remote);
 }
 
 /** Checks a proposal on HEAD, in this process: it is ready or blocked afterwards. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE */

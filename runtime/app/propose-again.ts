@@ -4,7 +4,7 @@
  */
 import { ClearedError } from "../kernel/errors.ts";
 import type { Card } from "../kernel/ports.ts";
-import { conflictOf } from "../change/proposals/apply.ts";
+import { conflictOf } from "../change/proposals/commit.ts";
 import { type ProposalStore, OPEN, createProposals } from "../change/proposals/store.ts";
 import type { Proposal } from "../change/proposal-types.ts";
 import type { Host } from "./host.ts";

@@ -16,7 +16,10 @@ const LONGEST_WAIT_MS = 60_000;
 
 /** Queues again the runs whose obstacle is gone, and finishes approvals. One that comes back at once is tried at growing intervals. */
 export async function wakeWaiting(host: Host): Promise<void> {
-  if (approvalsHere(host.database).size > 0) await (await import("../change/proposals/apply.ts")).settleApproved(host);
+  if (approvalsHere(host.database).size > 0)
+    await (await import("../change/proposals/apply.ts")).settleApproved(host, async (id) =>
+      (await import("./proposals-api.ts")).prepareProposal(host, id),
+    );
   await askAnew(host);
   // Not waited for: a server elsewhere that hangs must not hold schedules and files up.
   if (!looking) void lookAfar(host);

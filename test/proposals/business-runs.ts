@@ -121,12 +121,12 @@ export async function clonedTo(at: Business): Promise<Business> {
   const bare = `${at.dir}.git`;
   execFileSync("git", ["clone", "-q", "--bare", at.dir, bare]);
   git(at, "remote", "add", "team", bare);
-  await syncProposals(at.host, "team", at.host.trust.people);
+  await syncProposals(at.host, "team");
   const dir = `${at.dir} clone`;
   execFileSync("git", ["clone", "-q", "-o", "team", bare, dir]);
   mkdirSync(join(dir, ".cleared"), { mode: 0o700 });
   for (const name of ["Mo", "Lee"]) cpSync(join(at.dir, `.cleared/${name}.key`), join(dir, `.cleared/${name}.key`));
   const host = await open(dir);
-  await syncProposals(host, "team", host.trust.people);
+  await syncProposals(host, "team");
   return { dir, host };
 }

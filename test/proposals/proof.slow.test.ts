@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(finish);
 
 const exchange = async (): Promise<void> => {
-  for (const { host } of [at, clone, at]) await syncProposals(host, "team", host.trust.people);
+  for (const { host } of [at, clone, at]) await syncProposals(host, "team");
 };
 const there = ({ host }: Business, id: string) => createProposals(host).get(id);
 

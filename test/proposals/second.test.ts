@@ -6,7 +6,8 @@ import { decideCard } from "../../runtime/app/decide.ts";
 import { createFacts } from "../../runtime/app/facts.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { prepareProposal } from "../../runtime/app/proposals-api.ts";
-import { settleApproved } from "../../runtime/change/proposals/apply.ts";
+import { decideProposal, settleApproved } from "../../runtime/change/proposals/apply.ts";
+import { cardOf as cardOfProposal } from "../../runtime/change/proposals/card.ts";
 import { rememberApproval } from "../../runtime/change/proposals/deciding.ts";
 import { type ProposalStore, createProposals } from "../../runtime/change/proposals/store.ts";
 import { syncProposals } from "../../runtime/change/proposals/sync.ts";
@@ -32,17 +33,78 @@ describe("an approval that was cut off", { timeout: 60_000 }, () => {
     const proposal = await ready(owner, { [HELLO]: script(1) });
     await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
     // The ref came from another clone: its branch has the commit, or will have it.
-    expect(await settleApproved(owner)).toEqual({ applied: [], waiting: [] });
+    expect(await settleApproved(owner, checking(owner))).toEqual({ applied: [], waiting: [] });
     rememberApproval(owner.database, proposal);
     const count = commits(one);
     one.write(HELLO, script("mine"));
-    expect((await settleApproved(owner)).waiting).toMatchObject([{ why: expect.stringContaining("uncommitted edits of yours") }]);
+    expect((await settleApproved(owner, checking(owner))).waiting).toMatchObject([
+      { why: expect.stringContaining("uncommitted edits of yours") },
+    ]);
     one.git("checkout", "-q", HELLO);
-    const both = await Promise.all([settleApproved(owner), settleApproved(owner)]);
+    const both = await Promise.all([settleApproved(owner, checking(owner)), settleApproved(owner, checking(owner))]);
     expect(both.flatMap((each) => each.waiting)).toEqual([]);
     expect(commits(one)).toBe(count + 1);
     expect(await store.get(proposal.id)).toMatchObject({ state: "applied" });
-    expect(await settleApproved(owner)).toEqual({ applied: [], waiting: [] });
+    expect(await settleApproved(owner, checking(owner))).toEqual({ applied: [], waiting: [] });
+  });
+});
+
+describe("an approval that waited while something moved", { timeout: 60_000 }, () => {
+  const widening = [{ kind: "tool" as const, text: "may pay", at: null }];
+  const waited = async () => {
+    const { one, owner, store } = await opened();
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
+    rememberApproval(owner.database, proposal);
+    one.commit({ "agents/other.ts": script("other") });
+    return { one, owner, store, proposal, later: { ...owner, clock: { now: () => Date.now() + 60_000 } } };
+  };
+
+  it("is applied where a new look says the same, once", async () => {
+    const { one, owner, store, proposal, later } = await waited();
+    const count = commits(one);
+    await Promise.all([settleApproved(owner, checking(later)), settleApproved(owner, checking(later))]);
+    expect(commits(one)).toBe(count + 1);
+    expect(await store.get(proposal.id)).toMatchObject({ state: "applied", report: { on: one.git("rev-parse", "HEAD^").trim() } });
+  });
+
+  it("waits for a person again where it says something else, and the card says why", async () => {
+    const { one, owner, store, proposal, later } = await waited();
+    const why =
+      "It was approved, and looks different on what is there today (it now also widens: may pay), so it was not applied. Decide it again.";
+    expect(await settleApproved(owner, checking(later, { widening }))).toMatchObject({
+      applied: [],
+      waiting: [{ why: expect.stringContaining(why) }],
+    });
+    const now = await store.get(proposal.id);
+    expect(now).toMatchObject({ state: "ready", why });
+    expect(JSON.stringify(cardOfProposal(now).parts)).toContain(why);
+    expect(await settleApproved(owner, checking(later))).toEqual({ applied: [], waiting: [] });
+    expect(one.read(HELLO)).toBe(script(0));
+    await decideProposal(later, cardOf(owner, proposal), says(later, proposal, "approved"), checking(later, { widening }));
+    expect(one.read(HELLO)).toBe(script(1));
+  });
+
+  it("and where the commit that moves it comes between the look and the commit", async () => {
+    const { one, owner, store } = await opened();
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    const { git } = owner;
+    // Somebody commits by hand in the moment before the committer takes its turn.
+    const racing = {
+      ...owner,
+      git: {
+        ...git,
+        commit: (...args: Parameters<typeof git.commit>) => {
+          if (one.read("agents/hello.ts") === script(0)) one.commit({ "agents/other.ts": script("other") });
+          return git.commit(...args);
+        },
+      },
+    };
+    const later = { ...owner, clock: { now: () => Date.now() + 60_000 } };
+    const refused = decideProposal(racing, cardOf(owner, proposal), says(owner, proposal, "approved"), checking(later, { widening }));
+    expect((await failure(refused)).message).toContain("it now also widens: may pay");
+    expect(await store.get(proposal.id)).toMatchObject({ state: "ready" });
+    expect(one.read(HELLO)).toBe(script(0));
   });
 });
 
@@ -56,19 +118,19 @@ describe("somebody else was faster", { timeout: 60_000 }, () => {
     const two = copyOf(one);
     const [a, b] = [await host(one), await host(two)];
     const proposal = await ready(a, { [HELLO]: script(1) });
-    await syncProposals(a, "team", a.trust.people);
-    await syncProposals(b, "team", b.trust.people);
+    await syncProposals(a, "team");
+    await syncProposals(b, "team");
     const there = await createProposals(b).get(proposal.id);
     const late = says(b, there, "rejected", { reason: "no" });
     await decide(a, proposal);
-    await syncProposals(a, "team", a.trust.people);
-    await syncProposals(b, "team", b.trust.people);
+    await syncProposals(a, "team");
+    await syncProposals(b, "team");
     const head = two.git("rev-parse", "HEAD");
     expect(await failure(decideCard(b, late))).toMatchObject({
       code: "CARD_CLOSED",
       message: expect.stringMatching(/was approved by Pat on/),
     });
-    expect(await settleApproved(b)).toEqual({ applied: [], waiting: [] });
+    expect(await settleApproved(b, checking(b))).toEqual({ applied: [], waiting: [] });
     expect(two.git("rev-parse", "HEAD")).toBe(head);
     two.git("pull", "-q", one.dir, "main");
     expect(await createProposals(b).get(proposal.id)).toMatchObject({ state: "applied" });

@@ -6,7 +6,7 @@ import { withdrawProposal } from "../../runtime/app/proposals-api.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Synced, syncProposals } from "../../runtime/change/proposals/sync.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, workspace } from "../engine/harness.ts";
-import { decide, ready, script } from "./ready.ts";
+import { decide, ready, reportOn, says, script } from "./ready.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
@@ -34,7 +34,7 @@ async function clones(): Promise<Clones> {
   const now = { at: start };
   const clock = { now: () => now.at };
   const [a, b] = [await host(one, { clock }), await host(two, { clock })];
-  return { one, two, a, b, bare, now, sync: (owner) => syncProposals(owner, "team", owner.trust.people) };
+  return { one, two, a, b, bare, now, sync: (owner) => syncProposals(owner, "team") };
 }
 const shown = async (owner: Host) =>
   (await createProposals(owner).list()).map(({ title, number, state }) => `${number} ${title}: ${state}`).sort();
@@ -175,6 +175,42 @@ describe("a remote that is not believed", () => {
     ]);
   });
 
+  it("one of two yeses makes nothing approved or applied, whatever the state and the report beside it say", async () => {
+    const { a, b, now, sync } = await clones();
+    const [pat] = a.trust.people;
+    if (pat === undefined) throw new Error("no person");
+    const trust = { ...a.trust, people: [pat, { ...pat, name: "Sam" }], changes: { ...a.trust.changes, approvals: 2 } };
+    const [one, other] = [
+      { ...a, trust },
+      { ...b, trust },
+    ];
+    const made = await ready(one, { [HELLO]: script(1) }, {}, { approvals: 2 });
+    await sync(one);
+    await sync(other);
+    const said = (state: string) => `it says it is ${state}, and no person of trust.yaml has signed that`;
+    const why = async () => (await sync(one)).refused.map((each) => each.why.slice(0, said("applied").length + 1).trim());
+    const yes = says(other, await createProposals(other).get(made.id), "approved");
+    const report = reportOn(made.report?.on ?? "", made.report?.at ?? 0);
+    for (const [i, state] of (["approved", "applied", "reverted"] as const).entries()) {
+      const change = { state, report, decisions: i === 0 ? [yes] : [], ...(i === 0 ? {} : { applied: "0".repeat(40) }) };
+      await createProposals(other).update(made.id, change, { from: ["ready", "approved", "applied"] });
+      await sync(other);
+      expect(await why(), state).toEqual([expect.stringContaining(`it says it is ${state}, and its approvals are not enough`)]);
+      now.at += MINUTE;
+    }
+    // The same of one that was never here.
+    const fresh = await ready(other, { "agents/b.ts": script(2) }, { title: "Never here" });
+    const late = says(other, fresh, "approved");
+    await createProposals(other).update(fresh.id, { state: "approved", decisions: [late] }, { from: ["ready"] });
+    await sync(other);
+    expect((await sync(one)).refused.map(({ id }) => id)).toContain(fresh.id);
+    expect(await shown(one)).toEqual(["1 Say it better: ready"]);
+    // And beside a step of ours, where both lives are joined.
+    await createProposals(one).update(made.id, { state: "ready" }, { from: ["ready"] });
+    await sync(one);
+    expect(await createProposals(one).get(made.id)).toMatchObject({ state: "ready", applied: null, decisions: [{ by: "Pat" }] });
+  });
+
   it("a decision nobody signed, another content under a known name, garbage: left alone, and said", async () => {
     const { one, a, b, bare, sync } = await clones();
     const forged = await ready(b, { [HELLO]: script(1) }, { title: "Forged" });
@@ -198,11 +234,11 @@ describe("a remote that is not believed", () => {
     });
     expect(await shown(a)).toEqual(["1 Mine: ready"]);
     expect(await createProposals(a).unreadable()).toEqual([]);
-    await expect(syncProposals(a, "tea", a.trust.people)).rejects.toMatchObject({
+    await expect(syncProposals(a, "tea")).rejects.toMatchObject({
       code: "GIT_STATE",
       message: expect.stringMatching(/Did you mean "team"/),
     });
-    await expect(syncProposals(a, "--upload-pack=touch x", a.trust.people)).rejects.toMatchObject({ code: "GIT_STATE" });
+    await expect(syncProposals(a, "--upload-pack=touch x")).rejects.toMatchObject({ code: "GIT_STATE" });
     one.git("remote", "set-url", "team", `${bare}-gone`);
     await expect(sync(a)).rejects.toMatchObject({ code: "GIT_FAILED" });
     await close(a);

@@ -17,7 +17,7 @@ import { settleApproved } from "../../runtime/change/proposals/apply.ts";
 import { rememberApproval, rememberReport } from "../../runtime/change/proposals/deciding.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Workspace, close, closeAll, host, openCard, removeAll, run, withStore, workspace } from "../engine/harness.ts";
-import { failure, ready, reportOn, says, script } from "../proposals/ready.ts";
+import { checking, failure, ready, reportOn, says, script } from "../proposals/ready.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
@@ -377,7 +377,10 @@ describe("a forged ref of a proposal", { timeout: 60_000 }, () => {
     const { signature: _, ...unsigned } = says(owner, proposal, "approved");
     await store.update(proposal.id, { state: "approved", decisions: [unsigned] }, { from: ["ready"] });
     rememberApproval(owner.database, proposal);
-    expect(await settleApproved(owner)).toMatchObject({ applied: [], waiting: [{ why: expect.stringContaining("count") }] });
+    expect(await settleApproved(owner, checking(owner))).toMatchObject({
+      applied: [],
+      waiting: [{ why: expect.stringContaining("count") }],
+    });
     expect(one.git("show", `HEAD:${HELLO}`)).toBe(script(0));
   });
 
@@ -385,20 +388,26 @@ describe("a forged ref of a proposal", { timeout: 60_000 }, () => {
     const { one, owner, store, proposal } = await proposed({ approvals: 2 });
     await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
     rememberApproval(owner.database, proposal);
-    expect(await settleApproved(owner)).toMatchObject({ applied: [], waiting: [{ why: expect.stringContaining("count") }] });
+    expect(await settleApproved(owner, checking(owner))).toMatchObject({
+      applied: [],
+      waiting: [{ why: expect.stringContaining("count") }],
+    });
     expect(one.git("show", `HEAD:${HELLO}`)).toBe(script(0));
 
     const other = await ready(owner, { "agents/other.ts": script(2) }, { title: "Another" }, { approvals: 2 });
     const milder = reportOn(other.report?.on ?? "", other.report?.at ?? 0, { approvals: 1 });
     await store.update(other.id, { state: "approved", report: milder, decisions: [says(owner, other, "approved")] }, { from: ["ready"] });
     rememberApproval(owner.database, other);
-    expect(await settleApproved(owner)).toMatchObject({ applied: [], waiting: [{ why: expect.stringContaining("report") }] });
+    expect(await settleApproved(owner, checking(owner))).toMatchObject({
+      applied: [],
+      waiting: [{ why: expect.stringContaining("report") }],
+    });
     // What trust.yaml asks for stands above any report.
     const strict = { ...owner, trust: { ...owner.trust, changes: { ...owner.trust.changes, approvals: 2 } } };
     const third = await ready(owner, { "agents/third.ts": script(3) }, { title: "A third" });
     await store.update(third.id, { state: "approved", decisions: [says(owner, third, "approved")] }, { from: ["ready"] });
     rememberApproval(owner.database, third);
-    expect(await settleApproved(strict)).toMatchObject({ applied: [] });
+    expect(await settleApproved(strict, checking(strict))).toMatchObject({ applied: [] });
     rememberReport(owner.database, third.id, null);
     expect(one.git("ls-tree", "-r", "--name-only", "HEAD")).not.toMatch(/other|third/);
   });
@@ -412,7 +421,7 @@ describe("a forged ref of a proposal", { timeout: 60_000 }, () => {
     );
     one.git("update-ref", `refs/cleared/proposals/${proposal.id}/change`, evil.proposal.commit);
     expect(await failure(decideCard(owner, yes))).not.toMatchObject({ code: "none" });
-    expect(await settleApproved(owner)).toMatchObject({ applied: [] });
+    expect(await settleApproved(owner, checking(owner))).toMatchObject({ applied: [] });
     expect(one.git("show", `HEAD:${HELLO}`)).toBe(script(0));
   });
 });

@@ -22,7 +22,7 @@ import { findEntry } from "../../runtime/workspace/books/months.ts";
 import { TEAM, begin, keysOf, made, trustWith } from "../engine/gates.ts";
 import { type Workspace, abandon, close, host, openCard, removeAll, run, withStore } from "../engine/harness.ts";
 import { seeded } from "../kill/processes.ts";
-import { ready, script } from "../proposals/ready.ts";
+import { checking, ready, script } from "../proposals/ready.ts";
 
 const LONG = process.env["CLEARED_LONG"] === "1";
 const [first, count] = (process.env["RACES"] ?? (LONG ? "0,300" : "0,30")).split(",").map(Number) as [number, number];
@@ -108,7 +108,7 @@ async function proposal(seed: number, says: Question["says"]): Promise<Question>
     says,
     over: { now: false },
     async holds(card) {
-      await settleApproved(opened);
+      await settleApproved(opened, checking(opened));
       const { state } = await createProposals(opened).get(id);
       expect(state).toBe(card.decision?.decision === "rejected" ? "rejected" : "applied");
     },

@@ -8,7 +8,7 @@ import { closed } from "../../engine/cards.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Card, Decision, Engine, Tree } from "../../kernel/ports.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
-import { changedBy } from "../../workspace/git/past.ts";
+import { conflictOf, filesOf, messageOf } from "./commit.ts";
 import {
   type Approval,
   approvalsHere,
@@ -20,7 +20,6 @@ import {
   questionOf,
   rememberApproval,
 } from "./deciding.ts";
-import { isCase } from "./paths.ts";
 import { hasMoved } from "./proof.ts";
 import { ASKING, type ProposalStore, type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, ProposalState, Report } from "../proposal-types.ts";
@@ -46,12 +45,16 @@ export interface DecidedProposal {
   open: Tally | null;
 }
 
-/** Ids whose approval is being written down right now, by this process, which is the workspace's only owner. */
+export interface Settled {
+  applied: Proposal[];
+  waiting: { proposal: Proposal; why: string }[];
+}
+
+/** Ids whose approval is being written down or looked at again right now, by this process, which is the workspace's only owner. */
 const underway = new Set<string>();
 const UNDECIDED = ["draft", "checking", "ready", "unproven", "blocked"] as const;
 
 const notNow = (message: string): ClearedError => new ClearedError("PROPOSAL_STATE", message);
-const short = (commit: string): string => commit.slice(0, 7);
 
 /**
  * Decides the proposal of a card. The signature is checked already; everything else is checked here.
@@ -106,7 +109,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
   } finally {
     underway.delete(id);
   }
-  const applied = await applyApproved(world, store, proposal, approval);
+  const applied = await applyApproved(world, store, proposal, approval, prepare);
   return { proposal: applied, commit: applied.applied, open: null };
 }
 
@@ -114,9 +117,8 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
  * Goes on where an approval was left before its commit, or a commit before its state. Called at the start of an owner and before any
  * command about proposals. Answers what it applied, and what it could not and why.
  */
-export async function settleApproved(world: ApplyWorld): Promise<{ applied: Proposal[]; waiting: { proposal: Proposal; why: string }[] }> {
-  const applied: Proposal[] = [];
-  const waiting: { proposal: Proposal; why: string }[] = [];
+export async function settleApproved(world: ApplyWorld, prepare: Prepare): Promise<Settled> {
+  const { applied, waiting }: Settled = { applied: [], waiting: [] };
   const here = approvalsHere(world.database);
   if (here.size === 0 || (await world.git.blockedBy()) !== null) return { applied, waiting };
   const store = createProposals(world);
@@ -129,7 +131,7 @@ export async function settleApproved(world: ApplyWorld): Promise<{ applied: Prop
       continue;
     }
     try {
-      applied.push(await applyApproved(world, store, proposal, approval));
+      applied.push(await applyApproved(world, store, proposal, approval, prepare));
     } catch (error) {
       if (!(error instanceof ClearedError) || (error.code !== "GIT_STATE" && error.code !== "PROPOSAL_STATE")) throw error;
       waiting.push({ proposal, why: error.message });
@@ -196,31 +198,43 @@ function whyDifferent(was: Report, { state, why, report }: Proposal): string | n
   return differenceThatMatters(was, report);
 }
 
-/** Which file of the proposal is no longer what it was proposed on, and which commit did it; null when none is. */
-export async function conflictOf({ dir, git }: ApplyWorld, proposal: Proposal, head: Tree): Promise<string | null> {
-  const [base, target] = [git.tree(proposal.base), git.tree(proposal.commit)];
-  for (const { path } of proposal.files) {
-    const now = await head.blob(path);
-    if (now === (await base.blob(path))) continue;
-    const by = await changedBy(dir, head.commit, path, proposal.base);
-    const who =
-      by === null
-        ? "since it was proposed"
-        : `by ${short(by.commit)} "${by.subject.slice(0, 60)}"${by.trailers["Proposal"] === undefined ? "" : ` (proposal ${by.trailers["Proposal"]})`}`;
-    return now === (await target.blob(path))
-      ? `${path} is already on the branch as proposed, put there ${who}. Propose again what is still missing.`
-      : `${path} was changed on the branch ${who}. Propose again on top of it: "git show ${short(proposal.commit)}" has this change.`;
-  }
-  return null;
-}
-
 async function block(store: ProposalStore, { id, number }: Proposal, why: string, from: readonly ProposalState[]): Promise<ClearedError> {
   await store.update(id, { state: "blocked", why }, { from });
   return notNow(`Proposal ${number} cannot be applied: ${why}`);
 }
 
-/** Makes the commit of an approved proposal, once, and says so in its state. @throws GIT_STATE, PROPOSAL_STATE */
-async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: Proposal, { since, last }: Approval): Promise<Proposal> {
+/** An approved proposal on what has moved since: approved on a new report that says the same, else it waits again. @throws PROPOSAL_STATE */
+async function approvedAnew(
+  world: ApplyWorld,
+  store: ProposalStore,
+  { id, number, report }: Proposal,
+  prepare: Prepare,
+): Promise<Proposal> {
+  underway.add(id);
+  try {
+    await store.update(id, { state: "ready", why: "It was approved, and is checked again before it is applied." }, { from: ["approved"] });
+    await prepare(id);
+    const now = await store.get(id);
+    const other = whyDifferent(report as Report, now);
+    if (other === null) return await store.update(id, { state: "approved" }, { from: ASKING });
+    const why = `It was approved, and looks different on what is there today (${other}), so it was not applied. Decide it again.`;
+    if (ASKING.includes(now.state)) await store.update(id, { state: now.state, why }, { from: [now.state] });
+    forgetApproval(world.database, now);
+    throw notNow(`Proposal ${number} is ${now.state}: ${why}`);
+  } finally {
+    underway.delete(id);
+  }
+}
+
+/** Makes the commit of an approved proposal, once, and says so in its state. again: it was looked at again just now. @throws GIT_STATE, PROPOSAL_STATE */
+async function applyApproved(
+  world: ApplyWorld,
+  store: ProposalStore,
+  proposal: Proposal,
+  approval: Approval,
+  prepare: Prepare,
+  again = false,
+): Promise<Proposal> {
   const { git, trust } = world;
   // What lies in the refs may come from another clone: its report and its state are not believed, and the yeses are counted once more.
   const { policy } = await world.config();
@@ -230,11 +244,13 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
     throw await block(store, proposal, "what it was approved on is not a report of this workspace. Propose it again.", ["approved"]);
   const now = demandsOf(report.widening, trust, policy, proposal.asked);
   const question = questionOf(proposal, trust.people.length, now);
-  const counted = tally(question, countedOf(proposal, since, last), authority);
+  const counted = tally(question, countedOf(proposal, approval.since, approval.last), authority);
   if (counted.decision === null)
     throw await block(store, proposal, "not enough of its approvals count under the present trust.yaml. Propose it again.", ["approved"]);
   const despite = proposal.decisions.flatMap((one) => (counted.people.includes(one.by) ? (one.despite ?? []) : []));
-  let conflict: string | null = null;
+  // Where runs end all the time, one more of them does not make it be looked at for ever.
+  const { rests: _, ...code } = report;
+  let [conflict, moved]: [string | null, boolean] = [null, false];
   const done = await git.commit({
     message: messageOf(proposal),
     trailers: {
@@ -248,11 +264,13 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
       // Asked anew at each try: a commit with this trailer may have come in the meantime.
       if ((await store.get(proposal.id)).applied !== null) return new Map();
       conflict = await conflictOf(world, proposal, head);
-      return conflict === null ? filesOf(git.tree(proposal.commit), proposal, head) : new Map();
+      moved = conflict === null && (await hasMoved(world, again ? code : report, head.commit));
+      return conflict === null && !moved ? filesOf(git.tree(proposal.commit), proposal, head) : new Map();
     },
     guard: () => world.world.guard(),
   });
   if (conflict !== null) throw await block(store, proposal, conflict, ["approved"]);
+  if (moved) return applyApproved(world, store, await approvedAnew(world, store, proposal, prepare), approval, prepare, true);
   const waits = (why: string) =>
     new ClearedError(
       "GIT_STATE",
@@ -265,32 +283,4 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
   const applied = await store.update(proposal.id, { state: "applied", applied: commit }, { from: ["approved", "applied"] });
   forgetApproval(world.database, applied);
   return applied;
-}
-
-/** The proposal's files and the cases it freezes. A report may come from another clone: only new files of the ratchet are taken from it. */
-async function filesOf(target: Tree, { files, report }: Proposal, head: Tree): Promise<Map<string, string | null>> {
-  const texts = new Map<string, string | null>();
-  for (const { path, change } of files) texts.set(path, change === "removed" ? null : await target.read(path));
-  for (const [path, text] of Object.entries(report?.freezes ?? {}))
-    if (isCase(path) && !texts.has(path) && (await head.blob(path)) === null) texts.set(path, text);
-  return texts;
-}
-
-const VERBS: [prefix: string, verb: string][] = [
-  ["agents/", "agent"],
-  ["scripts/", "agent"],
-  ["policies/", "policy"],
-  ["importers/", "importer"],
-  ["config.yaml", "config"],
-  ["cases/", "case"],
-];
-// STYLE 10: subjects of a workspace's commits.
-const SUBJECT = 50;
-
-function messageOf({ title, reason, files, number }: Proposal): string {
-  const verb = VERBS.find(([prefix]) => files.some(({ path }) => path.startsWith(prefix)))?.[1] ?? "learn";
-  const subject = `${verb}: ${title.replace(/\s+/g, " ").trim()}`;
-  const cut = subject.length > SUBJECT ? `${subject.slice(0, SUBJECT - 1).trimEnd()}…` : subject;
-  const lines = [`- proposal ${number}: ${title.replace(/\s+/g, " ").trim()}`, ...files.map(({ path, change }) => `- ${change} ${path}`)];
-  return `${cut}\n\n${reason.trim() === "" ? "" : `${reason.trim()}\n\n`}${lines.join("\n")}`;
 }

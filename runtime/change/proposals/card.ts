@@ -220,7 +220,8 @@ function needs(proposal: Proposal): string[] {
     return [`a new proposal without this${isWorse ? "; if it is meant, propose it again with --despite REASON" : ""}`];
   }
   if (!ASKING.includes(state) || report === null) return why === null ? [] : [oneLine(why, 400)];
-  return [`${neededFor(report)}${state === "unproven" ? ", who says why despite the missing proof" : ""}`];
+  const since = state === "ready" && why !== null ? [oneLine(why, 400)] : [];
+  return [...since, `${neededFor(report)}${state === "unproven" ? ", who says why despite the missing proof" : ""}`];
 }
 
 /** Who must decide, in words. */

@@ -20,7 +20,11 @@ export function gateOf({ id, commit }: Pick<Proposal, "id" | "commit">): string 
  * The question as the rules of cards see it (engine/authority.ts, engine/approval.ts). `people`: how many trust.yaml names; `now`: what
  * trust.yaml demands for the same change today, beyond what the report says.
  */
-export function questionOf(proposal: Proposal, people: number, now?: Pick<Report, "level" | "levels" | "approvals">): CardDraft {
+export function questionOf(
+  proposal: Omit<Proposal, "number">,
+  people: number,
+  now?: Pick<Report, "level" | "levels" | "approvals">,
+): CardDraft {
   const { title, by, starter, report } = proposal;
   const levels = [...new Set([...(report?.levels ?? []), ...(now?.levels ?? [])])];
   return {

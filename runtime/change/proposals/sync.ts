@@ -6,6 +6,8 @@
 import { minuteOf } from "../../kernel/day.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { oneLine } from "../../kernel/text.ts";
+import { tally } from "../../engine/approval.ts";
+import { createAuthority } from "../../engine/authority.ts";
 import { verifyDecision } from "../../engine/signature.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import type { Decision } from "../../kernel/ports.ts";
@@ -13,7 +15,10 @@ import { createDiskCache } from "../../scripts/disk-cache.ts";
 import { type RefMove, type SideRefs, createSideRefs, parseCommit, fetchRefs, pushRefs } from "../../workspace/git/proposal-refs.ts";
 import type { Objects } from "../../workspace/git/tree.ts";
 import { CACHE } from "../../workspace/layout.ts";
-import { gateOf } from "./deciding.ts";
+import type { Ladder } from "../../rules/policy/levels.ts";
+import { demandsOf } from "../widening/widening.ts";
+import type { ApplyWorld } from "./apply.ts";
+import { gateOf, questionOf } from "./deciding.ts";
 import { type Kept, type ProposalStatusRecord, readProposal, statusFiles, whyOf } from "./document.ts";
 import { isVouchedWorse } from "./proof.ts";
 import { type ProposalRefs, REFS, assertId, groupRefs } from "./refs.ts";
@@ -35,6 +40,7 @@ export interface Synced {
 
 const nothing = (): Synced => ({ fetched: 0, pushed: 0, joined: 0, told: [], refused: [] });
 
+type SyncWorld = ProposalWorld & Pick<ApplyWorld, "trust" | "config">;
 type People = Parameters<typeof verifyDecision>[1];
 
 interface Side {
@@ -47,13 +53,14 @@ const DECIDED: readonly ProposalState[] = ["approved", "rejected", "applied", "r
 const TRIES = 5;
 
 /** @throws GIT_STATE for an unknown remote, GIT_FAILED */
-export async function syncProposals(world: ProposalWorld, remote: string, people: People): Promise<Synced> {
+export async function syncProposals(world: SyncWorld, remote: string): Promise<Synced> {
+  const [{ people }, { policy }] = [world.trust, await world.config()];
   const refs = createSideRefs(world.dir);
   const theirs = `refs/cleared/remotes/${remote}/`;
   const total = nothing();
   for (let left = TRIES; left > 0; left--) {
     await fetchRefs(world.dir, remote, REFS, theirs);
-    const round = await refs.read((objects) => take({ refs, world, people, objects, done: nothing() }, theirs));
+    const round = await refs.read((objects) => take({ refs, world, people, policy, objects, done: nothing() }, theirs));
     total.fetched += round.fetched;
     total.joined += round.joined;
     total.told.push(...round.told.filter((line) => !total.told.includes(line)));
@@ -100,8 +107,9 @@ async function take(at: Taking, theirs: string): Promise<Synced> {
 
 interface Taking {
   refs: SideRefs;
-  world: ProposalWorld;
+  world: SyncWorld;
   people: People;
+  policy: Ladder;
   objects: Objects;
   done: Synced;
 }
@@ -166,12 +174,19 @@ async function believed(kept: Kept, there: Kept, at: Taking, mine: Kept | null):
   const lost = own.find((one) => !isIn(valid, one)) ?? (isOver ? own.at(-1) : undefined);
   if (lost !== undefined)
     throw new ClearedError("PROPOSAL_STATE", `it says it is ${there.state}, although ${lost.by} ${lost.decision} it here`);
-  const unsigned = await unsignedIn(there, valid, mine, at);
+  const unsigned = await unsignedIn({ ...there, commit: kept.commit }, valid, mine, at);
   if (unsigned !== null) throw new ClearedError("PROPOSAL_STATE", unsigned);
 }
 
 /** A state in which nobody has decided: whoever has the proposal may check it, withdraw it or ask for it again. */
 const isUndecided = ({ state }: Kept): boolean => OPEN.includes(state) && state !== "approved";
+
+/** Whether those who said yes are as many, and hold the levels, that our report (the remote's, where we have none) and trust.yaml demand. */
+function isApproved(there: Kept, yes: readonly Decision[], mine: Kept | null, { world: { trust }, policy }: Taking): boolean {
+  const report = mine?.report ?? there.report;
+  const question = questionOf({ ...there, report }, trust.people.length, demandsOf(report?.widening ?? [], trust, policy, there.asked));
+  return tally(question, yes, createAuthority(trust.people, policy)).decision !== null;
+}
 
 /** What the state of the remote claims without the signature that it needs, or null. valid: its decisions that count. */
 async function unsignedIn(there: Kept, valid: readonly Decision[], mine: Kept | null, at: Taking): Promise<string | null> {
@@ -180,13 +195,17 @@ async function unsignedIn(there: Kept, valid: readonly Decision[], mine: Kept | 
   if (mine?.state === "superseded" && isUndecided(there))
     return `it says it is ${state}, although it was closed here; propose it again if it is still wanted`;
   const needsPerson = state === "approved" || state === "rejected" || (waits && !isUndecided(there));
+  const isNo = state === "rejected" || state === "superseded";
+  const said = valid.filter(({ decision }) => (decision === "rejected") === isNo);
   const signed =
     state === "blocked" && waits && mine.state !== "blocked"
       ? there.report !== null && (await isVouchedWorse(at.world.git, at.people, there, there.report))
-      : !needsPerson || valid.some(({ decision }) => (decision === "rejected") === (state === "rejected" || state === "superseded"));
+      : !needsPerson || (isNo ? said.length > 0 : isApproved(there, said, mine, at));
   if (signed) return null;
-  const said = `it says it is ${state}, and no person of trust.yaml has signed that`;
-  return waits ? `${said}${why === null ? "" : `: ${oneLine(why, 200)}`} It stays ${mine.state} here; \`cleared reject\` closes it` : said;
+  const missing = `it says it is ${state}, and ${said.length > 0 && !isNo ? "its approvals are not enough" : "no person of trust.yaml has signed that"}`;
+  return waits
+    ? `${missing}${why === null ? "" : `: ${oneLine(why, 200)}`} It stays ${mine.state} here; \`cleared reject\` closes it`
+    : missing;
 }
 
 /** The one that knows of the most recorded runs; the first of equal ones. */
@@ -200,7 +219,7 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
   const { valid, invalid } = validOf(kept, [...a.mine.decisions, ...b.there.decisions], at.people);
   const sides = [a.mine, b.there];
   const [first] = valid;
-  const unsigned = await unsignedIn(b.there, validOf(kept, b.there.decisions, at.people).valid, a.mine, at);
+  const unsigned = await unsignedIn({ ...b.there, commit: kept.commit }, validOf(kept, b.there.decisions, at.people).valid, a.mine, at);
   if (unsigned !== null) at.done.told.push(`“${kept.title}”: ${unsigned}.`);
   const credible = unsigned === null ? sides : [a.mine];
   const decided = first !== undefined && credible.some(({ state }) => DECIDED.includes(state));

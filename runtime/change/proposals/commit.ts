@@ -1,0 +1,54 @@
+/** The commit that a proposal becomes: whether its files are still what it was proposed on, what it writes, and its message. */
+import type { Tree } from "../../kernel/ports.ts";
+import { changedBy } from "../../workspace/git/past.ts";
+import type { Proposal } from "../proposal-types.ts";
+import { isCase } from "./paths.ts";
+import type { ProposalWorld } from "./store.ts";
+
+const short = (commit: string): string => commit.slice(0, 7);
+
+/** Which file of the proposal is no longer what it was proposed on, and which commit did it; null when none is. */
+export async function conflictOf({ dir, git }: ProposalWorld, proposal: Proposal, head: Tree): Promise<string | null> {
+  const [base, target] = [git.tree(proposal.base), git.tree(proposal.commit)];
+  for (const { path } of proposal.files) {
+    const now = await head.blob(path);
+    if (now === (await base.blob(path))) continue;
+    const by = await changedBy(dir, head.commit, path, proposal.base);
+    const who =
+      by === null
+        ? "since it was proposed"
+        : `by ${short(by.commit)} "${by.subject.slice(0, 60)}"${by.trailers["Proposal"] === undefined ? "" : ` (proposal ${by.trailers["Proposal"]})`}`;
+    return now === (await target.blob(path))
+      ? `${path} is already on the branch as proposed, put there ${who}. Propose again what is still missing.`
+      : `${path} was changed on the branch ${who}. Propose again on top of it: "git show ${short(proposal.commit)}" has this change.`;
+  }
+  return null;
+}
+
+/** The proposal's files and the cases it freezes. A report may come from another clone: only new files of the ratchet are taken from it. */
+export async function filesOf(target: Tree, { files, report }: Proposal, head: Tree): Promise<Map<string, string | null>> {
+  const texts = new Map<string, string | null>();
+  for (const { path, change } of files) texts.set(path, change === "removed" ? null : await target.read(path));
+  for (const [path, text] of Object.entries(report?.freezes ?? {}))
+    if (isCase(path) && !texts.has(path) && (await head.blob(path)) === null) texts.set(path, text);
+  return texts;
+}
+
+const VERBS: [prefix: string, verb: string][] = [
+  ["agents/", "agent"],
+  ["scripts/", "agent"],
+  ["policies/", "policy"],
+  ["importers/", "importer"],
+  ["config.yaml", "config"],
+  ["cases/", "case"],
+];
+// STYLE 10: subjects of a workspace's commits.
+const SUBJECT = 50;
+
+export function messageOf({ title, reason, files, number }: Proposal): string {
+  const verb = VERBS.find(([prefix]) => files.some(({ path }) => path.startsWith(prefix)))?.[1] ?? "learn";
+  const subject = `${verb}: ${title.replace(/\s+/g, " ").trim()}`;
+  const cut = subject.length > SUBJECT ? `${subject.slice(0, SUBJECT - 1).trimEnd()}…` : subject;
+  const lines = [`- proposal ${number}: ${title.replace(/\s+/g, " ").trim()}`, ...files.map(({ path, change }) => `- ${change} ${path}`)];
+  return `${cut}\n\n${reason.trim() === "" ? "" : `${reason.trim()}\n\n`}${lines.join("\n")}`;
+}
