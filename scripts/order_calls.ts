@@ -7,10 +7,10 @@ input: {order_id: {type: string, required: true}, customer_id: {type: string, re
 */
 const { order_id, customer_id, carrier, today, changing, ships, lines, total } = input;
 const items = lines.map(({ sku, quantity }) => ({ sku, quantity }));
-const reserved = lines.filter((one) => Math.min(one.reserve, one.free) > 0);
+const reserve = lines.map((one) => ({ ...one, quantity: Math.min(one.quantity, one.available) })).filter((one) => one.quantity !== one.held);
 const calls: { tool: string; params: object }[] = changing
   ? [{ tool: "erp/modify_order_items", params: { order_id, items } }]
-  : reserved.map(({ sku, reserve, free }) => ({ tool: "erp/reserve_inventory", params: { order_id, sku, quantity: Math.min(reserve, free) } }));
+  : reserve.map(({ sku, quantity }) => ({ tool: "erp/reserve_inventory", params: { order_id, sku, quantity } }));
 if (ships) {
   calls.push({ tool: "erp/charge_customer", params: { reference: order_id, customer_id, amount: total } });
   calls.push({ tool: "erp/create_shipment", params: { order_id, carrier, ship_on: today } });

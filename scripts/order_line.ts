@@ -1,6 +1,6 @@
 /*
 name: Order line
-description: How many pieces of an article an order has after its changes, at which price, and what is free in stock
+description: How many pieces of an article an order has after its changes, at which price, what is reserved for it, and what can be
 input: {sku: {type: string, required: true}, order: {type: object, required: true}, changes: {type: list, required: true}}
 */
 const { sku, order, changes } = input;
@@ -12,6 +12,7 @@ const pieces = (records: any[], field: string) => Number(data_sum({ records, fie
 const by = pieces(changes.filter((one: any) => one.sku === sku), "by");
 const quantity = Math.max(0, (line === undefined ? 0 : pieces([line], "quantity")) + by);
 // Reserved for it by an earlier run, which found less than it needed.
-const held = mcp_call({ tool: "erp/get_reservation", params: { order_id: order.order_id, sku } });
-const reserve = Math.max(0, quantity - (held.status === "reserved" ? pieces([held], "quantity") : 0));
-({ sku, price, quantity, reserve, free: pieces([stock], "on_hand") - pieces([stock], "reserved"), weight_kg: stock.weight_kg });
+const reservation = mcp_call({ tool: "erp/get_reservation", params: { order_id: order.order_id, sku } });
+const held = reservation.status === "reserved" ? pieces([reservation], "quantity") : 0;
+const free = Math.max(0, pieces([stock], "on_hand") - pieces([stock], "reserved"));
+({ sku, price, quantity, held, available: held + free, weight_kg: stock.weight_kg });

@@ -38,7 +38,8 @@ function labelled(label: string, text: string, whole: boolean): string[] {
   return shown.length === 1 ? [`${label} ${shown[0]}`, ...rest] : [label, ...[...shown, ...rest].map((line) => `  ${line}`)];
 }
 
-const brief = (card: Card): Fact[] => Object.entries(sectionsOf(card)).map(named);
+const brief = (card: Card): Fact[] =>
+  Object.entries(sectionsOf(card)).flatMap((one) => (one[0] === "approver_decision" && card.decision !== null ? [] : [named(one)]));
 
 function origins({ body, run }: Card): Fact[] {
   const { entry } = (body ?? {}) as { entry?: Json };

@@ -7,6 +7,7 @@ import { asksForList, rankedAnswer } from "../rules/answers/ranked.ts";
 import { assertWhole, missingFields } from "../rules/answers/required.ts";
 import { runMetadata, standing } from "../rules/answers/mutations.ts";
 import { ClearedError, type WireError } from "../kernel/errors.ts";
+import { clip } from "../kernel/text.ts";
 import type { Call, CardDraft, Decision, Json, Outcome, RunRecord, Step } from "../kernel/ports.ts";
 import { End, type Gate, type StepContext } from "../kernel/primitive.ts";
 import type { Header } from "../scripts/header.ts";
@@ -156,9 +157,12 @@ const lookedAt = (ctx: StepContext, title: string, body: Json): Promise<Decision
   ctx.gate({ reason: "escalation", card: { kind: "escalation", title, body, calls: [], level: null, expires: null } });
 
 /** A person looks at what the policy or the script could not settle. Answers what the run ends with when they stop it. @throws Suspend */
-export async function resolveEscalation(ctx: StepContext, process: ProcessState, why?: string): Promise<End | null> {
-  const title = why ?? process.why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`;
-  const { decision, by, reason } = await lookedAt(ctx, title, { verdict: process.verdict as unknown as Json });
+export async function resolveEscalation(ctx: StepContext, { process, about }: RunState, why?: string): Promise<End | null> {
+  const asks = why ?? process?.why ?? process?.verdict?.summary ?? `${ctx.run.agent} needs a person`;
+  // What the policy was asked about names the case first.
+  const [of] = Object.values(about);
+  const title = typeof of === "string" && of !== "" && !asks.includes(of) ? `${clip(of, 80)}: ${asks}` : asks;
+  const { decision, by, reason } = await lookedAt(ctx, title, { about, verdict: (process?.verdict ?? null) as unknown as Json });
   return decision === "rejected" ? new End("rejected", `${by} said no: ${reason ?? "it was stopped after the escalation"}`, { by }) : null;
 }
 

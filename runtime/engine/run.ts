@@ -178,7 +178,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         // Null: it could not be read back.
         seen: (read) => state.seen.get(canonical(read)) ?? undefined,
         async escalate(why) {
-          return state.process === null ? null : resolveEscalation(this, state.process, why);
+          return state.process === null ? null : resolveEscalation(this, state, why);
         },
         changed: (change) => void decided.push(change),
       };

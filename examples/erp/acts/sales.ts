@@ -71,14 +71,15 @@ export const SALES_ACTS: Tool[] = [
       changeRows(db, "reservations", { order_id, status: "reserved" }, { status: "released" });
     },
   }),
-  add("reserve_inventory", "Reserve stock of an article for an order.", "reservations", {
-    fields: { order_id: text("order"), sku: text("article"), quantity: count("pieces") },
+  change("reserve_inventory", "Set how many pieces of an article are reserved for an order.", "reservations", {
+    fields: { quantity: count("pieces in all", 0) },
     fixed: { status: "reserved" },
-    after: ({ db }, row) => {
-      const stock = rowThere(db, "inventory", { sku: row["sku"] ?? null });
-      const free = Number(stock["on_hand"]) - Number(stock["reserved"]);
-      if (free < Number(row["quantity"])) throw new Refused(`only ${free} of ${row["sku"]} are free`);
-      moveStock(db, row, { reserved: 1, on_hand: 0 });
+    orAdd: { quantity: 0 },
+    after: ({ db }, { sku = null, quantity }) => {
+      const reserved = rowsOf(db, "reservations", { sku, status: "reserved" }).reduce((sum, row) => sum + Number(row["quantity"]), 0);
+      const free = Number(rowThere(db, "inventory", { sku })["on_hand"]) - reserved + Number(quantity);
+      if (free < Number(quantity)) throw new Refused(`only ${free} of ${sku} are free`);
+      changeRows(db, "inventory", { sku }, { reserved });
     },
   }),
   add("create_shipment", "Ship an order: what is reserved for it leaves the stock.", "shipments", {
