@@ -44,6 +44,7 @@ import { Kept } from "../kernel/kept.ts";
 import { printable } from "../kernel/text.ts";
 import { createWorkspaceModels } from "./models.ts";
 import { createPins } from "./pins.ts";
+import { createRechecks } from "./recheck.ts";
 import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
 import { createToolPool } from "./run-tools.ts";
@@ -109,12 +110,13 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     const tools = createToolPool({ trust, dir, mayStart: () => assertTrust(true) });
     opened.push(() => tools.close());
     const afar = createRemoteAgents({ trust, database, clock, secrets: () => readSecrets(dir) });
+    const rechecks = createRechecks(clock, () => made);
     const host: Omit<Host, "close"> = assemble({
       ports: {
         ...{ dir, clock, git, engine, cards: createCards(database), sandbox, registry, trust, database, packing, afar },
         assertTrust: () => assertTrust(false),
       },
-      ...{ local, cache, lease, tools, whole: () => made },
+      ...{ local, cache, lease, tools, rechecks, whole: () => made },
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {
@@ -127,6 +129,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       const working = engine.work(
         async (log) => {
           const execution = await executeRun(log, host.world);
+          if (execution === undefined) rechecks.rested(log.run);
           await pins.note(log.run);
           await settleRows(host, log.run, log.steps);
           if (log.run.mode === "live" && receiptsOf(log.steps).length > 0) await (await import("./rows.ts")).followRows(host);
@@ -188,11 +191,12 @@ interface Parts {
   cache: DiskCache;
   lease: Lease | null;
   tools: ToolPool;
+  rechecks: Pick<World, "changedSince">;
   /** The host that this becomes, for what a run asks of all of it. */
   whole(): Host;
 }
 
-function assemble({ ports, local, cache, lease, tools, whole }: Parts): Omit<Host, "close"> {
+function assemble({ ports, local, cache, lease, tools, rechecks, whole }: Parts): Omit<Host, "close"> {
   const { dir, clock, git, engine, cards, sandbox, registry, trust, database, afar, assertTrust } = ports;
   const configs = new Map<string, Config>();
   const { globals } = registry;
@@ -272,6 +276,7 @@ function assemble({ ports, local, cache, lease, tools, whole }: Parts): Omit<Hos
   });
   const toolsFor = (run: Pick<RunRecord, "id" | "given">) => tools.forRun({ run: run.id, given: run.given?.tools });
   const world: World = {
+    ...rechecks,
     clock,
     sandbox,
     git,

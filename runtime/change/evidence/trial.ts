@@ -50,7 +50,8 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
     const served = await servedBy(recording, code, script, bench);
     place = served.statements;
     // A child that finds a difference starts again, which costs more than asking the host from where the other runs have differed.
-    const serve = course.parted > course.whole ? Math.min(course.first, served.steps) : served.steps;
+    const holds = Math.min(recording.holds ?? served.steps, served.steps);
+    const serve = course.parted > course.whole ? Math.min(course.first, holds) : holds;
     attempt = await execute(started, code, script, bench, serve, place);
     if (attempt.diverged !== null) attempt = await execute(started, code, script, bench, attempt.diverged, place);
     const parting = partingOf(steps, attempt);

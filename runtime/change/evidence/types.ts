@@ -11,6 +11,8 @@ export interface Recording {
   steps: readonly Step[];
   /** The calls of the question at which the run was ended by a no or by time, which is in no step; null when it was not, absent when that is not known. */
   refused?: readonly Call[] | null;
+  /** The first step whose answer is another one now: what follows is computed anew. */
+  holds?: number;
 }
 
 /** The code to try. */

@@ -1,0 +1,138 @@
+/**
+ * Before a run first acts outside, what it goes by may be old: a person took days to answer, or another run has acted since. What it has read
+ * is then read again; where an answer is another one, the run is tried on the new ones up to that act. Runs that act at one server take
+ * turns until they rest, so that each judges what the one before it has left.
+ * Not covered: other workspaces and programs between this look and the act, and acts after the first.
+ */
+import { canonicalJson } from "../kernel/canonical.ts";
+import { toWire } from "../kernel/errors.ts";
+import type { Clock, DoorCall, Json, RunLog, RunRecord, Step, Verdict } from "../kernel/ports.ts";
+import { type Primitive, callPrimitive } from "../kernel/primitive.ts";
+import { clip } from "../kernel/text.ts";
+import { inSlots } from "../kernel/turns.ts";
+import type { Trial } from "../change/evidence/types.ts";
+import { toText } from "../engine/attempt.ts";
+import { sameCall } from "../engine/divergence.ts";
+import { detachedLog, quietContext } from "../engine/replay.ts";
+import { callableIn } from "../engine/script.ts";
+import type { Host } from "./host.ts";
+import { execSource } from "./starts.ts";
+
+/** For longer nobody waits for another run: it may hang at a tool. */
+const TURN_MS = 10_000;
+const READS_AT_ONCE = 4;
+/** A day or moment and nothing else, as JSON. */
+const DAY = /^(?:\{"\w+":)?"\d{4}-\d\d-\d\d[\dT:.Z+-]*"\}?$/;
+
+interface Turn {
+  run: string;
+  until: number;
+  over: PromiseWithResolvers<void>;
+}
+
+export function createRechecks(clock: Clock, whole: () => Host) {
+  const turns = new Map<string, Turn>();
+  /** When a run of this process last acted at a server; before it began nobody knows. */
+  const acted = new Map<string, number>();
+  const began = clock.now();
+
+  const takeTurn = async (server: string, { run, abort }: RunLog): Promise<void> => {
+    for (let turn = turns.get(server); turn !== undefined && turn.run !== run.id && !abort.aborted; turn = turns.get(server)) {
+      const left = turn.until - performance.now();
+      if (left <= 0) break;
+      const timer = setTimeout(turn.over.resolve, left);
+      await turn.over.promise.finally(() => clearTimeout(timer));
+    }
+    turns.set(server, { run: run.id, until: performance.now() + TURN_MS, over: Promise.withResolvers() });
+  };
+
+  return {
+    /** Why the run would not come to this act any more, in words; null while it would. `server`: whose turn it takes, until it rests. */
+    async changedSince(log: RunLog, act: DoorCall, server: string): Promise<string | null> {
+      const read = log.steps.find(({ effect }) => effect === "read");
+      if (read === undefined || execSource(log.run.cause) !== null) return null;
+      await takeTurn(server, log);
+      const since = acted.get(server) ?? began;
+      acted.set(server, clock.now());
+      const isAsked = log.steps.some(({ changes }) => changes.some((one) => one.op === "decided" && (one.given?.signed.length ?? 0) > 0));
+      return isAsked || since >= read.at ? triedAgain(log, act, whole()) : null;
+    },
+    /** The run has ended or waits: the next one's turn. */
+    rested({ id }: Pick<RunRecord, "id">): void {
+      for (const [server, { run, over }] of turns) {
+        if (run !== id) continue;
+        acted.set(server, clock.now());
+        turns.delete(server);
+        over.resolve();
+      }
+    },
+  };
+}
+
+async function triedAgain({ run, steps }: RunLog, act: DoorCall, host: Host): Promise<string | null> {
+  const callable = callableIn(host.world, await host.world.script(run));
+  const now = new Map<number, Step>();
+  await inSlots(steps, READS_AT_ONCE, async (step) => {
+    const primitive = await callable.primitive(step.name);
+    if (step.effect !== "read" || !isOutside(primitive)) return;
+    const view = await host.world.view(run, detachedLog(run), () => step.at);
+    const asked = callPrimitive(primitive, JSON.parse(step.params) as Json, quietContext(run, step, view), "read");
+    const answer = await asked.then(
+      (value) => ({ state: "ok" as const, result: toText(primitive, value), error: null }),
+      (error: unknown) => ({ state: "error" as const, result: null, error: toWire(error) }),
+    );
+    const isSame = answer.result === step.result && answer.error?.code === step.error?.code;
+    // That time has passed is no change.
+    const isDay = DAY.test(answer.result ?? "") && DAY.test(step.result ?? "");
+    if (!isSame && !isDay) now.set(step.seq, { ...step, ...answer });
+  });
+  if (now.size === 0) return null;
+  const { tryRun } = await import("../change/evidence/trial.ts");
+  const fresh = steps.map((step) => now.get(step.seq) ?? step);
+  const code = { tree: host.git.tree(run.pin.commit), changed: [] };
+  const trial = await tryRun({ run, steps: fresh, holds: Math.min(...now.keys()) }, code, host);
+  return demanded(verdictsIn(steps), verdictsIn(trial.steps)) ?? otherwise(questionsIn(steps), trial, act);
+}
+
+/** It tells of records elsewhere: neither of files here nor what a model or somebody says. */
+const isOutside = ({ remote, call, plugin, stated, access }: Primitive): boolean =>
+  (remote === true || call !== undefined || plugin !== null) && stated !== true && access !== "model";
+
+const verdictsIn = (steps: readonly Step[]): Verdict[] =>
+  steps.flatMap(({ changes }) => changes.flatMap((one) => (one.op === "verdict" ? [one.verdict] : [])));
+
+/** What the policy asks for now and did not then. */
+function demanded(was: readonly Verdict[], now: readonly Verdict[]): string | null {
+  const rules = (one: Verdict | undefined) => [
+    ...(one?.triggered ?? []).filter(({ action }) => action !== "inform"),
+    ...(one?.indeterminate ?? []),
+  ];
+  const more = now.find((one, n) => {
+    const before = was[n];
+    const known = rules(before).map(({ rule }) => rule);
+    return (
+      rules(one).some(({ rule }) => !known.includes(rule)) ||
+      one.levels.some((level) => before?.levels.includes(level) !== true) ||
+      one.approvals > (before?.approvals ?? 0)
+    );
+  });
+  return more?.summary ?? null;
+}
+
+/** What was asked of a person, call by call. */
+const questionsIn = (steps: readonly Step[]): string[] =>
+  steps.flatMap(({ name, params, changes }) => {
+    if (!changes.some(({ op }) => op === "decided")) return [];
+    const { calls = null, otherwise = null } = JSON.parse(params) as Record<string, Json>;
+    return [canonicalJson([name, calls, otherwise])];
+  });
+
+function otherwise(asked: readonly string[], { steps, missing }: Trial, act: DoorCall): string | null {
+  const at = steps.findIndex(({ effect }) => effect === "external");
+  const first = steps[at];
+  if (first === undefined) return missing ?? `it would end without ${act.name}(${clip(act.params, 200)})`;
+  const now = questionsIn(steps.slice(0, at));
+  if (now.length < asked.length) return "the policy alone would decide";
+  if (canonicalJson(now) !== canonicalJson(asked)) return "a person would be asked for other calls";
+  return sameCall(act, first) ? null : `its next act would be ${first.name}(${clip(first.params, 200)})`;
+}

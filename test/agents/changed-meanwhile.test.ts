@@ -1,0 +1,57 @@
+/** What a run goes by may change before it acts: while a person thinks, or while another run acts. */
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { answer, type Business, business, change, changes, finish, gateOf, rows, run } from "./harness.ts";
+
+let at: Business;
+beforeEach(async () => {
+  at = await business();
+}, 120_000);
+afterAll(finish);
+
+const THREE = `insert into requisitions select 'REQ-35', department_id, requester_id, vendor_id, description, net_amount, tax, shipping, needed_on, running_cost_year, status from requisitions where requisition_id = 'REQ-34'`;
+
+test("of two orders that fit into a budget one at a time the second is asked for anew, though a person has said yes to both", async () => {
+  await run(at, "sla_breach", { contract_id: "CTR-501", period: "2024-10" });
+  change(at, "update requisitions set vendor_id = 'V-101' where requisition_id = 'REQ-34'");
+  change(at, THREE);
+  change(at, "update budgets set committed = '0.00', spent = amount - 3000 where department_id = 'D-IT'");
+  const waiting = [await run(at, "procurement", { requisition_id: "REQ-34" }), await run(at, "procurement", { requisition_id: "REQ-35" })];
+  expect(waiting.map((one) => gateOf(at, one).level)).toEqual(["manager", "manager"]);
+  expect(await answer(at, waiting[0]!)).toMatchObject({ outcome: "completed" });
+  const done = changes(at).length;
+  const second = await answer(at, waiting[1]!);
+  expect(second).toMatchObject({ outcome: "blocked", result: { reason: expect.stringMatching(/OVER_BUDGET.*start it again/), requisition_id: "REQ-35" } });
+  expect(changes(at)).toHaveLength(done);
+  const anew = await run(at, "procurement", { requisition_id: "REQ-35" });
+  expect(gateOf(at, anew)).toMatchObject({ kind: "escalation", level: "cfo" });
+});
+
+test("two runs at the same moment do not both pass a policy that has room for one", async () => {
+  // Both have read before one acts.
+  at = await business((trust) => trust.replace("--db, .cleared/erp.db]", `--db, .cleared/erp.db, --mode, "slow=100"]`));
+  await run(at, "sla_breach", { contract_id: "CTR-501", period: "2024-10" });
+  change(at, "insert into uptime select 'UP-9', service_id, '2024-08', days, total_minutes, uptime_pct, downtime_minutes from uptime where metric_id = 'UP-2'");
+  change(at, "insert into sla_breaches values ('BR-8', 'CTR-501', '2024-07', '74.95')");
+  change(at, "create trigger told after insert on credits begin insert into sla_breaches values (new.credit_id, new.contract_id, new.period, new.amount); end");
+  const both = ["2024-08", "2024-09"].map((period) => run(at, "sla_breach", { contract_id: "CTR-501", period }));
+  const ends = await Promise.all(both);
+  // On a busy machine the second has read after the first's act, and asks.
+  const [second] = ends.filter(({ outcome }) => outcome !== "completed");
+  expect(second?.outcome === "blocked" ? JSON.stringify(second.result) : second?.waitsFor).toContain(second?.outcome === "blocked" ? "THIRD_BREACH" : "third breach");
+  expect(rows(at, "select count(*) as n from credits where contract_id = 'CTR-501'")).toEqual([{ n: 1 }]);
+});
+
+test("what changed and says nothing about the question leaves an approval as it is", async () => {
+  const waiting = await run(at, "invoice_reconciliation", { invoice_id: "INV-2024-447" });
+  change(at, "update vendors set late_penalty_pct_month = '3' where vendor_id = 'V-100'");
+  change(at, "update company set business_date = '2024-11-09'");
+  expect(await answer(at, waiting)).toMatchObject({ outcome: "completed", result: { pays: { pay_date: "2024-11-14" } } });
+});
+
+test("an amount that another has changed while a person thought is not paid", async () => {
+  const waiting = await run(at, "invoice_reconciliation", { invoice_id: "INV-2024-447" });
+  change(at, "update invoices set amount = '51200.00' where invoice_id = 'INV-2024-447'");
+  const end = await answer(at, waiting);
+  expect(end).toMatchObject({ outcome: "blocked", result: { reason: expect.stringContaining("the policy alone would decide") } });
+  expect(changes(at)).toEqual([]);
+});
