@@ -1,8 +1,8 @@
 /**
- * Before a run first acts outside, what it goes by may be old: a person took days to answer, or another run has acted since. What it has read
- * is then read again; where an answer is another one, the run is tried on the new ones up to that act. Runs that act at one server take
- * turns until they rest, so that each judges what the one before it has left.
- * Not covered: other workspaces and programs between this look and the act, and acts after the first.
+ * Before a run acts outside, what it goes by may be old: a person took days to answer, or another run has acted since. What it has read
+ * since its last act is then read again; where an answer is another one, the run is tried on the new ones up to this act. Runs that act at
+ * one server take turns until they rest, so that each judges what the one before it has left.
+ * Not covered: what it read before an act of its own; other workspaces and programs between this look and the act.
  */
 import { canonicalJson } from "../kernel/canonical.ts";
 import { toWire } from "../kernel/errors.ts";
@@ -10,7 +10,6 @@ import type { Clock, DoorCall, Json, RunLog, RunRecord, Step, Verdict } from "..
 import { type Primitive, callPrimitive } from "../kernel/primitive.ts";
 import { clip } from "../kernel/text.ts";
 import { inSlots } from "../kernel/turns.ts";
-import type { Trial } from "../change/evidence/types.ts";
 import { toText } from "../engine/attempt.ts";
 import { sameCall } from "../engine/divergence.ts";
 import { detachedLog, quietContext } from "../engine/replay.ts";
@@ -49,13 +48,15 @@ export function createRechecks(clock: Clock, whole: () => Host) {
   return {
     /** Why the run would not come to this act any more, in words; null while it would. `server`: whose turn it takes, until it rests. */
     async changedSince(log: RunLog, act: DoorCall, server: string): Promise<string | null> {
-      const read = log.steps.find(({ effect }) => effect === "read");
+      const since = log.steps.findLastIndex(({ effect }) => effect === "external") + 1;
+      const steps = log.steps.slice(since);
+      const read = steps.find(({ effect }) => effect === "read");
       if (read === undefined || execSource(log.run.cause) !== null) return null;
       await takeTurn(server, log);
-      const since = acted.get(server) ?? began;
+      const last = acted.get(server) ?? began;
       acted.set(server, clock.now());
-      const isAsked = log.steps.some(({ changes }) => changes.some((one) => one.op === "decided" && (one.given?.signed.length ?? 0) > 0));
-      return isAsked || since >= read.at ? triedAgain(log, act, whole()) : null;
+      const isAsked = steps.some(({ changes }) => changes.some((one) => one.op === "decided" && (one.given?.signed.length ?? 0) > 0));
+      return isAsked || last >= read.at ? triedAgain(log, since, act, whole()) : null;
     },
     /** The run has ended or waits: the next one's turn. */
     rested({ id }: Pick<RunRecord, "id">): void {
@@ -69,10 +70,11 @@ export function createRechecks(clock: Clock, whole: () => Host) {
   };
 }
 
-async function triedAgain({ run, steps }: RunLog, act: DoorCall, host: Host): Promise<string | null> {
+/** `since`: the step after its last act; what it read before that, it has changed itself. */
+async function triedAgain({ run, steps }: RunLog, since: number, act: DoorCall, host: Host): Promise<string | null> {
   const callable = callableIn(host.world, await host.world.script(run));
-  const now = new Map<number, Step>();
-  await inSlots(steps, READS_AT_ONCE, async (step) => {
+  const fresh = new Map<number, Step>();
+  await inSlots(steps.slice(since), READS_AT_ONCE, async (step) => {
     const primitive = await callable.primitive(step.name);
     if (step.effect !== "read" || !isOutside(primitive)) return;
     const view = await host.world.view(run, detachedLog(run), () => step.at);
@@ -84,14 +86,18 @@ async function triedAgain({ run, steps }: RunLog, act: DoorCall, host: Host): Pr
     const isSame = answer.result === step.result && answer.error?.code === step.error?.code;
     // That time has passed is no change.
     const isDay = DAY.test(answer.result ?? "") && DAY.test(step.result ?? "");
-    if (!isSame && !isDay) now.set(step.seq, { ...step, ...answer });
+    if (!isSame && !isDay) fresh.set(step.seq, { ...step, ...answer });
   });
-  if (now.size === 0) return null;
+  if (fresh.size === 0) return null;
   const { tryRun } = await import("../change/evidence/trial.ts");
-  const fresh = steps.map((step) => now.get(step.seq) ?? step);
   const code = { tree: host.git.tree(run.pin.commit), changed: [] };
-  const trial = await tryRun({ run, steps: fresh, holds: Math.min(...now.keys()) }, code, host);
-  return demanded(verdictsIn(steps), verdictsIn(trial.steps)) ?? otherwise(questionsIn(steps), trial, act);
+  const trial = await tryRun(
+    { run, steps: steps.map((step) => fresh.get(step.seq) ?? step), holds: Math.min(...fresh.keys()) },
+    code,
+    host,
+  );
+  const [was, now] = [steps.slice(since), trial.steps.slice(since)];
+  return demanded(verdictsIn(was), verdictsIn(now)) ?? otherwise(questionsIn(was), now, trial.missing, act);
 }
 
 /** It tells of records elsewhere: neither of files here nor what a model or somebody says. */
@@ -127,7 +133,7 @@ const questionsIn = (steps: readonly Step[]): string[] =>
     return [canonicalJson([name, calls, otherwise])];
   });
 
-function otherwise(asked: readonly string[], { steps, missing }: Trial, act: DoorCall): string | null {
+function otherwise(asked: readonly string[], steps: readonly Step[], missing: string | null, act: DoorCall): string | null {
   const at = steps.findIndex(({ effect }) => effect === "external");
   const first = steps[at];
   if (first === undefined) return missing ?? `it would end without ${act.name}(${clip(act.params, 200)})`;

@@ -19,7 +19,7 @@ export interface World extends Callable, Settling {
   supposeCommit?(): string;
   /** Called before a run acts outside or commits. @throws Suspend while the agent is paused */
   mayAct(run: RunRecord): void;
-  /** Asked before a run first acts outside: why it would not come to this act on what is so now, in words, or null. */
+  /** Asked before a run acts outside: why it would not come to this act on what is so now, in words, or null. */
   changedSince?(log: RunLog, act: DoorCall, server: string): Promise<string | null>;
   /** People trust.yaml names: with two or more, nobody approves what they started. */
   people: number;

@@ -40,7 +40,7 @@ const EXAMPLES: Record<string, Example> = {
   },
   order: {
     turns: [["Customer C-8821 wants to modify order ORD-5592: remove 3× Widget A, add 2× Widget B. Check inventory first."]],
-    gates: [/^Change ORD-5592 of Brightline Stores for /],
+    gates: [/^Change ORD-5592 of Brightline Stores, /],
     answer: { order_id: "ORD-5592", fulfillment: { status: "changed" } },
     wrote: ["modify_order_items"],
     rows: [
