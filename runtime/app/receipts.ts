@@ -17,7 +17,7 @@ export async function settleRows(
   steps: readonly Step[],
 ): Promise<void> {
   const ended = await engine.get(run.id);
-  if (ended?.status !== "done" || run.mode !== "live" || run.cause.kind !== "watch") return;
+  if (ended?.status !== "done" || run.mode !== "live") return;
   for (const receipt of receiptsOf(steps)) {
     for (const card of cards.list({ open: true, kind: "row" })) {
       const { hash, line } = card.body as { hash?: string; line?: number };

@@ -9,7 +9,7 @@ import { NOTHING_ASKED, toReleased } from "../engine/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, Finding, Git, Refused, RowsQuestion, RunRecord, Tree, UnknownAccount } from "../kernel/ports.ts";
 import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/books/claims.ts";
-import { parseConfig } from "../workspace/settings/config.ts";
+import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
 import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/books/correct-entry.ts";
 import { decideSame, leaveOut, reviveRows } from "../workspace/books/decide-rows.ts";
 import { accountOf, legsOf } from "../workspace/books/draft.ts";
@@ -24,6 +24,7 @@ import { spelledOut } from "../kernel/text.ts";
 import { withItem } from "../scripts/yaml-text.ts";
 import { monthsOf } from "../workspace/books/reversals.ts";
 import type { Proposal } from "../change/proposal-types.ts";
+import { OPEN, createProposals } from "../change/proposals/store.ts";
 import type { Host } from "./host.ts";
 
 /**
@@ -90,13 +91,16 @@ export async function proposeAccount(host: Host, card: Card, answer: Decision | 
   if (isAgain && ruleIn(statements) !== undefined) return null;
   const given = isAgain ? ruleIn((await host.config(host.git.tree(answer.commit))).statements)?.account : answer.account;
   const chart = await loadChart(head);
-  const account = given === undefined ? likelyAccount(statements, chart.accounts, isCard) : accountOf(chart, given);
+  // What another unknown account has been answered with is not the likely one of a second, whether or not it is applied yet.
+  const taken = given === undefined ? [...statements, ...(await proposedRules(host))] : [];
+  const account = given === undefined ? likelyAccount(taken, chart.accounts, isCard) : accountOf(chart, given);
   const isOwn = (type: string | undefined) => type === "asset" || type === "liability";
   if (account === null || !isOwn(account.type)) {
     const own = chart.accounts.filter(({ type }) => isOwn(type)).map(({ id, name }) => `${id} ${name}`);
+    const usual = account === null ? likelyAccount(statements, chart.accounts, isCard) : null;
     const why =
       account === null
-        ? "Say which account it is"
+        ? `${usual === null ? "" : `${usual.id} ${usual.name} is proposed for another one. `}Say which account it is`
         : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
     throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.name} --account NUMBER\`, one of ${own.join(", ")}.`);
   }
@@ -109,6 +113,13 @@ export async function proposeAccount(host: Host, card: Card, answer: Decision | 
   const { proposeFiles } = await import("./proposals-api.ts");
   const made = await proposeFiles(host, { title, reason: `${by} answered card ${card.id}.`, by, files: { [CONFIG]: text } });
   return made.number;
+}
+
+/** Rules of config.yaml in proposals that are open. */
+async function proposedRules(host: Host): Promise<StatementRule[]> {
+  const open = (await createProposals(host).list()).filter(({ state }) => OPEN.includes(state));
+  const rules = open.map(async ({ commit }) => (await host.config(host.git.tree(commit)).catch(() => null))?.statements ?? []);
+  return (await Promise.all(rules)).flat();
 }
 
 /** Receipts that wait for an answer about an account. */
@@ -223,7 +234,7 @@ export async function followRows(host: Pick<Host, "cards" | "clock" | "dir" | "g
     const text = await head.read(receiptFile(hash));
     return text === null ? null : receiptFromYaml(text, receiptFile(hash));
   };
-  for (const card of [...cards.list({ open: true, kind: "same" }), ...cards.list({ open: true, kind: "gone" })]) {
+  for (const card of (["same", "gone", "account"] as const).flatMap((kind) => cards.list({ open: true, kind }))) {
     const question = { kind: card.kind, ...(card.body as object) } as RowsQuestion;
     if (await isOpen(question, await receiptOf(question.hash), head)) continue;
     cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });

@@ -120,7 +120,7 @@ test("the whole process and its helpers killed in the middle: the next one finds
       "",
       JSON.stringify({ "a.txt": `${n}\n` }),
     ]);
-    await sleep(random() * 250 + 120);
+    await sleep(random() * 250 + 120 + (LONG ? 0 : 25 * Math.max(0, n - 3)));
     const family = [child.pid ?? 0, ...below(child.pid ?? 0)];
     for (const pid of family) signal(pid, "SIGKILL");
     // The caretaker of the index lock is a process of its own.

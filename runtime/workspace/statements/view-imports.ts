@@ -13,7 +13,7 @@ import type { Overlay } from "../overlay.ts";
 import { sortRows } from "./known-rows.ts";
 import { fromMeta, type Parsed, type ParsedRow, statedOf, toMeta, toParsedRow } from "./parsed-statement.ts";
 import { lineOf, unknownAccounts, matchAccount, settingsFor } from "./questions.ts";
-import { receiptAt, UNREADABLE } from "./receipt.ts";
+import { dependsOn, receiptAt, UNREADABLE } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Dialect } from "./dialect.ts";
 import { factsOfKey, type KeyedRow, toKeyedRows } from "./identity.ts";
@@ -213,8 +213,13 @@ export function createImports(context: ImportsContext): ImportsView {
     },
     scan: async () => {
       const known = await receiptHashes(await overlay.head());
-      const isNew = async ({ hash, name }: ImportFile): Promise<boolean> =>
-        !known.has(hash) || context.again.includes(hash) || context.again.includes(name) || (await receiptOf(hash))?.later !== undefined;
+      const isNew = async ({ hash, name }: ImportFile): Promise<boolean> => {
+        if (!known.has(hash) || context.again.includes(hash) || context.again.includes(name)) return true;
+        const receipt = await receiptOf(hash);
+        // Who starts a run for certain files knows what has changed since they were refused; a run for the folder tries.
+        const mayBeRead = context.files === null && receipt?.refused.some((one) => dependsOn(one).length > 0) === true;
+        return mayBeRead || receipt?.later !== undefined;
+      };
       const found = context.files ?? (await folder.settled()).whole;
       const listed = new Map<string, ImportFile>();
       for (const file of found) {
