@@ -79,6 +79,13 @@ test("a schema whose check has no end is broken off: nothing is sent for it, and
   expect(paid).toMatchObject({ result: { ok: true }, notes: [expect.stringContaining("cannot be read")] });
 });
 
+test("a schema too large to compile is refused at once", async () => {
+  const bad = hostile("wide");
+  const { call } = run(bad.trust, bad);
+  const longer = expect.stringContaining("longer than 500 kB");
+  await expect(call("bad/get_x", {})).rejects.toMatchObject({ code: "TOOL_ANSWER", message: longer });
+});
+
 test("what a tool tells of its failure is shown as the tool's, even where it is called like ours", async () => {
   const bad = hostile("findings");
   const failed = await run(bad.trust, bad)

@@ -16,6 +16,7 @@ export function schemaFault(schema: Json, value: Json, trusted: boolean): string
   try {
     const fault = within(() => {
       const validator = validators.getOrInsertComputed(schema, () => {
+        if (JSON.stringify(schema).length > LARGEST) throw new Error(`it is longer than ${LARGEST / 1000} kB`);
         // One each, because two tools may use the same $id.
         const compiled = new AjvJsonSchemaValidator().getValidator((trusted ? schema : withoutPatterns(schema)) as Record<string, unknown>);
         return (args) => compiled(args).errorMessage ?? null;
@@ -36,6 +37,8 @@ export function schemaFault(schema: Json, value: Json, trusted: boolean): string
   }
 }
 
+// A compiled schema takes a hundred times its own size; an honest one is a few kB.
+const LARGEST = 500_000;
 // Forty definitions that name the next one twice are a terabyte of work; an honest schema takes milliseconds.
 const LONGEST_MS = 3000;
 const script = new Script("work()");
