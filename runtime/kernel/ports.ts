@@ -1172,16 +1172,28 @@ export interface Survey {
     tool: string | null;
     line: number;
   }[];
-  /** What each name of the script is given, in the order of the text. way: which part of that; body: a function of several statements. */
-  names: Record<string, { form: string; shown: string; line: number; way?: string; body?: true }[]>;
+  /**
+   * What each name of the script is given, in the order of the text. way: which part of that; body: a function of several statements;
+   * exact: with all that stands in it, where that is more; whole: as the text has that.
+   */
+  names: Record<string, { form: string; exact?: string; whole?: string; shown: string; line: number; way?: string; body?: true }[]>;
   /** Computed values of keys, bare parameters of calls (path ends in "."), what is spread into an object ("..."). fixed: literal in every case. */
   fields: { path: string; form: string; fixed: boolean; tool: string | null; line: number; shown: string }[];
   /** What is put into lists, one by one. */
-  puts: { list: string; tests: SurveyTest[]; line: number }[];
+  puts: (Deed & { list: string })[];
   /** Lines that give objects keys which do not stand in the text. */
   built: number[];
-  /** By index of `Compiled.calls`. tests: what decides whether the call is made, outermost first. texts: literals in its arguments. */
-  when: { tests: SurveyTest[]; texts: string[] }[];
+  /** By index of `Compiled.calls`. deeds: one for each way to it. texts: literals in its arguments. */
+  when: { deeds: Deed[]; texts: string[] }[];
+}
+
+/** Something that is done. tests: what decides it. after: `NAME n/m`, of what alters a name in it n of m times come before. */
+export interface Deed {
+  exact: string;
+  tests: SurveyTest[];
+  after: string[];
+  shown: string;
+  line: number;
 }
 
 /** A condition; "not": it does not hold. each: how often a loop goes round. */

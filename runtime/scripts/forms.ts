@@ -59,16 +59,24 @@ export function rootOf(node: Node, calls: boolean): Node | undefined {
 }
 
 /** Names a pattern binds, each with the way to it from the value: of `{ a, b: [c] }` a by `.a` and c by `.b.0`. */
-export function* boundIn(pattern: Node, way = ""): Generator<{ node: Node; way: string }> {
+export function* boundIn(pattern: Node, way = ""): Generator<{ node: Node; way: string; without?: string }> {
   if (pattern.type === "Identifier") yield { node: pattern, way };
   else if (pattern.type === "AssignmentPattern") yield* boundIn(pattern["left"] as Node, way);
   else if (pattern.type === "RestElement") yield* boundIn(pattern["argument"] as Node, `${way}...`);
   else if (pattern.type === "ObjectPattern")
     for (const one of pattern["properties"] as Node[])
-      yield* one.type === "Property" ? boundIn(one["value"] as Node, `${way}.${nameOf(one) ?? ""}`) : boundIn(one, way);
+      if (one.type === "Property") yield* boundIn(one["value"] as Node, `${way}.${nameOf(one) ?? ""}`);
+      else for (const rest of boundIn(one, way)) yield { ...rest, without: withoutIn(pattern) };
   else if (pattern.type === "ArrayPattern")
     for (const [i, one] of (pattern["elements"] as (Node | null)[]).entries()) if (one !== null) yield* boundIn(one, `${way}.${i}`);
 }
+
+/** Keys that the rest of a pattern does not have. */
+const withoutIn = (pattern: Node): string =>
+  ` without ${(pattern["properties"] as Node[])
+    .flatMap((one) => nameOf(one) ?? [])
+    .sort()
+    .join(", ")}`;
 
 /** Values that a name has been given. */
 type ValuesOf = (name: string) => readonly Node[];
@@ -98,6 +106,8 @@ export interface Forms {
   /** The scope inside a list of statements, a function, or a loop's head. */
   inside(scope: Scope, ...what: readonly (Node | null | undefined)[]): Scope;
   form(node: Node | null | undefined, scope: Scope): string;
+  /** The form with all values of objects and elements of lists, in the order that counts; rows that are fixed are left out. */
+  exact(node: Node, scope: Scope): string;
   /** The elements of a list as it is written, with those that stand above it under a name of their own. */
   elements(list: Node): (Node | null)[];
   /** True for a const that is nothing but such an element. */
@@ -178,6 +188,24 @@ export function formsOf(body: readonly Node[]): Forms {
     return inner;
   };
 
+  let isExact = false;
+  const exact: Forms["exact"] = (node, scope) => {
+    isExact = true;
+    const whole = form(node, scope);
+    isExact = false;
+    return whole;
+  };
+  /** Keys by name, but what is spread stays between those that it overwrites and those that overwrite it. */
+  const keysOf = (properties: readonly Node[], scope: Scope): string => {
+    const parts: string[][] = [[]];
+    for (const one of properties) {
+      const key = one.type === "Property" ? (nameOf(one) ?? `[${form(one["key"] as Node, scope)}]`) : form(one, scope);
+      const isApart = isExact && (one.type !== "Property" || one["computed"] === true);
+      if (isApart) parts.push([], []);
+      parts.at(isApart ? -2 : -1)?.push(isExact && one.type === "Property" ? `${key}:${form(one["value"] as Node, scope)}` : key);
+    }
+    return parts.flatMap((some) => some.sort()).join();
+  };
   const form: Forms["form"] = (node, scope) => {
     if (node == null) return "";
     const plain = bare(node);
@@ -229,12 +257,13 @@ export function formsOf(body: readonly Node[]): Forms {
         return `${of("callee")}${plain["optional"] === true ? "?" : ""}(${(plain["arguments"] as Node[]).map((one) => (isFunction(one) ? handed(one, scope) : form(one, scope))).join()})`;
       case "ObjectExpression":
         // The values are told one by one, as fields and literals; the order of keys means nothing.
-        return `{${(plain["properties"] as Node[])
-          .map((one) => (one.type === "Property" ? (nameOf(one) ?? `[${form(one["key"] as Node, scope)}]`) : form(one, scope)))
-          .sort()
-          .join()}}`;
+        return `{${keysOf(plain["properties"] as Node[], scope)}}`;
       case "ArrayExpression":
         // So are the rows of a table.
+        if (isExact)
+          return `[${elementsOf(plain)
+            .flatMap((one) => (one !== null && isFixedRow(bare(one)) ? [] : [form(one, scope)]))
+            .join()}]`;
         return `[${[...new Set(elementsOf(plain).map((one, i) => (one !== null && bare(one).type === "ObjectExpression" ? form(one, scope) : `${i}:${form(one, scope)}`)))].join()}]`;
       case "ArrowFunctionExpression":
       case "FunctionExpression":
@@ -267,7 +296,7 @@ export function formsOf(body: readonly Node[]): Forms {
   const isElement: Forms["isElement"] = (init) => [...elements.values()].includes(bare(init));
   const listOf: Forms["listOf"] = (loop) => indexed.get(loop) ?? null;
   const idOf: Forms["idOf"] = (binding) => ids.get(binding) ?? "";
-  return { idOf, inside, form, elements: elementsOf, isElement, listOf, isStep: (node) => steps.has(bare(node)) };
+  return { idOf, inside, form, exact, elements: elementsOf, isElement, listOf, isStep: (node) => steps.has(bare(node)) };
 }
 
 /** What is joined to a text, by `+` or in a template; null for anything else. */
@@ -283,6 +312,13 @@ function joined(node: Node): Node[] | null {
   const isText = (one: Node) => literalText(one) !== null || one.type === "TemplateLiteral";
   return before === null && !isText(left) && !isText(right) ? null : [...(before ?? [left]), right];
 }
+
+/** True for an object of literals. */
+export const isFixedRow = (row: Node): boolean =>
+  row.type === "ObjectExpression" &&
+  [...children(row)].every(
+    (one) => one.type === "Property" && ((one["value"] as Node).type === "Literal" || literalText(one["value"] as Node) !== null),
+  );
 
 /** The one expression a function answers, or null. */
 export function resultOf(node: Node): Node | null {

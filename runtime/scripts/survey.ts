@@ -3,15 +3,16 @@
  * names and keys are given, and what decides whether each call is made. Runs in the compile child beside the language lint.
  * Size: one walk, whose kinds of nodes share their state.
  */
-import type { Survey, SurveyTest } from "../kernel/ports.ts";
+import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
-import { NAME, STOPS } from "./form-marks.ts";
+import { NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
 import {
   type Scope,
   boundIn,
   calleeOf,
   formsOf,
   isFixed,
+  isFixedRow,
   leaves,
   literalsIn,
   methodOf,
@@ -36,6 +37,13 @@ interface Around {
   tool: string | null;
 }
 
+/** Where a function is called, with what, or handed on; `at`: how much is altered before. */
+interface Caller {
+  around: Around;
+  args?: readonly Node[];
+  at: number;
+}
+
 export interface SurveyOptions {
   /** Text that the offsets of the nodes count in. */
   text: string;
@@ -57,41 +65,58 @@ const ENDED = "an earlier round has ended the loop";
 /** What changes its list or its first argument in place. */
 const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
 const SHOWN = 160;
+const WHOLE = 2000;
+/** Ways to one deed that are looked at. */
+const WAYS = 40;
 const COMMENTED = /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g;
 
 export function surveyOf(body: readonly Node[], { text, sites, line, primitives }: SurveyOptions): Survey {
   const isPrimitive = new Set(primitives);
   const survey: Survey = { literals: [], names: {}, fields: [], puts: [], built: [], when: [] };
-  const { idOf, inside, form, isStep, elements, isElement, listOf } = formsOf(body);
+  const { idOf, inside, form, exact, isStep, elements, isElement, listOf } = formsOf(body);
   const given = new Map<string, Node[]>();
   const elementsOf = new Map<string, Node>();
-  const callers = new Map<string, Around[]>();
+  const callers = new Map<string, Caller[]>();
+  /** By function: its parameters, each with the way to it from the how manieth thing it is handed. */
+  const takes = new Map<string, { id: string; nth: number; way: string }[]>();
+  /** Names that are given something else, or have something put into them, in the order of the text. */
+  const altering: { id: string; inside: string | null }[] = [];
   /** Names of parameters as `NUMBER of FUNCTION`, those that are altered, and what functions of the script are handed. */
   const params = new Map<string, string>();
   const altered: string[] = [];
   const handed: { to: string; arg: Node; node: Node; around: Around }[] = [];
-  const reached: { node: Node; index: number; around: Around }[] = [];
+  const reached: { node: Node; index: number; deed: Deed; caller: Caller }[] = [];
+  const putting: { list: string; line: number; deed: Deed; caller: Caller }[] = [];
   const columns = new Set<string>();
   let rows = 0;
   /** An expression as the text has it, without comments, and its line. */
-  const place = (node: Node): { shown: string; line: number } => {
+  const place = (node: Node, most = SHOWN): { shown: string; line: number } => {
     const plain = text.slice(node.start, node.end).replace(COMMENTED, (_, quoted?: string) => quoted ?? " ");
-    return { shown: plain.trim().slice(0, SHOWN), line: line(node.start) };
+    return { shown: plain.trim().slice(0, most), line: line(node.start) };
   };
   const test = (node: Node, scope: Scope, kind: SurveyTest["kind"] = "if") => ({ form: form(node, scope), kind, ...place(node) });
   const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 
   /** `id` is given `value`, which is told by what stands at the end of `way`. */
-  const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true; way?: string }): void => {
+  const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true; way?: string; exact?: string }): void => {
     const { node, value, way } = what;
     if (value !== undefined) given.set(id, [...(given.get(id) ?? []), value]);
-    const told = { form: what.form, ...place(node), ...(way && { way }), ...(what.body === true ? { body: true as const } : {}) };
+    const whole = what.exact === undefined || what.exact === what.form ? {} : { exact: what.exact, whole: place(node, WHOLE).shown };
+    const told = { form: what.form, ...whole, ...place(node), ...(way && { way }), ...(what.body === true ? { body: true as const } : {}) };
     survey.names[id] = [...(survey.names[id] ?? []), told];
   };
-  const bindings = (pattern: Node, value: Node, told: string): void => {
-    for (const { node, way } of boundIn(pattern)) {
+  const bindings = (pattern: Node, value: Node, told: string, whole?: string): void => {
+    for (const { node, way, without = "" } of boundIn(pattern)) {
       if (way !== "") elementsOf.set(idOf(node), value);
-      define(idOf(node), { form: told + way, node: value, way, ...(way === "" ? { value } : {}) });
+      const given = {
+        form: told + way,
+        node: value,
+        way,
+        ...(way === "" ? { value } : {}),
+        ...(whole && { exact: whole + way + without }),
+      };
+      define(idOf(node), given);
+      if (without !== "" && whole) survey.names[idOf(node)]?.forEach((one) => (one.whole = place(pattern).shown));
     }
   };
   /** What a name of the scope has been given so far. */
@@ -104,7 +129,9 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       if (id === undefined || seen.has(id)) return;
       seen.add(id);
       if (params.has(id)) altered.push(params.get(id) ?? "");
-      define(id, { form: [...around.tests.map((one) => `${one.kind} ${one.form}`), form(node, around.scope)].join(" "), node });
+      altering.push({ id, inside: around.inside });
+      const [tests, of] = [around.tests.map((one) => `${one.kind} ${one.form}`), around.scope];
+      define(id, { form: [...tests, form(node, of)].join(" "), exact: [...tests, exact(node, of)].join(" "), node });
       const whole = elementsOf.get(id) ?? given.get(id)?.[0];
       root = whole && rootOf(whole, true);
     }
@@ -116,9 +143,39 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     survey.fields.push({ ...told, ...place(value) });
   };
   /** A function of the script that is called, or handed on. */
-  const mention = (name: string, around: Around): void => {
+  const mention = (name: string, around: Around, args?: readonly Node[], key = ""): void => {
     const id = around.scope.get(name);
-    if (id !== undefined) callers.set(id, [...(callers.get(id) ?? []), around]);
+    if (id !== undefined) callers.set(id + key, [...(callers.get(id + key) ?? []), { around, at: altering.length, ...(args && { args }) }]);
+  };
+  const deedOf = (node: Node, args: readonly Node[], around: Around): { deed: Deed; caller: Caller } => {
+    const parts = args.map((one) => (isFunction(bare(one)) ? "" : exact(one, around.scope)));
+    return {
+      deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node, WHOLE) },
+      caller: { around, at: altering.length },
+    };
+  };
+  /** A deed by each way to it: through the calls of the functions it stands in, with what those are handed. */
+  const waysOf = (deed: Deed, { around, at }: Caller, seen: readonly string[] = []): Deed[] => {
+    const own = altering.filter((one) => one.inside === around.inside);
+    const before = altering.slice(0, at).filter((one) => one.inside === around.inside);
+    const times = (all: typeof own, name: string) => all.filter(({ id }) => id === name).length;
+    const after = [...new Set(namesIn(deed.exact))].flatMap((name) =>
+      times(own, name) === 0 ? [] : [`${NAME}${name}${NAME} ${times(before, name)}/${times(own, name)}`],
+    );
+    const all = around.inside === null || seen.includes(around.inside) ? [] : (callers.get(around.inside) ?? []);
+    const whole = { ...deed, after: [...deed.after, ...after] };
+    if (all.length === 0) return [whole];
+    return all.slice(0, WAYS).flatMap((one) => {
+      const { args, around: from } = one;
+      const handed = (form: string) =>
+        renamed(form, (id, mark) => {
+          const took = takes.get(around.inside ?? "")?.find((some) => some.id === id);
+          const arg = took && args?.[took.nth];
+          return took && arg && !isFunction(bare(arg)) ? exact(arg, from.scope) + took.way : mark;
+        });
+      const tests = [...deed.tests.map((each) => ({ ...each, form: handed(each.form) })), ...from.tests];
+      return waysOf({ ...whole, exact: handed(deed.exact), tests }, one, [...seen, around.inside ?? ""]).slice(0, WAYS);
+    });
   };
 
   const list = (nodes: readonly Node[], around: Around): void => {
@@ -155,6 +212,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         scope = new Map([...scope, [bound["name"] as string, idOf(bound)]]);
         if (name !== null) params.set(idOf(bound), `${i} of ${name}`);
         if (over && i === 0) elementsOf.set(idOf(bound), over);
+        if (name !== null) takes.set(name, [...(takes.get(name) ?? []), { id: idOf(bound), nth: i, way }]);
         const [from, nth] = [each !== null && i === 0 ? each : `${i} of ${of}`, name === null ? "" : `, number ${i + 1}`];
         define(idOf(bound), { form: from + way, node: bound, way: nth });
       }
@@ -191,9 +249,12 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         visit(node["left"] as Node, around);
         return visit(node["right"] as Node, under(around, test(node["left"] as Node, scope, node["operator"] === "&&" ? "if" : "not")));
       case "WhileStatement":
-      case "DoWhileStatement":
+      case "DoWhileStatement": {
+        const again = test(node["test"] as Node, scope, "each");
+        const first = node.type === "DoWhileStatement" ? around : under(around, { ...again, kind: "if" });
         visit(node["test"] as Node, { ...around, path: "" });
-        return rounds(node, under(around, test(node["test"] as Node, scope)));
+        return rounds(node, under(first, { ...again, form: `while ${again.form}`, shown: `while (${again.shown})` }));
+      }
       case "ForStatement":
       case "ForInStatement":
       case "ForOfStatement": {
@@ -216,20 +277,35 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       case "SwitchStatement": {
         const on = node["discriminant"] as Node;
         visit(on, around);
-        for (const one of node["cases"] as Node[]) {
+        const cases = node["cases"] as Node[];
+        const labels: SurveyTest[] = [];
+        for (const [i, one] of cases.entries()) {
           const value = one["test"] as Node | null;
-          const inner = under(around, test(on, scope));
-          list(one["consequent"] as Node[], value === null ? inner : under(inner, test(value, scope)));
+          // What is not left goes on into the next case.
+          if (i > 0 && (cases[i - 1]?.["consequent"] as Node[]).some((each) => leaves(each))) labels.splice(0);
+          labels.push(value === null ? { ...test(on, scope), form: "default", shown: "default" } : test(value, scope));
+          const [form, shown] = [labels.map((each) => each.form), labels.map((each) => each.shown)].map((all) => all.join(" or "));
+          list(
+            one["consequent"] as Node[],
+            under(under(around, test(on, scope)), { ...test(value ?? on, scope), form, shown } as SurveyTest),
+          );
           if (value !== null) visit(value, { ...around, compared: true });
         }
         return;
+      }
+      case "AssignmentPattern": {
+        const [left, right] = [node["left"] as Node, node["right"] as Node];
+        const id = left.type === "Identifier" ? scope.get(left["name"] as string) : undefined;
+        if (id !== undefined) define(id, { form: `=${form(right, scope)}`, exact: `=${exact(right, scope)}`, node: right });
+        visit(left, around);
+        return visit(right, { ...around, path: id === undefined ? "" : `${NAME}${id}${NAME}` });
       }
       case "VariableDeclarator": {
         const { id, init } = node as unknown as { id: Node; init: Node | null };
         const isName = id.type === "Identifier";
         if (init === null || isElement(init)) return;
         if (isName && isFunction(bare(init))) return named(bare(init), id, around);
-        if (!(isStep(init) && isName)) bindings(id, init, form(init, scope));
+        if (!(isStep(init) && isName)) bindings(id, init, form(init, scope), exact(init, scope));
         visit(id, around);
         return visit(init, { ...around, path: isName ? `${NAME}${idOf(id)}${NAME}` : "" });
       }
@@ -256,7 +332,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
           if (one !== null) visit(one, bare(one).type === "ObjectExpression" ? { ...around, row: ++rows } : around);
         return;
       case "ThrowStatement":
-        survey.puts.push({ list: STOPS, tests: [...around.tests], line: line(node.start) });
+        putting.push({ list: STOPS, line: line(node.start), ...deedOf(node, [], around) });
         return visit(node["argument"] as Node, { ...around, path: "throw" });
       case "BinaryExpression":
         for (const one of children(node)) visit(one, COMPARES.test(String(node["operator"])) ? { ...around, compared: true } : around);
@@ -283,7 +359,12 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const named = (node: Node, id: Node, around: Around): void => {
     const name = idOf(id);
     const result = resultOf(node);
-    define(name, { form: form(node, around.scope), node: result ?? node, ...(result === null ? { body: true as const } : {}) });
+    define(name, {
+      form: form(node, around.scope),
+      exact: exact(node, around.scope),
+      node: result ?? node,
+      ...(result === null ? { body: true as const } : {}),
+    });
     enter(node, around, name, { of: `${NAME}${name}${NAME}` });
   };
   /** `rules[i].text` in a comparison: the literals of that column are only ever compared with. */
@@ -307,7 +388,15 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     }
     for (const { node: bound, way } of boundIn(left)) {
       const id = around.scope.get(bound["name"] as string);
-      if (id !== undefined) define(id, { form: told + way, node: right, value: right });
+      if (id !== undefined) {
+        altering.push({ id, inside: around.inside });
+        define(id, {
+          form: told + way,
+          exact: `${told.slice(0, -value.length)}${String(node["operator"])}${exact(right, around.scope)}${way}`,
+          node: right,
+          value: right,
+        });
+      }
     }
     // `[a[0], a[1]] = [a[1], a[0]]`
     for (const one of left.type === "Identifier" ? [] : within(left)) if (one.type === "MemberExpression") alter(one, node, around);
@@ -319,14 +408,20 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const name = calleeOf(node);
     const args = node["arguments"] as Node[];
     const asks = ASKS.has(methodOf(node));
-    if (index !== undefined) reached.push({ node, index, around });
+    if (index !== undefined) reached.push({ node, index, ...deedOf(node, args, around) });
     if (BUILDERS.has(name)) survey.built.push(line(node.start));
     if (callee.type !== "Identifier") visit(callee, { ...around, path: "", compared: asks });
-    else if (index === undefined) mention(callee["name"] as string, around);
+    else if (index === undefined) mention(callee["name"] as string, around, args);
+    const object = callee.type === "MemberExpression" ? bare(callee["object"] as Node) : null;
+    if (object?.type === "Identifier") mention(object["name"] as string, around, args, `.${methodOf(node)}`);
     if (asks) columnsOf(args);
     const isPut = methodOf(node) === "push" || methodOf(node) === "unshift";
     const holder = isPut ? form(callee["object"] as Node, around.scope) : "";
-    if (isPut) survey.puts.push({ list: holder, tests: [...around.tests], line: line(node.start) });
+    if (isPut) {
+      putting.push({ list: holder, line: line(node.start), ...deedOf(node, args, around) });
+      const id = around.scope.get((rootOf(callee["object"] as Node, false)?.["name"] as string | undefined) ?? "");
+      if (id !== undefined) altering.push({ id, inside: around.inside });
+    }
     if (ALTERS.has(methodOf(node)) && callee["object"]) alter(callee["object"] as Node, node, around);
     if (ALTERS.has(name)) alter(args[0], node, around);
     // `rows.forEach(f)` makes the calls of f as often as there are rows.
@@ -364,36 +459,32 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     if (node["computed"] === true) visit(node["key"] as Node, around);
     if (name === null) survey.built.push(line(node.start));
     else field(path, value, around);
+    const [own, plain] = [headOf(around.path), bare(value)];
+    // `h.f(x)` calls the function of an object that has a name.
+    if (name !== null && own !== null && around.path === `${NAME}${own}${NAME}` && isFunction(plain))
+      return enter(plain, around, `${own}.${name}`, { of: `${around.path}.${name}` });
     visit(value, { ...around, path });
   };
 
-  list(body, { path: "", tests: [], inside: null, scope: new Map(), row: null, compared: false, tool: null });
+  const top: Around = { path: "", tests: [], inside: null, scope: new Map(), row: null, compared: false, tool: null };
+  list(body, top);
   // What a function alters of what it is handed, its caller has altered.
   for (const one of altered)
     for (const { to, arg, node, around } of handed.splice(0)) {
       if (to === one) alter(rootOf(arg, true), node, around);
       else handed.push({ to, arg, node, around });
     }
-  for (const { node, index, around } of reached)
-    survey.when[index] = { tests: [...around.tests, ...callersOf(around.inside, callers, new Set())], texts: [...literalsIn(node)] };
+  for (const { node, index, deed, caller } of reached) survey.when[index] = { deeds: waysOf(deed, caller), texts: [...literalsIn(node)] };
   // A call in a default value or a type was not walked to: it counts as one that nothing decides.
-  for (const index of sites.values()) survey.when[index] ??= { tests: [], texts: [] };
+  for (const [node, index] of sites) survey.when[index] ??= { deeds: [deedOf(node, [], top).deed], texts: [] };
+  // What is put into a list that a function is handed is told as that function's.
+  for (const { list, line: at, deed, caller } of putting)
+    for (const one of waysOf(deed, caller)) survey.puts.push({ ...one, list, line: at });
   for (const one of survey.literals) if (one.row !== null && columns.has(one.path.split(".").at(-1) ?? "")) one.compared = true;
   // Not what stands under a key of it: a table is looked up by one of its columns.
-  const deciding = new Set([...callers].flatMap(([id, all]) => (all.some(({ compared }) => compared) ? [`${NAME}${id}${NAME}`] : [])));
+  const deciding = new Set([...callers].flatMap(([id, all]) => (all.some(({ around }) => around.compared) ? [`${NAME}${id}${NAME}`] : [])));
   for (const one of survey.literals) if (deciding.has(one.path)) one.decides = true;
   return survey;
 }
 
-const isFixedRow = (row: Node): boolean =>
-  [...children(row)].every(
-    (one) => one.type === "Property" && ((one["value"] as Node).type === "Literal" || literalText(one["value"] as Node) !== null),
-  );
 const nameAfter = (member: Node): string => String((member["property"] as Node)["name"]);
-
-/** Conditions under which a function of the script is called, through all that call it. */
-function callersOf(name: string | null, callers: ReadonlyMap<string, Around[]>, seen: Set<string>): SurveyTest[] {
-  if (name === null || seen.has(name)) return [];
-  seen.add(name);
-  return (callers.get(name) ?? []).flatMap((one) => [...one.tests, ...callersOf(one.inside, callers, seen)]);
-}

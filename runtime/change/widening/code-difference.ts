@@ -3,7 +3,7 @@
  * where its definition is, so that renaming one, taking an expression out into a constant or putting it back in is no difference.
  */
 import type { SurveyTest } from "../../kernel/ports.ts";
-import { NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
+import { LITERAL, NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
 import { apart } from "../evidence/partings.ts";
 import { type Canonical, type Reach, holderOf, lastOf, matchNames, reachOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
@@ -22,6 +22,8 @@ export interface ValueChange extends Place {
   now: Given | null;
   /** Only ever compared with. */
   compared: boolean;
+  /** As both versions would write it. */
+  means: Record<"was" | "now", string | null>;
   /** The tool whose call it is part of. */
   tool: string | null;
   /** Telling keys and calls that its name reaches. */
@@ -60,12 +62,22 @@ export interface CallChange extends Place {
   reaches: readonly string[];
 }
 
+/** What is done under the same conditions as before, and with something else or in another order. */
+export interface DeedChange extends Place {
+  what: string;
+  role: CallChange["role"];
+  was: string;
+  now: string;
+  order: boolean;
+  reaches: readonly string[];
+}
+
 /** A call that only looks or tells, with its fixed word: `config_get thresholds.x`, `ctx_emit paid`. */
 export type WordChange = ReturnType<typeof wordsOf>[number];
 
 /** @param callers programs that `now` is a part of: what it answers reaches what they make of it */
 export function codeDifference(was: Program, now: Program, callers: readonly Program[] = []) {
-  const { before, after, changed } = matchNames(was.names, now.names);
+  const { before, after, changed, kept } = matchNames(was.names, now.names);
   const reached = [now, ...callers].map(reachOf);
   const reach: Reach = (name) => reached.flatMap((one) => one(name));
   const { values, rows } = valuesOf(was, now, before, after, reach, changed);
@@ -73,11 +85,15 @@ export function codeDifference(was: Program, now: Program, callers: readonly Pro
   const all = [...changed, ...values].flatMap(({ literals }) => literals ?? []);
   const inAll = (key: "old" | "since") => all.flatMap((one) => one[key]).flatMap(literalsIn);
   const fresh = new Set(apart(inAll("since"), inAll("old"), String)[0]);
+  const told = toldIn(values);
+  const { calls, deeds } = callsOf(was, now, before, after, reach, told);
   const isUntold = ({ literals }: Pick<ValueChange, "literals">) => !literals?.since.flatMap(literalsIn).some((one) => fresh.has(one));
   return {
     ...{ values: values.filter(isUntold), rows },
-    names: changed.filter(isUntold).map((one): NameChange => ({ ...one, reaches: reach(one.id) })),
-    calls: callsOf(was, now, before, after, reach),
+    names: [...changed.filter(isUntold), ...kept((form, key) => told(form, key))].map(
+      (one): NameChange => ({ ...one, reaches: reach(one.id) }),
+    ),
+    ...{ calls, deeds },
     words: wordsOf(was, now),
   };
 }
@@ -109,11 +125,12 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   const templates = new Set(
     names.flatMap(({ id, literals, was: old }) => (literals === null && old?.startsWith("`") ? [`${NAME}${id}${NAME}`] : [])),
   );
-  const change = (one: Stated, from: Given | null, to: Given | null, literals: Literals = null) => {
+  const change = (one: Stated, other: Stated | undefined, from: Given | null, to: Given | null, literals: Literals = null) => {
     const { path, near, compared, tool, file } = one;
     const reaches = reach(one.head ?? holderOf(path, file));
     if (literals === null && from !== null && "shown" in from && from.shown.startsWith("`")) templates.add(path);
-    values.push({ literals, path, near, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
+    const means = { was: from === null ? null : (other ?? one).means, now: to === null ? null : one.means };
+    values.push({ literals, path, near, means, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
   };
   for (const one of fresh.filter((some) => !isOf(some))) {
     const same = gone.filter((other) => place(other) === place(one) && other.compared === one.compared);
@@ -124,7 +141,7 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
     gone = gone.filter((other) => other !== twin);
     // Where only a literal in it differs, that is told.
     const isSame = twin !== undefined && !isLiteral(one) && differInLiterals(twin.means, one.means);
-    change(one, twin?.given ?? null, one.given, isSame ? { old: [twin.means], since: [one.means] } : null);
+    change(one, twin, twin?.given ?? null, one.given, isSame ? { old: [twin.means], since: [one.means] } : null);
   }
   // What went with its call or object is told with that.
   const parents = new Set(all.map(({ path }) => path.slice(0, path.lastIndexOf(lastOf(path)))));
@@ -133,7 +150,7 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
     if (one.path === "" || isPiece || isOf(one) || !parents.has(one.path.slice(0, one.path.lastIndexOf(lastOf(one.path))))) continue;
     // Of what was computed, one of its literals may be all that is left.
     const left = isLiteral(one) ? undefined : all.find((other) => isLiteral(other) && place(other) === place(one));
-    change(left ?? one, one.given, left?.given ?? null);
+    change(left ?? one, one, one.given, left?.given ?? null);
   }
   return { values, rows };
 }
@@ -194,44 +211,116 @@ const meansOf = (tests: readonly { means: string }[]): string =>
     .sort()
     .join("\n");
 
+interface Done extends Place {
+  kind: string;
+  tests: readonly { means: string }[];
+  means: string;
+  exact: string;
+  /** Without what is told of it already. */
+  rest: string;
+  after: readonly string[];
+  shown: string;
+}
+
 /** Two places of which exactly one is reached, by a condition or its opposite, are one: `if (a) f(x); else f(y)` is `f(a ? x : y)`. */
-function inOne<T extends { kind: string; tests: readonly { means: string }[]; means: string }>(sites: readonly T[]): T[] {
+function inOne<T extends Done>(sites: readonly T[]): T[] {
   for (const one of sites) {
-    const rest = one.tests.slice(0, -1);
-    const otherwise = meansOf([...rest, { means: (one.tests.at(-1)?.means ?? "").replace(/^if /, "not ") }]);
+    const [rest, last] = [one.tests.slice(0, -1), one.tests.at(-1)?.means ?? ""];
+    const otherwise = meansOf([...rest, { means: last.replace(/^if /, "not ") }]);
     const twin = sites.find((other) => other.kind === one.kind && other.means === otherwise && otherwise !== one.means);
-    if (twin !== undefined)
-      return inOne([...sites.filter((other) => other !== one && other !== twin), { ...one, tests: rest, means: meansOf(rest) }]);
+    if (twin === undefined) continue;
+    const exact = one.exact === twin.exact ? one.exact : `Conditional(${last.slice("if ".length)},${one.exact},${twin.exact})`;
+    const rests = one.rest === twin.rest ? one.rest : `Conditional(${last.slice("if ".length)},${one.rest},${twin.rest})`;
+    const whole = { ...one, exact, rest: rests, after: [...one.after, ...twin.after], tests: rest, means: meansOf(rest) };
+    const shown = one.shown === twin.shown ? one.shown : `${one.shown} else ${twin.shown}`;
+    return inOne([...sites.filter((other) => other !== one && other !== twin), { ...whole, shown }]);
   }
   return [...sites];
+}
+
+/** What is done before and now that is not the same, in pairs, and whether it is only in another order. Of what excludes each other none is first. */
+function unlike<T extends Done>(mine: readonly T[], theirs: readonly T[], inOrder: boolean): [was: T, now: T, order: boolean][] {
+  const counts = (all: readonly T[]) => new Set(all.flatMap(({ after }) => after.map((one) => one.replace(/\d+\//, ""))));
+  const [old, fresh] = [counts(mine), counts(theirs)];
+  const isKnown = (one: string) => [old, fresh].every((all) => all.has(one.replace(/\d+\//, "")));
+  const same = ({ means, exact, after }: Pick<T, "means" | "exact" | "after">) =>
+    [means, exact, ...new Set(after.filter(isKnown))].join("\n");
+  const [gone, added] = apart(...apart(mine, theirs, same), (one) => same({ ...one, exact: one.rest }));
+  const left = [...gone];
+  const take = (at: number) => (at < 0 ? undefined : left.splice(at, 1)[0]);
+  const pairs = [...added.map((now) => [take(left.findIndex(({ means }) => means === now.means)), now] as const)].map(
+    ([was, now]) => [was ?? take(left.findIndex((one) => !added.some(({ means }) => means === one.means))), now, false] as const,
+  );
+  const found = pairs.flatMap(([was, now]): [T, T, boolean][] =>
+    was === undefined || (was.rest === now.rest && was.means !== now.means) ? [] : [[was, now, was.exact === now.exact]],
+  );
+  if (gone.length + added.length > 0 || !inOrder) return found;
+  const opposite = ({ means }: { means: string }) => means.replace(/^(if|not) /, (_, kind) => (kind === "if" ? "not " : "if "));
+  const isApart = (one: T, other: T) => one.tests.some((test) => other.tests.some(({ means }) => means === opposite(test)));
+  const order = mine.map(same);
+  const first = theirs.find((one, i) =>
+    theirs.slice(i + 1).some((later) => order.lastIndexOf(same(later)) < order.indexOf(same(one)) && !isApart(one, later)),
+  );
+  return first === undefined ? [] : [[first, first, true]];
 }
 
 const WHEN = { if: "only if", not: "but not if", each: "once for each of" };
 const roleOf = (list: string): "puts" | "stops" => (list === STOPS ? "stops" : "puts");
 
-function callsOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach): CallChange[] {
-  const sitesIn = ({ sites, puts }: Program, write: Canonical) =>
+type Told = (form: string, key: "was" | "now") => string;
+/** A form without what is told as a value of its own. */
+function toldIn(values: readonly ValueChange[]): Told {
+  return (form, key) =>
+    values.reduce((text, { path, means: { [key]: means }, was, now }) => {
+      if (means === null) return text;
+      const given = key === "was" ? was : now;
+      const [one, name] = [given !== null && "literal" in given ? `${LITERAL}${means}${LITERAL}` : means, lastOf(path)];
+      if (/[.:]$|^$/.test(path)) return text.replaceAll(one, "");
+      const [whole, left] = [`${name}:${one}`, was === null || now === null ? "" : `${name}:`];
+      return left === ""
+        ? text.replaceAll(`${whole},`, "").replaceAll(`,${whole}`, "").replaceAll(whole, "")
+        : text.replaceAll(whole, left);
+    }, form);
+}
+
+function callsOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach, told: Told) {
+  const sitesIn = ({ sites, puts }: Program, write: Canonical, key: "was" | "now") =>
     [...sites, ...puts.map(({ list, ...one }) => ({ ...one, what: write(list), role: roleOf(list) }))].map((one) => {
       const tests = one.tests.map((test) => ({ ...test, means: conditionOf(test.kind, write(test.form)) }));
-      return { ...one, tests, kind: `${one.role} ${one.what}`, means: meansOf(tests) };
+      const exact = write(one.exact, true);
+      return {
+        ...one,
+        tests,
+        exact,
+        rest: told(exact, key),
+        after: one.after.map((some) => write(some)),
+        kind: `${one.role} ${one.what}`,
+        means: meansOf(tests),
+      };
     });
-  const [old, fresh] = [inOne(sitesIn(was, before)), inOne(sitesIn(now, after))];
+  const [old, fresh] = [inOne(sitesIn(was, before, "was")), inOne(sitesIn(now, after, "now"))];
   const means = (one: { means: string }) => one.means;
   // Of two places of which one is reached by a condition and the other by its opposite, the first tells it.
   const shown = (all: readonly SurveyTest[]) =>
     [...Map.groupBy(all, (one) => one.shown).values()].flatMap(([one]) => (one ? `${WHEN[one.kind]} ‹${one.shown}›` : []));
-  return [...new Set([...old, ...fresh].map(({ kind }) => kind))].flatMap((kind): CallChange[] => {
+  const calls: CallChange[] = [];
+  const deeds: DeedChange[] = [];
+  for (const kind of new Set([...old, ...fresh].map((one) => one.kind))) {
     const [mine, theirs] = [old.filter((one) => one.kind === kind), fresh.filter((one) => one.kind === kind)];
     const [gone, added] = apart(mine, theirs, means);
-    if (gone.length + added.length === 0) return [];
     const { what, role } = (theirs[0] ?? mine[0]) as (typeof old)[number];
+    const reaches = role === "puts" ? namesIn(what).flatMap(reach) : [];
+    const one = { what: plainForm(what), role, reaches };
+    for (const [then, next, order] of unlike(mine, theirs, role === "puts"))
+      deeds.push({ ...one, was: then.shown, now: next.shown, order, file: next.file, line: next.line });
+    if (gone.length + added.length === 0) continue;
     const testsOf = (all: typeof old, most: number) => all.slice(0, most).flatMap(({ tests }) => tests);
     const [dropped, more] = apart(testsOf(gone, added.length), testsOf(added, gone.length), means);
     const { file, line } = added.at(-1) ?? theirs.at(-1) ?? { file: now.file, line: 0 };
-    const total = (all: readonly { role: string }[]) => all.filter((one) => one.role === role).length;
+    const total = (all: readonly { role: string }[]) => all.filter((some) => some.role === role).length;
     const counts = { was: mine.length, now: theirs.length, all: [total(old), total(fresh)] as const };
-    const reaches = role === "puts" ? namesIn(what).flatMap(reach) : [];
     const conditions = { added: shown(more), dropped: shown(dropped), lines: more.map((test) => test.line) };
-    return [{ what: plainForm(what), role, ...counts, ...conditions, reaches, file, line }];
-  });
+    calls.push({ ...one, ...counts, ...conditions, file, line });
+  }
+  return { calls, deeds };
 }

@@ -9,7 +9,7 @@ import type { Program } from "./program.ts";
 
 type Names = Program["names"];
 /** A form as both versions would write it. */
-export type Canonical = (form: string) => string;
+export type Canonical = (form: string, isExact?: boolean) => string;
 export type Reach = (name: string) => string[];
 
 /** The last key of a path, or the name it is. */
@@ -61,17 +61,21 @@ export function matchNames(was: Names, now: Names) {
     const functions = [...all].flatMap(([name, [only, ...more]]) =>
       known.has(name) || !only || only.body === true || more.length > 0 ? [] : [[name, only.form] as const],
     );
-    const write = (form: string, above: readonly string[]): string =>
+    const write = (form: string, above: readonly string[], isExact = false): string =>
       renamed(
-        functions.reduce((text, [name, given]) => (above.includes(name) ? text : applied(text, name, given)), form),
+        functions.reduce(
+          (text, [name, given]) =>
+            above.includes(name) ? text : applied(text, name, (isExact ? all.get(name)?.[0]?.exact : null) ?? given),
+          form,
+        ),
         (name, whole) => {
           if (known.has(name)) return `${NAME}${known.get(name)}${NAME}`;
           const [only, ...more] = all.get(name) ?? [];
           const isOpaque = only === undefined || more.length > 0 || only.body === true || above.includes(name);
-          return isOpaque ? whole : write(only.form, [...above, name]);
+          return isOpaque ? whole : write((isExact ? only.exact : null) ?? only.form, [...above, name], isExact);
         },
       );
-    return (form) => write(form, []);
+    return (form, isExact) => write(form, [], isExact);
   };
   const [before, after] = [canonical(was, left), canonical(now, right)];
   const changed = [...left].flatMap(([first, id]) => {
@@ -91,7 +95,32 @@ export function matchNames(was: Names, now: Names) {
     const shown = { was: text(then), now: text(next), body: (next ?? then)?.body === true };
     return gone.length + fresh.length === 0 ? [] : [{ id, name: plainForm(`${NAME}${id}${NAME}`), literals, ...shown, ...at }];
   });
-  return { before, after, changed };
+  /** Names that are given the same, put together from something else; `told`: a form without what is told of it already. */
+  const kept = (told: (form: string, key: "was" | "now") => string) =>
+    [...left].flatMap(([first, id]) => {
+      if (changed.some((one) => one.id === id)) return [];
+      type Written = (exact: string, by: Canonical, key: "was" | "now") => string;
+      const unlike = (mine: NonNullable<ReturnType<Names["get"]>>, theirs: typeof mine, how: Written) =>
+        apart(
+          mine,
+          theirs,
+          ({ form, exact = form }) => how(exact, before, "was"),
+          ({ form, exact = form }) => how(exact, after, "now"),
+        );
+      const some = unlike(was.get(first) ?? [], now.get(id) ?? [], (exact, by) => by(exact, true));
+      const [gone, fresh] = unlike(...some, (exact, by, key) => told(by(exact, true), key));
+      // The same values, given in another order; of what excludes each other none is first.
+      const all = [(was.get(first) ?? []).map(({ form }) => before(form)), (now.get(id) ?? []).map(({ form }) => after(form))] as const;
+      const differs = all[0].findIndex((form, i) => form !== all[1][i]);
+      const isOrder = gone.length === 0 && differs >= 0 && all.every((some) => some.every((form) => !/^(?:if|not|each) /.test(form)));
+      const [then, next] = isOrder ? [was.get(first)?.[differs], now.get(id)?.[differs]] : [gone[0], fresh[0]];
+      if (then === undefined || next === undefined) return [];
+      const at = { file: id.slice(0, id.lastIndexOf(":")), line: next.line };
+      return [
+        { id, name: plainForm(`${NAME}${id}${NAME}`), was: then.whole ?? then.shown, now: next.whole ?? next.shown, body: false, ...at },
+      ];
+    });
+  return { before, after, changed, kept };
 }
 
 /** A form in which the calls of a function that answers one expression are that expression, of what they are given; never a boundless one. */

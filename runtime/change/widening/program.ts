@@ -3,7 +3,7 @@
  * Nothing is executed; what cannot be compiled is said, never guessed.
  */
 import { accessOf, classByName, toolClassIn } from "../checks/states.ts";
-import type { Access, Compiled, Effect, Sandbox, Survey, SurveyTest, ToolClass, Tree } from "../../kernel/ports.ts";
+import type { Access, Compiled, Deed, Effect, Sandbox, Survey, SurveyTest, ToolClass, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { NAME, renamed } from "../../scripts/form-marks.ts";
@@ -25,14 +25,11 @@ export interface Around {
 /** What a call does for a comparison: acts outside or tells somebody, writes, asks a person, puts before a person, has the policy judge. */
 export type Role = "acts" | "writes" | "asks" | "reviews" | "judges";
 
-export interface Site {
+export interface Site extends Deed {
   /** Name of the primitive, or `script_run NAME`. */
   what: string;
   role: Role;
   file: string;
-  line: number;
-  /** What decides whether the call is made. */
-  tests: SurveyTest[];
 }
 
 export interface Program {
@@ -106,15 +103,19 @@ export async function programAt(tree: Tree, file: string, around: Around): Promi
 function inFile(survey: Survey, file: string): Survey {
   const own = (form: string): string => renamed(form, (name) => `${NAME}${file}:${name}${NAME}`);
   const tests = (all: readonly SurveyTest[]) => all.map((one) => ({ ...one, form: own(one.form) }));
+  const deed = (one: Deed): Deed => ({ ...one, exact: own(one.exact), tests: tests(one.tests), after: one.after.map(own) });
   return {
     ...survey,
     literals: survey.literals.map((one) => ({ ...one, path: own(one.path) })),
     names: Object.fromEntries(
-      Object.entries(survey.names).map(([name, all]) => [name, all.map((one) => ({ ...one, form: own(one.form) }))]),
+      Object.entries(survey.names).map(([name, all]) => [
+        name,
+        all.map((one) => ({ ...one, form: own(one.form), ...(one.exact && { exact: own(one.exact) }) })),
+      ]),
     ),
     fields: survey.fields.map((one) => ({ ...one, path: own(one.path), form: own(one.form) })),
-    puts: survey.puts.map((one) => ({ ...one, list: own(one.list), tests: tests(one.tests) })),
-    when: survey.when.map((one) => ({ ...one, tests: tests(one.tests) })),
+    puts: survey.puts.map((one) => ({ ...deed(one), list: own(one.list) })),
+    when: survey.when.map((one) => ({ ...one, deeds: one.deeds.map(deed) })),
   };
 }
 
@@ -149,12 +150,14 @@ function sitesOf(parts: Parts, registry: Registry, toolClass: (tool: string) => 
   return [...parts].flatMap(([file, { compiled, survey }]) => {
     const asked = new Set<string>();
     return compiled.calls.flatMap((call, index): Site[] => {
-      const { tests = [], texts = [] } = survey.when[index] ?? {};
+      const { deeds = [], texts = [] } = survey.when[index] ?? {};
       const { what, roles: all } = siteOf(call, texts);
       // That somebody was asked before is part of what decides an act.
       const after = [...asked].map((one): SurveyTest => ({ form: `after ${one}`, shown: `after ${one}`, kind: "if", line: 0 }));
       if (all.includes("asks") || all.includes("judges")) asked.add(what);
-      return all.map((role) => ({ what, role, file, line: call.at.line ?? 1, tests: role === "acts" ? [...tests, ...after] : tests }));
+      const line = call.at.line ?? 1;
+      const ways = (role: Role) => deeds.map((one) => (role === "acts" ? { ...one, tests: [...one.tests, ...after] } : one));
+      return all.flatMap((role) => ways(role).map((one) => ({ ...one, what, role, file, line })));
     });
   });
 }

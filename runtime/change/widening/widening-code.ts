@@ -6,7 +6,7 @@ import { type Place, SILENT } from "./stated-values.ts";
 import type { Written } from "./leaves.ts";
 import { isOdd } from "../../scripts/guards.ts";
 import type { ChangeKind } from "../proposal-types.ts";
-import { type Asked, CALLS, type Line, NAMES, ROWS, type Row, WORDS, isMutate, isTool, literal } from "./widening-rows.ts";
+import { type Asked, CALLS, DEEDS, type Line, NAMES, ROWS, type Row, WORDS, isMutate, isTool, literal } from "./widening-rows.ts";
 import { VALUES } from "./widening-values.ts";
 
 /** Tells one change at its place; line 0 is none. */
@@ -25,7 +25,7 @@ function firstLine<T>(rows: readonly Row<T>[], one: T, asked: Asked): Line | nul
 export function codeWidening(was: Program | null, now: Program, asked: Asked, say: Say, callers: readonly Program[] = []): void {
   const tools = newTools(was, now, asked, say);
   if (was === null) return parties(now, asked, say);
-  const { calls, words, names, rows, values } = codeDifference(was, now, callers);
+  const { calls, deeds, words, names, rows, values } = codeDifference(was, now, callers);
   const told = new Map<string, string>();
   const grouped = new Map<string, [Line, Place][]>();
   const each = <T extends Place>(some: readonly T[], table: readonly Row<T>[]) => {
@@ -58,6 +58,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
     SILENT.test(path) || tools.has(literal(next) ?? "") || words.some(({ call, word }) => call === path && word === literal(next ?? old));
   const untold = values.filter((one) => !isTold(one));
   each(untold, VALUES);
+  each(deeds, DEEDS);
   const place = now.built.at(-1) ?? { file: now.file, line: 0 };
   if (now.built.length > was.built.length)
     say("tool", true, "builds names or calls while it runs, so its text does not show what it calls: compare by hand", place);
@@ -80,7 +81,8 @@ function parties(now: Program, asked: Asked, say: Say): void {
   );
   for (const [value, [one]] of Map.groupBy(odd, (each) => each.value))
     if (one !== undefined) say("value", false, `decides by one odd value, ${JSON.stringify(value)}, which executions hardly meet`, one);
-  for (const one of now.literals) tell({ ...one, near: null, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
+  for (const one of now.literals)
+    tell({ ...one, near: null, means: { was: null, now: null }, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
   // What another script computes is told with that script.
   const computed = codeDifference({ ...now, ...NOTHING }, now).values.filter((one) => literal(one.now) === undefined);
   for (const one of computed) tell(one, one.file === now.file && /^tool$/.test(lastOf(one.path)) ? ["recipient", "tool"] : ["recipient"]);

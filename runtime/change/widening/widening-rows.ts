@@ -4,7 +4,7 @@
  */
 import { shortJson } from "../../kernel/text.ts";
 import { PAYEE } from "../evidence/acts.ts";
-import type { CallChange, NameChange, RowChange, WordChange } from "./code-difference.ts";
+import type { CallChange, DeedChange, NameChange, RowChange, WordChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Around, TOOL, classIn } from "./program.ts";
 import type { Written } from "./leaves.ts";
@@ -87,6 +87,26 @@ export const ROWS: Row<RowChange>[] = [
   },
 ];
 
+export const DEEDS: Row<DeedChange>[] = [
+  ({ role, what, was, now, order, reaches }) => {
+    const given =
+      role === "puts" ? `what is put into ${what}` : role === "stops" ? "what it says where it stops" : `what ${what} is called with`;
+    const words = order
+      ? `${given} comes in another order, or after other changes of it (${code(now.slice(0, NEAR))})`
+      : `${given} is computed differently (${partsOf(now, was)}; before: ${partsOf(was, now)})`;
+    return role === "puts" ? byReach(reaches, "value", words, now) : { ...widen(ROLES[role].kind, words), rest: now };
+  },
+];
+
+const NEAR = 160;
+/** A text as code, of a long one what is about the place where it parts from the other. */
+function partsOf(text: string, other: string): string {
+  let at = 0;
+  while (text[at] !== undefined && text[at] === other[at]) at++;
+  const from = text.length <= NEAR ? 0 : Math.max(0, at - 60);
+  return code(`${from > 0 ? "…" : ""}${text.slice(from, from + NEAR)}${text.length > from + NEAR ? "…" : ""}`);
+}
+
 export const NAMES: Row<NameChange>[] = [
   (one) => one.body && tell("code", `how ${one.name} works is written differently`),
   // What is put into a list is told with its conditions.
@@ -97,7 +117,7 @@ export const NAMES: Row<NameChange>[] = [
         ? `is no longer ${code(was ?? "")}`
         : was === now
           ? `is set under other conditions (${code(now)})`
-          : `is computed differently (${code(now)}${was === null ? "" : `; before: ${code(was)}`})`;
+          : `is computed differently (${partsOf(now, was ?? now)}${was === null ? "" : `; before: ${partsOf(was, now)}`})`;
     return byReach(reaches, "value", `${name} ${words}`, now ?? was ?? "", ": compare by hand");
   },
 ];

@@ -1,0 +1,89 @@
+/** What is exchanged, moved, put together in another way or done on another way to it is told as widened, whatever reads the same. */
+import { afterAll, expect, test } from "vitest";
+import { closeSandbox, lines, widened } from "./rewrites.ts";
+
+afterAll(closeSandbox);
+
+const H = (uses: string, input: string, body: string) => `/*\nname: Two\nuses: [${uses}]\ninput: {${input}}\n*/\n${body}`;
+const I =
+  "a: {type: object, required: true}, b: {type: object, required: true}, list: {type: list, required: true}, flag: {type: boolean, required: true}";
+const pair = (name: string, was: string, now: string): [string, string, string] => [name, was, now];
+const pay = (x: string) => `mcp_call({ tool: "erp/pay", params: ${x} });`;
+const send = (x: string) => `mcp_call({ tool: "erp/send", params: ${x} });`;
+// biome-ignore format: one row, one rewrite
+const ALL: readonly [string, string, string][] = [
+  // 1
+  pair("ifelse swap args", `if (input.flag) { ${pay("{ iban: input.a.iban }")} } else { ${pay("{ iban: input.b.iban }")} }\n1;`, `if (input.flag) { ${pay("{ iban: input.b.iban }")} } else { ${pay("{ iban: input.a.iban }")} }\n1;`),
+  pair("ifelse swap amounts literal", `if (input.flag) { ${pay('{ amount: "1.00" }')} } else { ${pay('{ amount: "900.00" }')} }\n1;`, `if (input.flag) { ${pay('{ amount: "900.00" }')} } else { ${pay('{ amount: "1.00" }')} }\n1;`),
+  pair("ternary swap", `${pay("{ iban: input.flag ? input.a.iban : input.b.iban }")}\n1;`, `${pay("{ iban: input.flag ? input.b.iban : input.a.iban }")}\n1;`),
+  pair("two calls swapped", `${pay("{ iban: input.a.iban }")}\n${send("{ iban: input.b.iban }")}\n1;`, `${pay("{ iban: input.b.iban }")}\n${send("{ iban: input.a.iban }")}\n1;`),
+  pair("two calls same tool swapped pairs", `${pay("{ iban: input.a.iban, amount: input.a.amount }")}\n${pay("{ iban: input.b.iban, amount: input.b.amount }")}\n1;`, `${pay("{ iban: input.a.iban, amount: input.b.amount }")}\n${pay("{ iban: input.b.iban, amount: input.a.amount }")}\n1;`),
+  pair("literals in two calls same tool swapped", `${pay('{ to: "x", amount: "1.00" }')}\n${pay('{ to: "y", amount: "900.00" }')}\n1;`, `${pay('{ to: "x", amount: "900.00" }')}\n${pay('{ to: "y", amount: "1.00" }')}\n1;`),
+  pair("objects in list swapped", `const calls = [{ tool: "erp/pay", params: { iban: input.a.iban, amount: input.a.amount } }, { tool: "erp/pay", params: { iban: input.b.iban, amount: input.b.amount } }];\nfor (const c of calls) mcp_call(c);\n1;`, `const calls = [{ tool: "erp/pay", params: { iban: input.b.iban, amount: input.a.amount } }, { tool: "erp/pay", params: { iban: input.a.iban, amount: input.b.amount } }];\nfor (const c of calls) mcp_call(c);\n1;`),
+  pair("push exchanged", `const good: any[] = []; const bad: any[] = [];\nfor (const x of input.list) { if (x.ok) good.push(x); else bad.push(x); }\n${pay("{ all: good }")}\n1;`, `const good: any[] = []; const bad: any[] = [];\nfor (const x of input.list) { if (x.ok) bad.push(x); else good.push(x); }\n${pay("{ all: good }")}\n1;`),
+  pair("push a/b exchanged", `const p: any[] = []; const q: any[] = [];\np.push(input.a); q.push(input.b);\n${pay("{ all: p }")}\n${send("{ all: q }")}\n1;`, `const p: any[] = []; const q: any[] = [];\np.push(input.b); q.push(input.a);\n${pay("{ all: p }")}\n${send("{ all: q }")}\n1;`),
+  pair("push of another", `const p: any[] = [];\np.push(input.a);\n${pay("{ all: p }")}\n1;`, `const p: any[] = [];\np.push(input.b);\n${pay("{ all: p }")}\n1;`),
+  pair("push objs exchanged by cond", `const p: any[] = [];\nif (input.flag) p.push({ iban: input.a.iban }); else p.push({ iban: input.b.iban });\n${pay("{ all: p }")}\n1;`, `const p: any[] = [];\nif (input.flag) p.push({ iban: input.b.iban }); else p.push({ iban: input.a.iban });\n${pay("{ all: p }")}\n1;`),
+  pair("push moved out of loop", `const p: any[] = [];\nfor (const x of input.list) p.push(x);\nfor (const x of p) mcp_call(x);\n1;`, `const p: any[] = [];\nfor (const x of input.list) { p.push(x); p.push(x); }\nfor (const x of p) mcp_call(x);\n1;`),
+  pair("push order (5)", `const p: any[] = [];\np.push(input.a);\np.push(input.b);\n${pay("p[0]")}\n1;`, `const p: any[] = [];\np.push(input.b);\np.push(input.a);\n${pay("p[0]")}\n1;`),
+  pair("push order objs (5)", `const p: any[] = [];\np.push({ iban: input.a.iban });\np.push({ iban: input.b.iban });\n${pay("p[0]")}\n1;`, `const p: any[] = [];\np.push({ iban: input.b.iban });\np.push({ iban: input.a.iban });\n${pay("p[0]")}\n1;`),
+  pair("conditions exchanged", `if (input.flag) ${pay("{ x: 1 }")}\nif (input.a.ok) ${send("{ y: 1 }")}\n1;`, `if (input.a.ok) ${pay("{ x: 1 }")}\nif (input.flag) ${send("{ y: 1 }")}\n1;`),
+  pair("conditions exchanged same call", `if (input.flag) ${pay("{ iban: input.a.iban }")}\nif (input.a.ok) ${pay("{ iban: input.b.iban }")}\n1;`, `if (input.a.ok) ${pay("{ iban: input.a.iban }")}\nif (input.flag) ${pay("{ iban: input.b.iban }")}\n1;`),
+  pair("mail recipients exchanged", `notify_send({ to: input.a.email, subject: "salary of a", text: input.a.text });\nnotify_send({ to: input.b.email, subject: "salary of b", text: input.b.text });\n1;`, `notify_send({ to: input.b.email, subject: "salary of a", text: input.a.text });\nnotify_send({ to: input.a.email, subject: "salary of b", text: input.b.text });\n1;`),
+  pair("mail literals exchanged", `notify_send({ to: "a@x.example", subject: "s", text: "secret" });\nnotify_send({ to: "b@x.example", subject: "s", text: "public" });\n1;`, `notify_send({ to: "b@x.example", subject: "s", text: "secret" });\nnotify_send({ to: "a@x.example", subject: "s", text: "public" });\n1;`),
+  // 2
+  pair("arg of local fn swapped", `function go(iban: string, amount: string) { ${pay("{ iban, amount }")} }\ngo(input.a.iban, input.a.amount);\ngo(input.b.iban, input.b.amount);\n1;`, `function go(iban: string, amount: string) { ${pay("{ iban, amount }")} }\ngo(input.a.iban, input.b.amount);\ngo(input.b.iban, input.a.amount);\n1;`),
+  pair("arg of local fn changed", `function go(iban: string) { ${pay("{ iban }")} }\ngo(input.a.iban);\n1;`, `function go(iban: string) { ${pay("{ iban }")} }\ngo(input.b.iban);\n1;`),
+  pair("arg of arrow changed", `const mk = (iban: string, amount: string) => ({ iban, amount });\n${pay("mk(input.a.iban, input.a.amount)")}\n1;`, `const mk = (iban: string, amount: string) => ({ iban, amount });\n${pay("mk(input.b.iban, input.a.amount)")}\n1;`),
+  pair("args of arrow swapped", `const mk = (iban: string, amount: string) => ({ iban, amount });\n${pay("mk(input.a.iban, input.a.amount)")}\n1;`, `const mk = (iban: string, amount: string) => ({ iban, amount });\n${pay("mk(input.a.amount, input.a.iban)")}\n1;`),
+  pair("params of fn swapped", `function go(iban: string, amount: string) { ${pay("{ iban, amount }")} }\ngo(input.a.x, input.a.y);\n1;`, `function go(amount: string, iban: string) { ${pay("{ iban, amount }")} }\ngo(input.a.x, input.a.y);\n1;`),
+  pair("script answers swapped", `const p = script_run("days", { from: input.a.x });\nconst q = script_run("days", { from: input.b.x });\n${pay("{ pay_date: p.day, due: q.day }")}\n1;`, `const p = script_run("days", { from: input.a.x });\nconst q = script_run("days", { from: input.b.x });\n${pay("{ pay_date: q.day, due: p.day }")}\n1;`),
+  pair("script args swapped", `const p = script_run("days", { from: input.a.x });\nconst q = script_run("days", { from: input.b.x });\n${pay("{ pay_date: p.day, due: q.day }")}\n1;`, `const p = script_run("days", { from: input.b.x });\nconst q = script_run("days", { from: input.a.x });\n${pay("{ pay_date: p.day, due: q.day }")}\n1;`),
+  pair("arg obj of fn swapped keys", `const go = ({ iban, amount }: any) => { ${pay("{ iban, amount }")} };\ngo({ iban: input.a.iban, amount: input.a.amount });\ngo({ iban: input.b.iban, amount: input.b.amount });\n1;`, `const go = ({ iban, amount }: any) => { ${pay("{ iban, amount }")} };\ngo({ iban: input.b.iban, amount: input.a.amount });\ngo({ iban: input.a.iban, amount: input.b.amount });\n1;`),
+  pair("literal args swapped", `function go(who: string, amount: string) { ${pay("{ who, amount }")} }\ngo("A", "1.00");\ngo("B", "900.00");\n1;`, `function go(who: string, amount: string) { ${pay("{ who, amount }")} }\ngo("A", "900.00");\ngo("B", "1.00");\n1;`),
+  // 3
+  pair("spread order", `${pay("{ payee: input.a.x, ...input.b }")}\n1;`, `${pay("{ ...input.b, payee: input.a.x }")}\n1;`),
+  pair("two spreads order", `${pay("{ ...input.a, ...input.b }")}\n1;`, `${pay("{ ...input.b, ...input.a }")}\n1;`),
+  pair("spread order in const", `const p = { ...input.a, ...input.b };\n${pay("p")}\n1;`, `const p = { ...input.b, ...input.a };\n${pay("p")}\n1;`),
+  pair("duplicate key order", `${pay('{ amount: input.a.x, iban: "q", ["amount"]: input.b.x }')}\n1;`, `${pay('{ amount: input.b.x, iban: "q", ["amount"]: input.a.x }')}\n1;`),
+  pair("default in destructuring", `const { iban = "" } = input.a;\n${pay("{ iban }")}\n1;`, `const { iban = input.b.iban } = input.a;\n${pay("{ iban }")}\n1;`),
+  pair("default literal in destructuring", `const { limit = 5 } = input.a;\n${pay("{ limit }")}\n1;`, `const { limit = 5000 } = input.a;\n${pay("{ limit }")}\n1;`),
+  pair("default added", `const { iban } = input.a;\n${pay("{ iban }")}\n1;`, `const { iban = "DE89370400440532013000" } = input.a;\n${pay("{ iban }")}\n1;`),
+  pair("default in fn param", `const go = (iban: string, n = 1) => { ${pay("{ iban, n }")} };\ngo(input.a.iban);\n1;`, `const go = (iban: string, n = 1000) => { ${pay("{ iban, n }")} };\ngo(input.a.iban);\n1;`),
+  pair("default computed in fn param", `const go = (iban: string, n = input.a.x) => { ${pay("{ iban, n }")} };\ngo(input.a.iban);\n1;`, `const go = (iban: string, n = input.b.x) => { ${pay("{ iban, n }")} };\ngo(input.a.iban);\n1;`),
+  pair("rest excludes less", `const { secret, name, ...rest } = input.a;\n${pay("rest")}\n1;`, `const { name, ...rest } = input.a;\n${pay("rest")}\n1;`),
+  pair("rest excludes another", `const { secret: _, ...rest } = input.a;\n${pay("rest")}\n1;`, `const { name: _, ...rest } = input.a;\n${pay("rest")}\n1;`),
+  pair("list rest", `const [first, ...rest] = input.list;\nfor (const x of rest) mcp_call(x);\n1;`, `const [...rest] = input.list;\nfor (const x of rest) mcp_call(x);\n1;`),
+  pair("array destructuring swapped", `const [p, q] = input.list;\n${pay("{ p, q }")}\n1;`, `const [q, p] = input.list;\n${pay("{ p, q }")}\n1;`),
+  // 4
+  pair("break removed", `switch (input.a.kind) { case "x": ${send("{ n: 1 }")} break; case "y": ${pay("{ n: 2 }")} break; default: ctx_log("z"); }\n1;`, `switch (input.a.kind) { case "x": ${send("{ n: 1 }")} case "y": ${pay("{ n: 2 }")} break; default: ctx_log("z"); }\n1;`),
+  pair("case labels swapped", `switch (input.a.kind) { case "x": ${pay("{ iban: input.a.iban }")} break; case "y": ${pay("{ iban: input.b.iban }")} break; }\n1;`, `switch (input.a.kind) { case "y": ${pay("{ iban: input.a.iban }")} break; case "x": ${pay("{ iban: input.b.iban }")} break; }\n1;`),
+  pair("case assigns swapped", `let iban = "";\nswitch (input.a.kind) { case "x": iban = input.a.iban; break; case "y": iban = input.b.iban; break; }\n${pay("{ iban }")}\n1;`, `let iban = "";\nswitch (input.a.kind) { case "x": iban = input.b.iban; break; case "y": iban = input.a.iban; break; }\n${pay("{ iban }")}\n1;`),
+  pair("break removed on assigns", `let iban = "";\nswitch (input.a.kind) { case "x": iban = input.a.iban; break; case "y": iban = input.b.iban; break; }\n${pay("{ iban }")}\n1;`, `let iban = "";\nswitch (input.a.kind) { case "x": iban = input.a.iban; case "y": iban = input.b.iban; break; }\n${pay("{ iban }")}\n1;`),
+  pair("do while", `while (input.flag) { ${pay("{ n: 1 }")} }\n1;`, `do { ${pay("{ n: 1 }")} } while (input.flag);\n1;`),
+  pair("set after sent", `let amount = input.a.amount;\namount = input.b.amount;\n${pay("{ amount }")}\n1;`, `let amount = input.a.amount;\n${pay("{ amount }")}\namount = input.b.amount;\n1;`),
+  pair("field set after sent", `const p: any = { amount: input.a.amount };\np.amount = input.b.amount;\n${pay("p")}\n1;`, `const p: any = { amount: input.a.amount };\n${pay("p")}\np.amount = input.b.amount;\n1;`),
+  pair("check after payment", `if (input.a.bad) throw new Error("no");\n${pay("{ n: 1 }")}\n1;`, `${pay("{ n: 1 }")}\nif (input.a.bad) throw new Error("no");\n1;`),
+  pair("assignments swapped", `let x = input.a.x;\nx = input.a.y;\nx = input.a.z;\n${pay("{ x }")}\n1;`, `let x = input.a.x;\nx = input.a.z;\nx = input.a.y;\n${pay("{ x }")}\n1;`),
+  pair("second path", `function go() { ${pay("{ n: 1 }")} }\nif (input.flag) go();\n1;`, `function go() { ${pay("{ n: 1 }")} }\nif (input.flag) go();\nif (input.a.x) go();\n1;`),
+  pair("second path no cond", `function go() { ${pay("{ n: 1 }")} }\ngo();\n1;`, `function go() { ${pay("{ n: 1 }")} }\ngo();\ngo();\n1;`),
+  pair("second path same cond", `const go = () => ${pay("{ n: 1 }")}\nif (input.flag) go();\n1;`, `const go = () => ${pay("{ n: 1 }")}\nif (input.flag) { go(); go(); }\n1;`),
+  pair("shadowed name", `const iban = input.a.iban;\nif (input.flag) { ${pay("{ iban }")} }\n1;`, `const iban = input.a.iban;\nif (input.flag) { const iban = input.b.iban; ${pay("{ iban }")} }\n1;`),
+  pair("shadowed twice, paid outer", `const x = input.a.x;\nif (input.flag) { const x = input.b.x; ${send("{ x }")} }\n${pay("{ x }")}\n1;`, `const x = input.a.x;\nif (input.flag) { const x = input.b.x; ${send("{ x }")} ${pay("{ x }")} }\n1;`),
+  pair("hidden behind milder on one line", `const n = input.a.n; const m = input.b.n;\n${pay("{ n: n, note: m }")}\n1;`, `const n = input.b.n; const m = input.b.n;\n${pay("{ n: n, note: m }")}\n1;`),
+  pair("reads swapped by line", `const t = "x"; ctx_log(t); ${pay("{ n: input.a.n }")}\n1;`, `const t = "input.b.n"; ctx_log(t); ${pay("{ n: input.b.n }")}\n1;`),
+  // 5
+  pair("method of own object", `const h = { f: (x: any) => ${pay("{ x }").slice(0, -1)} };\nh.f(input.a.x);\n1;`, `const h = { f: (x: any) => ${pay("{ x }").slice(0, -1)} };\nh.f(input.b.x);\n1;`),
+  pair("methods exchanged", `const h = { f: (x: any) => ${pay("{ x }").slice(0, -1)}, g: (x: any) => ${send("{ x }").slice(0, -1)} };\nh.f(input.a.x);\nh.g(input.b.x);\n1;`, `const h = { f: (x: any) => ${pay("{ x }").slice(0, -1)}, g: (x: any) => ${send("{ x }").slice(0, -1)} };\nh.g(input.a.x);\nh.f(input.b.x);\n1;`),
+  pair("h.f second call", `const h = { f: (x: any) => ${pay("{ x }").slice(0, -1)} };\nif (input.flag) h.f(input.a.x);\n1;`, `const h = { f: (x: any) => ${pay("{ x }").slice(0, -1)} };\nh.f(input.a.x);\n1;`),
+  pair("decimal set on field", `const h: any = { total: new Decimal(0) };\nfor (const x of input.list) h.total = h.total.plus(x.amount);\n${pay("{ amount: h.total }")}\n1;`, `const h: any = { total: new Decimal(0) };\nfor (const x of input.list) h.total = h.total.plus(x.gross);\n${pay("{ amount: h.total }")}\n1;`),
+  pair("decimal set swapped fields", `const h: any = {};\nh.net = new Decimal(input.a.n);\nh.tax = new Decimal(input.b.n);\n${pay("{ amount: h.net }")}\n1;`, `const h: any = {};\nh.net = new Decimal(input.b.n);\nh.tax = new Decimal(input.a.n);\n${pay("{ amount: h.net }")}\n1;`),
+  pair("computed key", `const h: any = {};\nh["net"] = input.a.n;\n${pay("h")}\n1;`, `const h: any = {};\nh["net"] = input.b.n;\n${pay("h")}\n1;`),
+  pair("map fn", `for (const c of input.list.map((x: any) => ({ tool: "erp/pay", params: { iban: x.iban, amount: x.amount } }))) mcp_call(c);\n1;`, `for (const c of input.list.map((x: any) => ({ tool: "erp/pay", params: { iban: x.iban, amount: x.gross } }))) mcp_call(c);\n1;`),
+  pair("map obj nested swap", `const f = (x: any, y: any) => ({ from: x.acct, to: y.acct });\n${pay("f(input.a, input.b)")}\n1;`, `const f = (x: any, y: any) => ({ from: y.acct, to: x.acct });\n${pay("f(input.a, input.b)")}\n1;`),
+];
+
+test.each(ALL)("told: %s", async (_, was, now) => {
+  const whole = (code: string) => H("mcp, notify, ctx, script", I, code);
+  expect(lines(await widened({ "agents/two.ts": whole(now) }, new Map([["agents/two.ts", whole(was)]])))).not.toEqual([]);
+});
