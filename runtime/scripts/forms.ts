@@ -4,14 +4,11 @@
  */
 import { bare, isFunction } from "./flow.ts";
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
-import { compared, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
+import { compared, joined, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 /** Name to id, by scope. */
 export type Scope = ReadonlyMap<string, string>;
-
-const EXITS = new Set(["ReturnStatement", "ThrowStatement"]);
-const LOOPS = /^(?:For|ForOf|ForIn|While|DoWhile)Statement$/;
 
 /** The name of a property; null when it is computed. */
 export function nameOf(node: Node): string | null {
@@ -19,20 +16,6 @@ export function nameOf(node: Node): string | null {
   const key = node["key"] as Node;
   if (node["computed"] === true) return literalText(key);
   return key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
-}
-
-/** True when a statement can leave the list it stands in, `by` such a jump. `inner`: what a break or continue leaves is inside of it. */
-export function leaves(node: Node, by = /^(?:Break|Continue)S/, inner = false): boolean {
-  if (EXITS.has(node.type)) return true;
-  if (/^(?:Break|Continue)S/.test(node.type)) return node["label"] != null || (!inner && by.test(node.type));
-  const isLoop = inner || LOOPS.test(node.type) || node.type === "SwitchStatement";
-  return !isFunction(node) && [...children(node)].some((child) => leaves(child, by, isLoop));
-}
-
-/** Literals an expression holds, as text. */
-export function* literalsIn(node: Node): Generator<string> {
-  if (node.type === "Literal") yield String(node["value"]);
-  for (const child of children(node)) yield* literalsIn(child);
 }
 
 /** `mcp_call`, `Object.fromEntries`, or "". */
@@ -297,20 +280,6 @@ export function formsOf(body: readonly Node[]): Forms {
   const listOf: Forms["listOf"] = (loop) => indexed.get(loop) ?? null;
   const idOf: Forms["idOf"] = (binding) => ids.get(binding) ?? "";
   return { idOf, inside, form, exact, elements: elementsOf, isElement, listOf, isStep: (node) => steps.has(bare(node)) };
-}
-
-/** What is joined to a text, by `+` or in a template; null for anything else. */
-function joined(node: Node): Node[] | null {
-  if (node.type === "TemplateLiteral") {
-    const [quasis, values] = [node["quasis"] as Node[], node["expressions"] as Node[]];
-    const isEmpty = (one: Node) => (one["value"] as { cooked: string | null }).cooked === "";
-    return quasis.flatMap((one, i) => [...(isEmpty(one) ? [] : [one]), ...values.slice(i, i + 1)]);
-  }
-  if (node["operator"] !== "+") return null;
-  const [left, right] = [bare(node["left"] as Node), bare(node["right"] as Node)];
-  const before = left.type === "BinaryExpression" ? joined(left) : null;
-  const isText = (one: Node) => literalText(one) !== null || one.type === "TemplateLiteral";
-  return before === null && !isText(left) && !isText(right) ? null : [...(before ?? [left]), right];
 }
 
 /** True for an object of literals. */

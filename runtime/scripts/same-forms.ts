@@ -3,7 +3,7 @@
  * name of their own, a comparison and its opposite. Each only where nothing else could be meant.
  */
 import { bare } from "./flow.ts";
-import { type Node, within } from "./syntax.ts";
+import { type Node, literalText, within } from "./syntax.ts";
 
 /** True for a number as it is written. */
 export const number = (node: Node): boolean => node.type === "Literal" && typeof node["value"] === "number";
@@ -118,4 +118,18 @@ export function markSteps(loop: Node, numbers: ReadonlyMap<string, Node>, steps:
     return widthOf(right) !== null && widthOf(right) === widthOf(width) ? [right] : [];
   });
   if (taken.length > 0) for (const node of [width, ...taken]) steps.set(node, widthOf(node) ?? 0);
+}
+
+/** What is joined to a text, by `+` or in a template; null for anything else. */
+export function joined(node: Node): Node[] | null {
+  if (node.type === "TemplateLiteral") {
+    const [quasis, values] = [node["quasis"] as Node[], node["expressions"] as Node[]];
+    const isEmpty = (one: Node) => (one["value"] as { cooked: string | null }).cooked === "";
+    return quasis.flatMap((one, i) => [...(isEmpty(one) ? [] : [one]), ...values.slice(i, i + 1)]);
+  }
+  if (node["operator"] !== "+") return null;
+  const [left, right] = [bare(node["left"] as Node), bare(node["right"] as Node)];
+  const before = left.type === "BinaryExpression" ? joined(left) : null;
+  const isText = (one: Node) => literalText(one) !== null || one.type === "TemplateLiteral";
+  return before === null && !isText(left) && !isText(right) ? null : [...(before ?? [left]), right];
 }

@@ -6,21 +6,7 @@
 import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
 import { NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
-import {
-  type Scope,
-  boundIn,
-  calleeOf,
-  formsOf,
-  isFixed,
-  isFixedRow,
-  leaves,
-  literalsIn,
-  methodOf,
-  nameOf,
-  resultOf,
-  rootOf,
-  textIn,
-} from "./forms.ts";
+import { type Scope, boundIn, calleeOf, formsOf, isFixed, isFixedRow, methodOf, nameOf, resultOf, rootOf, textIn } from "./forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 interface Around {
@@ -61,7 +47,23 @@ const ASKS = new Set("includes startsWith endsWith indexOf match search test loc
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
 /** What their function answers ends them. */
 const ENDING = /^(?:some|every|find|findIndex|findLast|findLastIndex)$/;
+const EXITS = new Set(["ReturnStatement", "ThrowStatement"]);
+const LOOPS = /^(?:For|ForOf|ForIn|While|DoWhile)Statement$/;
 const ENDED = "an earlier round has ended the loop";
+/** True when a statement can leave the list it stands in, `by` such a jump. `inner`: what a break or continue leaves is inside of it. */
+function leaves(node: Node, by = /^(?:Break|Continue)S/, inner = false): boolean {
+  if (EXITS.has(node.type)) return true;
+  if (/^(?:Break|Continue)S/.test(node.type)) return node["label"] != null || (!inner && by.test(node.type));
+  const isLoop = inner || LOOPS.test(node.type) || node.type === "SwitchStatement";
+  return !isFunction(node) && [...children(node)].some((child) => leaves(child, by, isLoop));
+}
+
+/** Literals an expression holds, as text. */
+function* literalsIn(node: Node): Generator<string> {
+  if (node.type === "Literal") yield String(node["value"]);
+  for (const child of children(node)) yield* literalsIn(child);
+}
+
 /** What changes its list or its first argument in place. */
 const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
 const SHOWN = 160;
@@ -116,7 +118,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         ...(whole && { exact: whole + way + without }),
       };
       define(idOf(node), given);
-      if (without !== "" && whole) survey.names[idOf(node)]?.forEach((one) => (one.whole = place(pattern).shown));
+      if (without !== "" && whole) for (const one of survey.names[idOf(node)] ?? []) one.whole = place(pattern).shown;
     }
   };
   /** What a name of the scope has been given so far. */
@@ -282,7 +284,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         for (const [i, one] of cases.entries()) {
           const value = one["test"] as Node | null;
           // What is not left goes on into the next case.
-          if (i > 0 && (cases[i - 1]?.["consequent"] as Node[]).some((each) => leaves(each))) labels.splice(0);
+          if (((cases[i - 1]?.["consequent"] ?? []) as Node[]).some((each) => leaves(each))) labels.splice(0);
           labels.push(value === null ? { ...test(on, scope), form: "default", shown: "default" } : test(value, scope));
           const [form, shown] = [labels.map((each) => each.form), labels.map((each) => each.shown)].map((all) => all.join(" or "));
           list(

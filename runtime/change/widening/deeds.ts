@@ -1,0 +1,65 @@
+/**
+ * What two versions of a program do, each call or put with its conditions and all that is in it (code-difference.ts): places that are one, and
+ * those that do something else or in another order.
+ */
+import { apart } from "../evidence/partings.ts";
+import type { Place } from "./stated-values.ts";
+
+export const meansOf = (tests: readonly { means: string }[]): string =>
+  tests
+    .map(({ means }) => means)
+    .sort()
+    .join("\n");
+
+interface Done extends Place {
+  kind: string;
+  tests: readonly { means: string }[];
+  means: string;
+  exact: string;
+  /** Without what is told of it already. */
+  rest: string;
+  after: readonly string[];
+  shown: string;
+}
+
+/** Two places of which exactly one is reached, by a condition or its opposite, are one: `if (a) f(x); else f(y)` is `f(a ? x : y)`. */
+export function inOne<T extends Done>(sites: readonly T[]): T[] {
+  for (const one of sites) {
+    const [rest, last] = [one.tests.slice(0, -1), one.tests.at(-1)?.means ?? ""];
+    const otherwise = meansOf([...rest, { means: last.replace(/^if /, "not ") }]);
+    const twin = sites.find((other) => other.kind === one.kind && other.means === otherwise && otherwise !== one.means);
+    if (twin === undefined) continue;
+    const exact = one.exact === twin.exact ? one.exact : `Conditional(${last.slice("if ".length)},${one.exact},${twin.exact})`;
+    const rests = one.rest === twin.rest ? one.rest : `Conditional(${last.slice("if ".length)},${one.rest},${twin.rest})`;
+    const whole = { ...one, exact, rest: rests, after: [...one.after, ...twin.after], tests: rest, means: meansOf(rest) };
+    const shown = one.shown === twin.shown ? one.shown : `${one.shown} else ${twin.shown}`;
+    return inOne([...sites.filter((other) => other !== one && other !== twin), { ...whole, shown }]);
+  }
+  return [...sites];
+}
+
+/** What is done before and now that is not the same, in pairs, and whether it is only in another order. Of what excludes each other none is first. */
+export function unlike<T extends Done>(mine: readonly T[], theirs: readonly T[], inOrder: boolean): [was: T, now: T, order: boolean][] {
+  const counts = (all: readonly T[]) => new Set(all.flatMap(({ after }) => after.map((one) => one.replace(/\d+\//, ""))));
+  const [old, fresh] = [counts(mine), counts(theirs)];
+  const isKnown = (one: string) => [old, fresh].every((all) => all.has(one.replace(/\d+\//, "")));
+  const same = ({ means, exact, after }: Pick<T, "means" | "exact" | "after">) =>
+    [means, exact, ...new Set(after.filter(isKnown))].join("\n");
+  const [gone, added] = apart(...apart(mine, theirs, same), (one) => same({ ...one, exact: one.rest }));
+  const left = [...gone];
+  const take = (at: number) => (at < 0 ? undefined : left.splice(at, 1)[0]);
+  const pairs = [...added.map((now) => [take(left.findIndex(({ means }) => means === now.means)), now] as const)].map(
+    ([was, now]) => [was ?? take(left.findIndex((one) => !added.some(({ means }) => means === one.means))), now, false] as const,
+  );
+  const found = pairs.flatMap(([was, now]): [T, T, boolean][] =>
+    was === undefined || (was.rest === now.rest && was.means !== now.means) ? [] : [[was, now, was.exact === now.exact]],
+  );
+  if (gone.length + added.length > 0 || !inOrder) return found;
+  const opposite = ({ means }: { means: string }) => means.replace(/^(if|not) /, (_, kind) => (kind === "if" ? "not " : "if "));
+  const isApart = (one: T, other: T) => one.tests.some((test) => other.tests.some(({ means }) => means === opposite(test)));
+  const order = mine.map(same);
+  const first = theirs.find((one, i) =>
+    theirs.slice(i + 1).some((later) => order.lastIndexOf(same(later)) < order.indexOf(same(one)) && !isApart(one, later)),
+  );
+  return first === undefined ? [] : [[first, first, true]];
+}
