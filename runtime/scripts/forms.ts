@@ -4,7 +4,7 @@
  */
 import { bare, isFunction } from "./flow.ts";
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
-import { compared, joined, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
+import { SHOWN, compared, joined, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 /** Name to id, by scope. */
@@ -185,7 +185,9 @@ export function formsOf(body: readonly Node[]): Forms {
       const key = one.type === "Property" ? (nameOf(one) ?? `[${form(one["key"] as Node, scope)}]`) : form(one, scope);
       const isApart = isExact && (one.type !== "Property" || one["computed"] === true);
       if (isApart) parts.push([], []);
-      parts.at(isApart ? -2 : -1)?.push(isExact && one.type === "Property" ? `${key}:${form(one["value"] as Node, scope)}` : key);
+      parts
+        .at(isApart ? -2 : -1)
+        ?.push(isExact && one.type === "Property" && !SHOWN.test(key) ? `${key}:${form(one["value"] as Node, scope)}` : key);
     }
     return parts.flatMap((some) => some.sort()).join();
   };

@@ -8,6 +8,9 @@ import { type Node, literalText, within } from "./syntax.ts";
 /** True for a number as it is written. */
 export const number = (node: Node): boolean => node.type === "Literal" && typeof node["value"] === "number";
 
+/** Keys of what a person is shown beside what is done: told as values, and no part of what is done. */
+export const SHOWN = /^(?:title|question|details|subject)$/;
+
 const EQUALITY: Record<string, string> = { "===": "!==", "!==": "===", "==": "!=", "!=": "==" };
 
 /** `a !== b` for `a === b` and the other way round; null for anything else. */
