@@ -71,6 +71,7 @@ const ALL: readonly [string, string, string][] = [
   pair("shadowed name", `const iban = input.a.iban;\nif (input.flag) { ${pay("{ iban }")} }\n1;`, `const iban = input.a.iban;\nif (input.flag) { const iban = input.b.iban; ${pay("{ iban }")} }\n1;`),
   pair("shadowed twice, paid outer", `const x = input.a.x;\nif (input.flag) { const x = input.b.x; ${send("{ x }")} }\n${pay("{ x }")}\n1;`, `const x = input.a.x;\nif (input.flag) { const x = input.b.x; ${send("{ x }")} ${pay("{ x }")} }\n1;`),
   pair("hidden behind milder on one line", `const n = input.a.n; const m = input.b.n;\n${pay("{ n: n, note: m }")}\n1;`, `const n = input.b.n; const m = input.b.n;\n${pay("{ n: n, note: m }")}\n1;`),
+  pair("hidden behind what is logged on one line", `const t = input.a.iban; const iban = input.a.iban;\nctx_log(t); ${pay("{ iban }")}\n1;`, `const t = input.b.iban; const iban = input.b.iban;\nctx_log(t); ${pay("{ iban }")}\n1;`),
   pair("reads swapped by line", `const t = "x"; ctx_log(t); ${pay("{ n: input.a.n }")}\n1;`, `const t = "input.b.n"; ctx_log(t); ${pay("{ n: input.b.n }")}\n1;`),
   // 5
   pair("method of own object", `const h = { f: (x: any) => ${pay("{ x }").slice(0, -1)} };\nh.f(input.a.x);\n1;`, `const h = { f: (x: any) => ${pay("{ x }").slice(0, -1)} };\nh.f(input.b.x);\n1;`),

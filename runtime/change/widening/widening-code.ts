@@ -31,11 +31,13 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
   const each = <T extends Place>(some: readonly T[], table: readonly Row<T>[]) => {
     for (const one of some) {
       const line = firstLine(table, one, asked);
-      const place = `${one.file}:${one.line}`;
-      // What stands on one line with something else is told with it only where that names it.
-      if (line === null || (line.rest !== undefined && told.get(place)?.includes(line.rest) === true)) continue;
-      for (const at of [one.line, ...(("lines" in one ? one.lines : []) as number[])])
-        if (at !== 0) told.set(`${one.file}:${at}`, `${told.get(`${one.file}:${at}`) ?? ""}\n${line.text}`);
+      if (line === null) continue;
+      // What stands on one line with something else is told with it only where that names it, and is no milder.
+      const placeOf = (at: number, widens: boolean) => `${one.file}:${at} ${widens}`;
+      if (line.rest !== undefined && told.get(placeOf(one.line, line.widens))?.includes(line.rest) === true) continue;
+      const places = [one.line, ...(("lines" in one ? one.lines : []) as number[])].filter((at) => at !== 0);
+      for (const place of places.flatMap((at) => (line.widens ? [placeOf(at, true), placeOf(at, false)] : [placeOf(at, false)])))
+        told.set(place, `${told.get(place) ?? ""}\n${line.text}`);
       if (line.only === undefined) say(line.kind, line.widens, line.text, one);
       else grouped.set(line.only.when, [...(grouped.get(line.only.when) ?? []), [line, one]]);
     }
