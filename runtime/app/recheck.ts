@@ -42,7 +42,7 @@ export function createRechecks(clock: Clock, whole: () => Host) {
       const timer = setTimeout(turn.over.resolve, left);
       await turn.over.promise.finally(() => clearTimeout(timer));
     }
-    turns.set(server, { run: run.id, until: performance.now() + TURN_MS, over: Promise.withResolvers() });
+    if (!abort.aborted) turns.set(server, { run: run.id, until: performance.now() + TURN_MS, over: Promise.withResolvers() });
   };
 
   return {

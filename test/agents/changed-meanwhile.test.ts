@@ -1,5 +1,6 @@
 /** What a run goes by may change before it acts: while a person thinks, or while another run acts. */
 import { afterAll, beforeEach, expect, test } from "vitest";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { answer, type Business, business, change, changes, finish, gateOf, rows, run } from "./harness.ts";
 
 let at: Business;
@@ -54,4 +55,20 @@ test("an amount that another has changed while a person thought is not paid", as
   const end = await answer(at, waiting);
   expect(end).toMatchObject({ outcome: "blocked", result: { reason: expect.stringContaining("the policy alone would decide") } });
   expect(changes(at)).toEqual([]);
+});
+
+const UNTOUCHED: [string, Json][] = [
+  ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }],
+  ["ar_collections", { customers: ["C-302", "C-304"] }],
+  ["incident_response", { incident_id: "INC-501" }],
+  ["payroll", { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" }],
+];
+test.each(UNTOUCHED)("%s with %j goes through all its gates, whatever else changes and however many days pass", async (agent, input) => {
+  let end = await run(at, agent, input);
+  for (let gate = 0; end.status === "waiting"; gate++) {
+    change(at, `update company set business_date = '2024-11-${10 + gate}'`);
+    change(at, "update vendors set tax_id = tax_id || 'x'");
+    end = await answer(at, end, "approved", gate % 2 === 0 ? "Mo" : "Lee");
+  }
+  expect([end.error?.message ?? null, end.outcome]).toEqual([null, "completed"]);
 });
