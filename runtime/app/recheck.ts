@@ -5,12 +5,12 @@
  * Not covered: what it read before an act of its own; other workspaces and programs between this look and the act.
  */
 import { canonicalJson } from "../kernel/canonical.ts";
-import { toWire } from "../kernel/errors.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { Clock, DoorCall, Json, RunLog, RunRecord, Step, Verdict } from "../kernel/ports.ts";
 import { type Primitive, callPrimitive } from "../kernel/primitive.ts";
 import { clip } from "../kernel/text.ts";
 import { inSlots } from "../kernel/turns.ts";
-import { toText } from "../engine/attempt.ts";
+import { toText, withRetries } from "../engine/attempt.ts";
 import { sameCall } from "../engine/divergence.ts";
 import { detachedLog, quietContext } from "../engine/replay.ts";
 import { callableIn } from "../engine/script.ts";
@@ -78,10 +78,16 @@ async function triedAgain({ run, steps }: RunLog, since: number, act: DoorCall, 
     const primitive = await callable.primitive(step.name);
     if (step.effect !== "read" || !isOutside(primitive)) return;
     const view = await host.world.view(run, detachedLog(run), () => step.at);
-    const asked = callPrimitive(primitive, JSON.parse(step.params) as Json, quietContext(run, step, view), "read");
-    const answer = await asked.then(
+    const asks = () => callPrimitive(primitive, JSON.parse(step.params) as Json, quietContext(run, step, view), "read");
+    const answer = await withRetries("read", { ...step, attempts: 0 }, asks).then(
       (value) => ({ state: "ok" as const, result: toText(primitive, value), error: null }),
-      (error: unknown) => ({ state: "error" as const, result: null, error: toWire(error) }),
+      async (error: unknown) => {
+        if (!(error instanceof ClearedError)) throw error;
+        const { mayRepeat } = await import("../rules/tools/recover.ts");
+        // A server that cannot say has not said that something has changed: the act fails as it would at that server.
+        if (step.error === null && mayRepeat(error)) throw error;
+        return { state: "error" as const, result: null, error: toWire(error) };
+      },
     );
     const isSame = answer.result === step.result && answer.error?.code === step.error?.code;
     // That time has passed is no change.

@@ -49,6 +49,12 @@ test("what changed and says nothing about the question leaves an approval as it 
   expect(await answer(at, waiting)).toMatchObject({ outcome: "completed", result: { pays: { pay_date: "2024-11-14" } } });
 });
 
+test.each([3, 5])("a server that fails every %i. call is no change of what it says", async (n) => {
+  at = await business((trust) => trust.replace("--db, .cleared/erp.db]", `--db, .cleared/erp.db, --mode, "failing=${n}"]`));
+  const end = await answer(at, await run(at, "sla_breach", { contract_id: "CTR-441", period: "2024-09" }));
+  expect([end.outcome, end.error?.code ?? null]).not.toContain("blocked");
+});
+
 test("an amount that another has changed while a person thought is not paid", async () => {
   const waiting = await run(at, "invoice_reconciliation", { invoice_id: "INV-2024-447" });
   change(at, "update invoices set amount = '51200.00' where invoice_id = 'INV-2024-447'");
