@@ -129,7 +129,10 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       const working = engine.work(
         async (log) => {
           const execution = await executeRun(log, host.world);
-          if (execution === undefined) rechecks.rested(log.run);
+          const rests = () => log.run.status !== "queued" && rechecks.rested(log.run);
+          if (execution === undefined) rests();
+          // Its slow call may have come to a question.
+          else void execution.later.then(rests, rests);
           await pins.note(log.run);
           await settleRows(host, log.run, log.steps);
           if (log.run.mode === "live" && receiptsOf(log.steps).length > 0) await (await import("./rows.ts")).followRows(host);

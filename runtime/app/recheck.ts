@@ -1,27 +1,29 @@
 /**
- * Before a run acts outside, what it goes by may be old: a person took days to answer, or another run has acted since. What it has read
+ * Before a run acts outside, what it goes by may be old: a person took days to answer, it waited, or another run has acted since. What it has read
  * since its last act is then read again; where an answer is another one, the run is tried on the new ones up to this act. Runs that act at
  * one server take turns until they rest, so that each judges what the one before it has left.
  * Not covered: what it read before an act of its own; other workspaces and programs between this look and the act.
  */
 import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import type { Clock, DoorCall, Json, RunLog, RunRecord, Step, Verdict } from "../kernel/ports.ts";
+import type { Change, Clock, DoorCall, Json, RunLog, RunRecord, Step, Verdict } from "../kernel/ports.ts";
 import { type Primitive, callPrimitive } from "../kernel/primitive.ts";
 import { clip } from "../kernel/text.ts";
 import { inSlots } from "../kernel/turns.ts";
+import { actOf } from "../engine/access.ts";
 import { toText, withRetries } from "../engine/attempt.ts";
 import { sameCall } from "../engine/divergence.ts";
 import { detachedLog, quietContext } from "../engine/replay.ts";
 import { callableIn } from "../engine/script.ts";
 import type { Host } from "./host.ts";
-import { execSource } from "./starts.ts";
 
 /** For longer nobody waits for another run: it may hang at a tool. */
 const TURN_MS = 10_000;
+/** What was read before that is read again, whatever the run has waited for. */
+const OLD_MS = 60_000;
 const READS_AT_ONCE = 4;
 /** A day or moment and nothing else, as JSON. */
-const DAY = /^(?:\{"\w+":)?"\d{4}-\d\d-\d\d[\dT:.Z+-]*"\}?$/;
+const DAY = /^(?:\{"(?:today|now|day|date|time|as_of|business_date)":)?"\d{4}-\d\d-\d\d[\dT:.Z+-]*"\}?$/;
 
 interface Turn {
   run: string;
@@ -31,38 +33,62 @@ interface Turn {
 
 export function createRechecks(clock: Clock, whole: () => Host) {
   const turns = new Map<string, Turn>();
-  /** When a run of this process last acted at a server; before it began nobody knows. */
-  const acted = new Map<string, number>();
-  const began = clock.now();
+  const acting = new Set<string>();
+  /** What came of a look that took long: the run is executed once more to end by it. */
+  const refused = new Map<string, { seq: number; why: string }>();
+  /** When a run of this process last acted; before it began nobody knows. */
+  let acted = clock.now();
 
   const takeTurn = async (server: string, { run, abort }: RunLog): Promise<void> => {
-    for (let turn = turns.get(server); turn !== undefined && turn.run !== run.id && !abort.aborted; turn = turns.get(server)) {
+    let turn = turns.get(server);
+    for (; turn !== undefined && turn.run !== run.id && !abort.aborted; turn = turns.get(server)) {
       const left = turn.until - performance.now();
       if (left <= 0) break;
-      const timer = setTimeout(turn.over.resolve, left);
-      await turn.over.promise.finally(() => clearTimeout(timer));
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, left);
+      await Promise.race([turn.over.promise, promise]).finally(() => clearTimeout(timer));
     }
-    if (!abort.aborted) turns.set(server, { run: run.id, until: performance.now() + TURN_MS, over: Promise.withResolvers() });
+    if (abort.aborted) return;
+    const until = performance.now() + TURN_MS;
+    // Who waits for it goes on waiting for the same turn.
+    if (turn?.run === run.id) turn.until = until;
+    else turns.set(server, { run: run.id, until, over: Promise.withResolvers() });
   };
 
   return {
-    /** Why the run would not come to this act any more, in words; null while it would. `server`: whose turn it takes, until it rests. */
-    async changedSince(log: RunLog, act: DoorCall, server: string): Promise<string | null> {
-      const since = log.steps.findLastIndex(({ effect }) => effect === "external") + 1;
-      const steps = log.steps.slice(since);
-      const read = steps.find(({ effect }) => effect === "read");
-      if (read === undefined || execSource(log.run.cause) !== null) return null;
+    /**
+     * Why the run would not come to this act any more, in words; null while it would. `server`: whose turn it takes, until it rests.
+     * `decided`: what was just answered at this very act.
+     */
+    async changedSince(log: RunLog, act: DoorCall, server: string, decided: readonly Change[]): Promise<string | null> {
+      const { id } = log.run;
+      const known = refused.get(id);
+      if (known?.seq === act.seq) return known.why;
       await takeTurn(server, log);
-      const last = acted.get(server) ?? began;
-      acted.set(server, clock.now());
-      const isAsked = steps.some(({ changes }) => changes.some((one) => one.op === "decided" && (one.given?.signed.length ?? 0) > 0));
-      return isAsked || last >= read.at ? triedAgain(log, since, act, whole()) : null;
+      const last = acted;
+      acted = clock.now();
+      acting.add(id);
+      // One that a crash cut off is still to be made.
+      const before = log.steps.slice(0, act.seq);
+      const since = before.findLastIndex(hasActed) + 1;
+      const steps = before.slice(since);
+      const read = steps.find(({ effect }) => effect === "read");
+      if (read === undefined) return null;
+      const changes = [...decided, ...steps.flatMap((one) => one.changes)];
+      const isAnswered = changes.some((one) => one.op === "answered" || (one.op === "decided" && (one.given?.signed.length ?? 0) > 0));
+      const isOld = clock.now() - read.at > OLD_MS;
+      if (!isAnswered && !isOld && last < read.at) return null;
+      const why = await triedAgain({ run: log.run, steps: before }, since, act, whole());
+      if (why !== null) refused.set(id, { seq: act.seq, why });
+      return why;
     },
     /** The run has ended or waits: the next one's turn. */
     rested({ id }: Pick<RunRecord, "id">): void {
+      refused.delete(id);
+      // Also when others did not wait for it any longer.
+      if (acting.delete(id)) acted = clock.now();
       for (const [server, { run, over }] of turns) {
         if (run !== id) continue;
-        acted.set(server, clock.now());
         turns.delete(server);
         over.resolve();
       }
@@ -71,14 +97,20 @@ export function createRechecks(clock: Clock, whole: () => Host) {
 }
 
 /** `since`: the step after its last act; what it read before that, it has changed itself. */
-async function triedAgain({ run, steps }: RunLog, since: number, act: DoorCall, host: Host): Promise<string | null> {
+async function triedAgain({ run, steps }: Pick<RunLog, "run" | "steps">, since: number, act: DoorCall, host: Host): Promise<string | null> {
   const callable = callableIn(host.world, await host.world.script(run));
   const fresh = new Map<number, Step>();
   await inSlots(steps.slice(since), READS_AT_ONCE, async (step) => {
     const primitive = await callable.primitive(step.name);
     if (step.effect !== "read" || !isOutside(primitive)) return;
     const view = await host.world.view(run, detachedLog(run), () => step.at);
-    const asks = () => callPrimitive(primitive, JSON.parse(step.params) as Json, quietContext(run, step, view), "read");
+    const asks = async () => {
+      const [params, ctx] = [JSON.parse(step.params) as Json, quietContext(run, step, view)];
+      // It may have another class than when it was read.
+      const { effect } = await actOf(primitive, params, ctx, undefined);
+      if (effect !== "read") throw new ClearedError("FSM_READ_ONLY", `${step.name} may change something now, and is not read again.`);
+      return callPrimitive(primitive, params, ctx, "read");
+    };
     const answer = await withRetries("read", { ...step, attempts: 0 }, asks).then(
       (value) => ({ state: "ok" as const, result: toText(primitive, value), error: null }),
       async (error: unknown) => {
@@ -89,7 +121,7 @@ async function triedAgain({ run, steps }: RunLog, since: number, act: DoorCall, 
         return { state: "error" as const, result: null, error: toWire(error) };
       },
     );
-    const isSame = answer.result === step.result && answer.error?.code === step.error?.code;
+    const isSame = unordered(answer.result) === unordered(step.result) && answer.error?.code === step.error?.code;
     // That time has passed is no change.
     const isDay = DAY.test(answer.result ?? "") && DAY.test(step.result ?? "");
     if (!isSame && !isDay) fresh.set(step.seq, { ...step, ...answer });
@@ -97,11 +129,8 @@ async function triedAgain({ run, steps }: RunLog, since: number, act: DoorCall, 
   if (fresh.size === 0) return null;
   const { tryRun } = await import("../change/evidence/trial.ts");
   const code = { tree: host.git.tree(run.pin.commit), changed: [] };
-  const trial = await tryRun(
-    { run, steps: steps.map((step) => fresh.get(step.seq) ?? step), holds: Math.min(...fresh.keys()) },
-    code,
-    host,
-  );
+  const recording = { run, steps: steps.map((step) => fresh.get(step.seq) ?? step), holds: Math.min(...fresh.keys()) };
+  const trial = await tryRun(recording, code, { ...host, scriptIn: () => host.world.script(run) });
   const [was, now] = [steps.slice(since), trial.steps.slice(since)];
   return demanded(verdictsIn(was), verdictsIn(now)) ?? otherwise(questionsIn(was), now, trial.missing, act);
 }
@@ -109,6 +138,25 @@ async function triedAgain({ run, steps }: RunLog, since: number, act: DoorCall, 
 /** It tells of records elsewhere: neither of files here nor what a model or somebody says. */
 const isOutside = ({ remote, call, plugin, stated, access }: Primitive): boolean =>
   (remote === true || call !== undefined || plugin !== null) && stated !== true && access !== "model";
+
+/** Refused before it was sent, it has changed nothing. */
+const hasActed = ({ effect, attempts }: Step): boolean => effect === "external" && attempts > 0;
+
+/** An answer whose keys and rows have no order. */
+const unordered = (result: string | null): string => (result === null ? "" : canonicalJson(sorted(JSON.parse(result) as Json)));
+
+function sorted(value: Json): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (!Array.isArray(value)) return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, sorted(one)]));
+  const rows = value.map(sorted);
+  const isRows = rows.every((one) => typeof one === "object" && one !== null);
+  return isRows
+    ? rows
+        .map((one) => [canonicalJson(one), one] as const)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([, one]) => one)
+    : rows;
+}
 
 const verdictsIn = (steps: readonly Step[]): Verdict[] =>
   steps.flatMap(({ changes }) => changes.flatMap((one) => (one.op === "verdict" ? [one.verdict] : [])));
@@ -140,7 +188,7 @@ const questionsIn = (steps: readonly Step[]): string[] =>
   });
 
 function otherwise(asked: readonly string[], steps: readonly Step[], missing: string | null, act: DoorCall): string | null {
-  const at = steps.findIndex(({ effect }) => effect === "external");
+  const at = steps.findIndex(hasActed);
   const first = steps[at];
   if (first === undefined) return missing ?? `it would end without ${act.name}(${clip(act.params, 200)})`;
   const now = questionsIn(steps.slice(0, at));

@@ -118,10 +118,16 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx, world) : null;
         if (settled === null && answer instanceof ClearedError) throw answer;
         if (settled === null && answer === "ask") await askFor(what.call, ctx, state);
-        const isNew = settled === null && outside && what.effect === "external";
-        const changed = isNew ? await world.changedSince?.(log, call, what.call.tool.split("/")[0] ?? "") : null;
+        // A child that was begun goes on.
+        const isNew = settled === null && outside && what.effect === "external" && (doubt === undefined || primitive.idempotent !== "key");
+        const server = primitive.plugin ?? what.call.tool.split("/")[0] ?? "";
+        const changed = isNew ? await world.changedSince?.(log, call, server, decided) : null;
+        const again = doubt === undefined ? "" : " again";
         if (changed != null)
-          throw new End("blocked", `What it has read is not so any more: ${changed}. ${what.call.tool} was not sent; start it again`);
+          throw new End(
+            "blocked",
+            `What it has read is not so any more: ${changed}. ${what.call.tool} was not sent${again}; start it again`,
+          );
         const attempt = () => {
           if (outside) world.mayAct(run);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });

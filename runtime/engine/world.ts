@@ -1,5 +1,5 @@
 /** What an execution needs of the world around it; built by the composition root. */
-import type { Decision, DoorCall, Git, Limits, RunLog, RunRecord, Sandbox, WorkspaceView } from "../kernel/ports.ts";
+import type { Change, Decision, DoorCall, Git, Limits, RunLog, RunRecord, Sandbox, WorkspaceView } from "../kernel/ports.ts";
 import type { Gate } from "../kernel/primitive.ts";
 import type { Authority, Settling, Standing } from "./approval.ts";
 import type { Callable, Script } from "./script.ts";
@@ -20,7 +20,7 @@ export interface World extends Callable, Settling {
   /** Called before a run acts outside or commits. @throws Suspend while the agent is paused */
   mayAct(run: RunRecord): void;
   /** Asked before a run acts outside: why it would not come to this act on what is so now, in words, or null. */
-  changedSince?(log: RunLog, act: DoorCall, server: string): Promise<string | null>;
+  changedSince?(log: RunLog, act: DoorCall, server: string, decided: readonly Change[]): Promise<string | null>;
   /** People trust.yaml names: with two or more, nobody approves what they started. */
   people: number;
   /** @throws OWNER_FENCED */
