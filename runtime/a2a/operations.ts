@@ -2,7 +2,7 @@
 import type { Asked, Operation } from "./request.ts";
 import type { Followed } from "../app/task-follow.ts";
 import { type TaskView, hasEnded } from "../app/task-view.ts";
-import type { TaskState } from "../app/task-store.ts";
+import type { TaskState } from "../engine/store/tasks.ts";
 import { cardOf } from "./card.ts";
 import { PUSH_OPERATIONS, pushWish } from "./push.ts";
 import { countOf, eventOf, fieldsOf, firstEvent, closes, readMessage, readState, rests, taskJson, textOf, wrong } from "./wire.ts";

@@ -3,7 +3,7 @@
  * comes in is untrusted and checked field by field; what goes out has no field that a strict client of that generation refuses.
  */
 import { type TaskArtifact, type TaskChange, type TaskView, hasEnded, isParked } from "../app/task-view.ts";
-import type { TaskMessage, TaskPart, TaskState } from "../app/task-store.ts";
+import type { TaskMessage, TaskPart, TaskState } from "../engine/store/tasks.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 

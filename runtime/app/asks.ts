@@ -62,7 +62,7 @@ export async function beginAsk(host: Host, { text, by, ...limits }: { text: stri
   const at = host.clock.now();
   const asked = redact(text.trim());
   const first = { role: "user" as const, content: `Today is ${dayIn(timezone, at)}. The request:\n\n${asked}` };
-  const ask = asks.create({ at, text: asked, by: by ?? null, base, prompt: promptVersion() }, first);
+  const ask = asks.create({ at, text: asked, by: by ?? null, base, prompt: promptVersion() }, { message: first });
   work(host, ask, writer, limits);
   return ask;
 }

@@ -3,7 +3,7 @@
  * it was approved, which is written when its run has ended. Runs that are awaited for that are kept by name, so that a crash in between is
  * made good by the next owner.
  */
-import { getFact, setFact } from "../engine/cards.ts";
+import { getFact, setFact } from "../engine/store/facts.ts";
 import type { CorrectionCase } from "../change/evidence/freeze.ts";
 import type { Tree } from "../kernel/ports.ts";
 import type { Host } from "./host.ts";

@@ -9,7 +9,8 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
 import { createAuthority, questionIn, shownIn, shownOf } from "../engine/authority.ts";
 import { committedOrRefused, isOurs } from "../engine/attempt.ts";
-import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from "../engine/cards.ts";
+import { CRASH, DECIDING, closed } from "../engine/cards.ts";
+import { dropFact, factsNamed, getFact, setFact } from "../engine/store/facts.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
 import { verifyDecision } from "../engine/signature.ts";
@@ -121,7 +122,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
 
 /** Decisions that an owner before this one was cut off from. What stands in the way of one is said, and it is not kept. */
 export async function settleDecisions(host: Host, note: (error: unknown) => void): Promise<void> {
-  for (const text of factsNamed(host.database, DECIDING)) {
+  for (const { value: text } of factsNamed(host.database, DECIDING)) {
     const card = host.cards.get((JSON.parse(text) as Decision).card);
     if (card !== null) await settle(host, card, text).catch(note);
   }

@@ -1,12 +1,11 @@
 /** What a workspace has and this process has done, counted and never estimated: `/metrics` for Prometheus, `/rl/status` as the seeds name it. */
+import { countRuns } from "../engine/store/run-queries.ts";
 import type { Host } from "./host.ts";
 
 export type Figures = ReturnType<typeof figuresOf>;
 
 export function figuresOf({ database, cards, progress }: Pick<Host, "database" | "cards" | "progress">) {
-  const runs = database.all<{ status: string; outcome: string | null; n: number }>(
-    "SELECT status, outcome, count(*) AS n FROM runs GROUP BY status, outcome ORDER BY status, outcome",
-  );
+  const runs = countRuns(database);
   const sum = (counts: (one: (typeof runs)[number]) => boolean) => runs.filter(counts).reduce((all, { n }) => all + n, 0);
   const successes = sum(({ outcome }) => outcome === "completed");
   const failures = sum(({ status }) => status === "failed" || status === "diverged");

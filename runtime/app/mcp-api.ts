@@ -18,7 +18,7 @@ import { starter } from "./identity.ts";
 import { stepsOf } from "./look.ts";
 import { toStepFact } from "./page-facts.ts";
 import { type TaskView, failureOf, hasEnded, leftParts, refusalOf } from "./task-view.ts";
-import type { TaskPart } from "./task-store.ts";
+import type { TaskPart } from "../engine/store/tasks.ts";
 import { tasksOf } from "./tasks.ts";
 
 type Of = { caller: Caller };

@@ -3,17 +3,12 @@
  * is confirmed; moved to another account or rejected, it is not. The only source of a model's `confidence`.
  */
 import type { Database } from "../engine/database.ts";
+import { addMark, hasAskedModel } from "../engine/store/model-calls.ts";
 import type { Card, Decision, Engine, Json, Step } from "../kernel/ports.ts";
-
-/** Decisions about a class of a site, and how many left it. */
-export function markedFor(database: Database, site: string, name: string): { decided: number; confirmed: number } {
-  const sql = "SELECT count(*) AS decided, coalesce(sum(confirmed), 0) AS confirmed FROM model_marks WHERE site = ? AND class = ?";
-  return database.get<{ decided: number; confirmed: number }>(sql, site, name) ?? { decided: 0, confirmed: 0 };
-}
 
 /** The steps of the run that opened the card of an entry, where it asked a model. */
 export async function classifiedIn({ database, engine }: { database: Database; engine: Pick<Engine, "steps"> }, { run, kind }: Card) {
-  if (run === null || kind !== "entry" || database.get("SELECT 1 FROM model_calls WHERE run = ?", run) === undefined) return null;
+  if (run === null || kind !== "entry" || !hasAskedModel(database, run)) return null;
   return engine.steps(run);
 }
 
@@ -25,8 +20,7 @@ export function markDecision(database: Database, card: Card, decision: Decision,
   const asked = steps.findLast((step) => step.seq < (wrote?.seq ?? 0) && siteOf(step) !== undefined && isAbout(step, wrote));
   const [site, name] = [asked === undefined ? undefined : siteOf(asked), classOf(asked)];
   if (site === undefined || name === null) return;
-  const confirmed = decision.decision === "approved" && decision.account === undefined ? 1 : 0;
-  database.run("INSERT OR REPLACE INTO model_marks VALUES (?, ?, ?, ?)", site, name, card.id, confirmed);
+  addMark(database, site, name, card.id, decision.decision === "approved" && decision.account === undefined);
 }
 
 const siteOf = (step: Step): string | undefined => step.changes.flatMap((one) => (one.op === "asked" && one.site ? [one.site] : []))[0];

@@ -1,13 +1,13 @@
 /** Models of a workspace: the port as runs and operations get it, what there is and whether it works, what was spent. Loaded when first asked. */
 import { beginning } from "../engine/access.ts";
-import { getFact, setFact } from "../engine/cards.ts";
+import { getFact, setFact } from "../engine/store/facts.ts";
+import { marksOf } from "../engine/store/model-calls.ts";
 import type { Database } from "../engine/database.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import { type Clock, LLM_ROLES, type Llm, type LlmRequest, type RunLlm, type RunLog, type RunRecord } from "../kernel/ports.ts";
 import type { CostRow, CostsBy } from "../llm/costs.ts";
 import type { Models } from "../llm/models.ts";
 import { type Local, WHY } from "./local.ts";
-import { markedFor } from "./model-marks.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
 import { lookAtTrust } from "../workspace/settings/confirmation.ts";
 import { modelRolesOf } from "../workspace/settings/models.ts";
@@ -54,7 +54,7 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
           if (run.mode !== "live") throw new ClearedError("INTERNAL", "A trial run asked a model.");
           return asked.generate(request);
         },
-        decided: async (site, name) => markedFor(database, site, name),
+        decided: async (site, name) => marksOf(database, site, name),
         doubtful: (json) => {
           const texts = log.steps.flatMap((step) => step.changes.flatMap((one) => (one.op === "doubtful" ? [one.text] : [])));
           return texts.map(beginning).find((one) => json.includes(one)) ?? null;

@@ -2,7 +2,7 @@
  * Runs on other code: one that is moved there, or copied up to a step, and all that wait on older code than HEAD's as a group. The new code must
  * first replay what is recorded, without acting, in the same state machine; who moved a run and why stands among its events.
  */
-import { addEvent } from "../engine/history.ts";
+import { logTo } from "../engine/store/run-queries.ts";
 import { obstaclesTo } from "../engine/replay.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { RunRecord, ScriptPin, Step } from "../kernel/ports.ts";
@@ -111,10 +111,8 @@ async function needRun(host: Host, id: string): Promise<RunRecord> {
 }
 
 function note(host: Host, run: string, { by, reason }: Moving, what: string): void {
-  const row = host.database.get<{ rid: number }>("SELECT rid FROM runs WHERE id = ?", run);
   const message = `${by ?? "An unidentified user"} ${what}${reason === "" ? "" : `: ${reason}`}`;
-  if (row !== undefined)
-    host.database.write(() => addEvent(host.database, row.rid, "log", host.clock.now(), { level: "info", message, by, reason }));
+  logTo(host.database, run, host.clock.now(), { level: "info", message, by, reason });
 }
 
 export interface Movable extends Pick<RunRecord, "agent" | "reason" | "waitsFor" | "notBefore"> {

@@ -5,7 +5,8 @@
  */
 import { basename, join } from "node:path";
 import { createAuthority } from "../engine/authority.ts";
-import { DECIDING, createCards, factsNamed, openEmitted, takeEmitted } from "../engine/cards.ts";
+import { DECIDING, createCards, openEmitted, takeEmitted } from "../engine/cards.ts";
+import { factsNamed } from "../engine/store/facts.ts";
 import { Database } from "../engine/database.ts";
 import { type Lease, takeLease } from "../engine/lease.ts";
 import { pauseOf, pauseWords } from "../engine/pauses.ts";

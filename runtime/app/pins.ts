@@ -2,10 +2,10 @@
  * Commits that waiting runs stand on are held by refs, so that no garbage collection of git takes a run's script away when the user
  * has dropped the commit from the branch. A pin is set when a run begins to wait and dropped when nothing waits on it any more.
  */
-import { getFact, setFact } from "../engine/cards.ts";
+import { getFact, setFact } from "../engine/store/facts.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Database } from "../engine/database.ts";
-import { OPEN } from "../engine/rows.ts";
+import { pinnedCommits } from "../engine/store/run-queries.ts";
 import type { Git, RunRecord } from "../kernel/ports.ts";
 
 const PINS = "pins";
@@ -35,9 +35,7 @@ export function createPins(database: Database, git: Git) {
       if (missing.size > 0) await settle([]);
     },
     async sweep(): Promise<void> {
-      const needed = new Set(
-        database.all<{ pin_commit: string }>(`SELECT DISTINCT pin_commit FROM runs WHERE ${OPEN}`).map((row) => row.pin_commit),
-      );
+      const needed = new Set(pinnedCommits(database));
       // A kill may have come between the wait and its pin.
       for (const commit of needed) if (!held.has(commit)) missing.add(commit);
       await settle([...held].filter((commit) => !needed.has(commit)));

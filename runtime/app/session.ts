@@ -8,7 +8,7 @@ import { digestOf } from "../kernel/canonical.ts";
 import { type Shortened, shortened, type Turn } from "../rules/session-words.ts";
 import type { Host } from "./host.ts";
 import { createFollower } from "./task-follow.ts";
-import { createTaskStore, type TaskPart } from "./task-store.ts";
+import { createTaskStore, type TaskPart } from "../engine/store/tasks.ts";
 import type { TaskView } from "./task-view.ts";
 import { createWatch } from "../engine/rows.ts";
 

@@ -5,6 +5,7 @@
  */
 import { createCipheriv, createDecipheriv, createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import type { Database } from "../engine/database.ts";
+import { dropFact, dropFacts, factsNamed, getFact, setFact } from "../engine/store/facts.ts";
 import { isSigned, sessionText, signDecision, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Decision } from "../kernel/ports.ts";
@@ -69,8 +70,7 @@ export function pairingLink(host: Pick<Host, "dir" | "trust" | "database" | "clo
 
 /** True when a browser is paired with somebody of trust.yaml. */
 export function isPaired(database: Database, { people }: Trust, now: number): boolean {
-  const rows = database.all<{ value: string }>(`SELECT value FROM facts WHERE name LIKE '${PREFIX}%'`);
-  return rows
+  return factsNamed(database, PREFIX)
     .map(({ value }) => JSON.parse(value) as Pairing)
     .some(({ by, code, until }) => code === null && until > now && people.some((one) => one.name === by));
 }
@@ -82,17 +82,17 @@ export function keepPairing(database: Database, { people }: Trust, now: number, 
   if (person === undefined || !name.startsWith(PREFIX) || !isSigned(sessionText(key, by, until), signature, person.key))
     throw new ClearedError("APPROVAL_IDENTITY", "The pairing is not signed by a person of trust.yaml.");
   database.write(() => {
-    database.run(
-      `DELETE FROM facts WHERE name LIKE '${PREFIX}%' AND (value ->> 'until' <= ? OR ifnull(value ->> 'code', ?) < ?)`,
-      ...[now, now, now],
-    );
-    database.run("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, JSON.stringify(pairing));
+    dropFacts(database, PREFIX, (value) => {
+      const { until, code } = JSON.parse(value) as Pairing;
+      return until <= now || (code ?? now) < now;
+    });
+    setFact(database, name, JSON.stringify(pairing));
   });
 }
 
 /** Ends all pairings of a person, and answers how many. */
 export function endPairings(database: Database, by: string): number {
-  return database.write(() => database.run(`DELETE FROM facts WHERE name LIKE '${PREFIX}%' AND value ->> 'by' = ?`, by));
+  return dropFacts(database, PREFIX, (value) => (JSON.parse(value) as Pairing).by === by);
 }
 
 /** The cookie for a code, which is spent by it. @throws APPROVAL_IDENTITY */
@@ -107,8 +107,8 @@ export function redeem(database: Database, code: string, now: number): string {
       );
     const secret = randomBytes(32).toString("base64url");
     const pairing: Pairing = { ...found, code: null, sealed: seal(unseal(found.sealed, given), secret) };
-    database.run("DELETE FROM facts WHERE name = ?", nameOf(given));
-    database.run("INSERT INTO facts VALUES (?, ?)", nameOf(secret), JSON.stringify(pairing));
+    dropFact(database, nameOf(given));
+    setFact(database, nameOf(secret), JSON.stringify(pairing));
     return secret;
   });
 }
@@ -128,6 +128,5 @@ export function signAsBrowser(database: Database, secret: string, decision: Omit
 }
 
 function lookUp(database: Database, secret: string): Pairing | null {
-  const row = database.get<{ value: string }>("SELECT value FROM facts WHERE name = ?", nameOf(secret));
-  return row === undefined ? null : (JSON.parse(row.value) as Pairing);
+  return JSON.parse(getFact(database, nameOf(secret)) ?? "null") as Pairing | null;
 }

@@ -3,6 +3,8 @@ import type { Standing } from "../engine/approval.ts";
 import { actionHash, isWithin } from "../engine/profile.ts";
 import { isAtMost } from "../engine/authority.ts";
 import type { Database } from "../engine/database.ts";
+import { dropFact, factsNamed, keepFact } from "../engine/store/facts.ts";
+import { glanceAt } from "../engine/store/run-queries.ts";
 import { toWire } from "../kernel/errors.ts";
 import type { Call, Clock, Json, RunRecord, Tools } from "../kernel/ports.ts";
 import { dayIn } from "../scripts/header.ts";
@@ -69,26 +71,24 @@ interface Place {
   key: string;
 }
 
+interface Granted extends Pick<Place, "run" | "day"> {
+  amount: string;
+}
+
 /** Reserves the amounts of these calls where they fit; what was reserved before a crash stays reserved. False where they do not. */
 function keptWithin(database: Database, { agent, run, day, key }: Place, calls: readonly Call[], upTo: string): boolean {
   const prefix = `granted ${agent} `;
   const sum = (amounts: readonly string[]) => fromExact(amounts.map((one) => toExact(one.replace("-", ""))).reduce(plus, ZERO));
   const own = sum(calls.flatMap((call) => amountsIn(call.params).map(({ value }) => value)));
   return database.write(() => {
-    const granted = database
-      .all<{ name: string; value: string }>("SELECT name, value FROM facts WHERE name GLOB ?", `${prefix}*`)
-      .map(({ name, value }) => ({ name, ...(JSON.parse(value) as { run: string; day: string; amount: string }) }));
+    const granted = factsNamed(database, prefix).map(({ name, value }) => ({ name, ...(JSON.parse(value) as Granted) }));
     const others = granted.filter(({ name }) => name !== prefix + key);
     const of = (field: "run" | "day", value: string) => others.filter((one) => one[field] === value).map(({ amount }) => amount);
     const fits = [of("run", run), of("day", day)].every((before) => isAtMost(sum([own, ...before]), upTo));
     if (!fits) return false;
-    database.run("INSERT OR IGNORE INTO facts VALUES (?, ?)", prefix + key, JSON.stringify({ run, day, amount: own }));
+    keepFact(database, prefix + key, JSON.stringify({ run, day, amount: own } satisfies Granted));
     // Nothing is summed over days but what one run does.
-    database.run(
-      `DELETE FROM facts WHERE name GLOB ? AND value ->> 'day' < ? AND value ->> 'run' IN (SELECT id FROM runs WHERE ended_at IS NOT NULL)`,
-      `${prefix}*`,
-      day,
-    );
+    for (const old of granted) if (old.day < day && glanceAt(database, old.run)?.ended != null) dropFact(database, old.name);
     return true;
   });
 }

@@ -3,7 +3,7 @@ import type { Watch } from "../engine/rows.ts";
 import { toWire } from "../kernel/errors.ts";
 import type { RunEvent } from "../kernel/ports.ts";
 import type { Host } from "./host.ts";
-import type { Entry, TaskRow, TaskStore } from "./task-store.ts";
+import type { Entry, TaskRow, TaskStore } from "../engine/store/tasks.ts";
 import { type TaskChange, type TaskView, createProjection, hasEnded } from "./task-view.ts";
 
 export interface Followed {

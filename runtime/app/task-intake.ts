@@ -9,7 +9,7 @@ import type { Header } from "../scripts/header.ts";
 import { SURE, inputOf, taskFor } from "./free-text.ts";
 import { isAssent } from "../rules/session-words.ts";
 import type { Host } from "./host.ts";
-import type { Said, TaskPart } from "./task-store.ts";
+import type { Said, TaskPart } from "../engine/store/tasks.ts";
 
 export interface Offer {
   name: string;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Json } from "../kernel/ports.ts";
 import type { Large } from "./task-intake.ts";
-import type { TaskPart } from "./task-store.ts";
+import type { TaskPart } from "../engine/store/tasks.ts";
 
 export interface TaskRequest {
   message: { id: string; parts: TaskPart[]; metadata?: Json };

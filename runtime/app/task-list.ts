@@ -1,7 +1,7 @@
 /** Tasks of one caller, those that changed last first, page by page. */
 import { setImmediate as turn } from "node:timers/promises";
 import { ClearedError } from "../kernel/errors.ts";
-import type { TaskRow, TaskStore, TaskState } from "./task-store.ts";
+import type { TaskRow, TaskStore, TaskState } from "../engine/store/tasks.ts";
 import type { TaskView } from "./task-view.ts";
 
 interface TaskQuery {

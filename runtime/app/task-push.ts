@@ -8,7 +8,18 @@ import type { Host } from "./host.ts";
 import { full } from "./callers.ts";
 import { assertAllowed } from "./task-intake.ts";
 import type { Followed, Follower } from "./task-follow.ts";
-import type { TaskRow } from "./task-store.ts";
+import {
+  type PushRow,
+  dropClosedPushes,
+  dropPush,
+  duePushes,
+  hasPush,
+  movePush,
+  openPushes,
+  pushesOf,
+  setPush,
+} from "../engine/store/pushes.ts";
+import type { TaskRow } from "../engine/store/tasks.ts";
 import { type TaskView, hasEnded } from "./task-view.ts";
 
 export interface PushConfig {
@@ -21,18 +32,7 @@ export interface PushConfig {
 }
 
 /** A task with changes that an address was not told of. */
-export interface Push extends TaskRow {
-  pid: string;
-  /** The generation of A2A that its caller speaks. */
-  dialect: string;
-  config: PushConfig;
-  /** Number of the change that was delivered last. */
-  sent: number;
-  attempts: number;
-  /** How much of the task there is: with what was looked at before, what has come since is found without reading it. */
-  events: number;
-  entries: number;
-}
+export type Push = Omit<PushRow, "config"> & { config: PushConfig };
 
 const MOST_OF_A_TASK = 8;
 const MOST_OF_AN_OWNER = 5000;
@@ -51,10 +51,6 @@ export function createPushes(
   owners: () => (owner: string) => boolean,
 ) {
   const { clock, database } = host;
-  const update = ({ tid, pid }: Push, set: string, ...values: (string | number)[]): void =>
-    void database.write(() => database.run(`UPDATE task_pushes SET ${set} WHERE tid = ? AND pid = ?`, ...values, tid, pid));
-  const count = (where: string, value: string | number): number =>
-    database.get<{ n: number }>(`SELECT count(*) AS n FROM task_pushes JOIN tasks USING (tid) WHERE ${where}`, value)?.n ?? 0;
 
   return {
     /** Before a task is taken in. @throws TASK_REQUEST for an address that may not be told of anything */
@@ -64,38 +60,21 @@ export function createPushes(
       const id = given.id === "" ? `push-${digestOf([given.url, given.token])}` : given.id;
       const config = { ...given, id };
       database.write(() => {
-        const known = database.get("SELECT 1 FROM task_pushes WHERE tid = ? AND pid = ?", tid, id) !== undefined;
-        if (!known && count("tid = ?", tid) >= MOST_OF_A_TASK)
+        const known = hasPush(database, { tid, pid: id });
+        if (!known && pushesOf(database, tid).length >= MOST_OF_A_TASK)
           throw refused(`The task has ${MOST_OF_A_TASK} push addresses already. Delete one of them first.`);
-        if (!known && count("state = 'open' AND owner = ?", owner) >= MOST_OF_AN_OWNER)
+        if (!known && openPushes(database, owner) >= MOST_OF_AN_OWNER)
           throw full(`${MOST_OF_AN_OWNER} push addresses are in use already. Subscribe to the task, or ask for it again.`, 60);
-        database.run(
-          `INSERT INTO task_pushes VALUES (?, ?, ?, ?, 'open', ?, ?, 0, -1, -1, NULL) ON CONFLICT (tid, pid) DO UPDATE SET
-             dialect = excluded.dialect, config = excluded.config, state = 'open', due_at = excluded.due_at, attempts = 0, entries = -1`,
-          ...[tid, id, dialect, JSON.stringify(config), from, clock.now()],
-        );
+        setPush(database, { tid, pid: id, dialect, config: JSON.stringify(config), sent: from, due_at: clock.now() });
       });
       return config;
     },
-    list: ({ tid }: TaskRow) =>
-      database
-        .all<{ config: string }>("SELECT config FROM task_pushes WHERE tid = ? ORDER BY rowid", tid)
-        .map(({ config }) => JSON.parse(config) as PushConfig),
-    delete: ({ tid }: TaskRow, id: string) =>
-      void database.write(() => database.run("DELETE FROM task_pushes WHERE tid = ? AND pid = ?", tid, id)),
+    list: ({ tid }: TaskRow) => pushesOf(database, tid).map(({ config }) => JSON.parse(config) as PushConfig),
+    delete: ({ tid }: TaskRow, pid: string) => dropPush(database, { tid, pid }),
     /** Those with something to tell by now, longest due first. */
     due(): Push[] {
-      const now = clock.now();
-      const old = "FROM task_pushes WHERE state <> 'open' AND due_at < ?";
-      if (database.get(`SELECT 1 ${old}`, now - KEPT_MS) !== undefined) database.write(() => database.run(`DELETE ${old}`, now - KEPT_MS));
-      const found = database.all<Omit<Push, "config"> & { config: string }>(
-        `SELECT * FROM (
-           SELECT t.*, p.pid, p.dialect, p.config, p.sent, p.attempts, p.due_at, p.events AS seen_events, p.entries AS seen_entries,
-             coalesce(r.events, 0) AS events, (SELECT count(*) FROM task_entries e WHERE e.tid = p.tid) AS entries
-           FROM task_pushes p JOIN tasks t USING (tid) LEFT JOIN runs r ON r.id = t.run WHERE p.state = 'open' AND p.due_at <= ?)
-         WHERE events <> seen_events OR entries <> seen_entries ORDER BY due_at`,
-        now,
-      );
+      dropClosedPushes(database, clock.now() - KEPT_MS);
+      const found = duePushes(database, clock.now());
       const isKnown = found.length === 0 ? null : owners();
       return found.flatMap((one) => (isKnown?.(one.owner) ? [{ ...one, config: JSON.parse(one.config) as PushConfig }] : []));
     },
@@ -111,19 +90,19 @@ export function createPushes(
     /** Delivered up to this change. */
     sent(push: Push, generation: number): void {
       push.attempts = 0;
-      update(push, "sent = ?, attempts = 0, last_error = NULL", generation);
+      movePush(database, push, { sent: generation, attempts: 0, last_error: null });
     },
     /** All that was there is delivered. */
     done(push: Push, { status }: TaskView): void {
       const state = hasEnded(status.state) ? "done" : "open";
-      update(push, "state = ?, events = ?, entries = ?, due_at = ?", state, push.events, push.entries, clock.now());
+      movePush(database, push, { state, events: push.events, entries: push.entries, due_at: clock.now() });
     },
     /** Tried again later, or never. Answers whether it is given up. */
     failed(push: Push, why: string, never: boolean): boolean {
       const attempts = push.attempts + 1;
       const dead = never || attempts >= MOST_TRIES;
-      const due = clock.now() + (dead ? 0 : Math.min(LONGEST_WAIT_MS, 1000 * 2 ** Math.min(push.attempts, 20)));
-      update(push, "state = ?, due_at = ?, attempts = ?, last_error = ?", dead ? "dead" : "open", due, attempts, why.slice(0, 300));
+      const due_at = clock.now() + (dead ? 0 : Math.min(LONGEST_WAIT_MS, 1000 * 2 ** Math.min(push.attempts, 20)));
+      movePush(database, push, { state: dead ? "dead" : "open", due_at, attempts, last_error: why.slice(0, 300) });
       return dead;
     },
   };

@@ -8,7 +8,7 @@ import { CODES } from "../kernel/errors.ts";
 import type { Card, Json, RunEvent, RunRecord, WaitReason } from "../kernel/ports.ts";
 import { rankedAnswer } from "../rules/answers/ranked.ts";
 import { redact } from "../rules/privacy/scan.ts";
-import type { Entry, TaskMessage, TaskPart, TaskRow, TaskState } from "./task-store.ts";
+import type { Entry, TaskMessage, TaskPart, TaskRow, TaskState } from "../engine/store/tasks.ts";
 
 export interface TaskStatus {
   state: TaskState;

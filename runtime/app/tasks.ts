@@ -19,7 +19,7 @@ import { createList } from "./task-list.ts";
 import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn, tooLarge } from "./task-intake.ts";
 import { type TaskRequest, sameMessage } from "./task-key.ts";
 import { createPushes } from "./task-push.ts";
-import { type Said, type TaskRow, createTaskStore, type TaskMessage, type TaskState } from "./task-store.ts";
+import { type Said, type TaskRow, createTaskStore, type TaskMessage, type TaskState } from "../engine/store/tasks.ts";
 import { type TaskView, hasEnded, isParked } from "./task-view.ts";
 
 export type Tasks = ReturnType<typeof createTasks>;

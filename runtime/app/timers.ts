@@ -11,7 +11,8 @@ import { minuteOf } from "../kernel/day.ts";
 import { whileAwake } from "../kernel/processes.ts";
 import { variables } from "../workspace/settings/variables.ts";
 import { ableTo } from "../engine/authority.ts";
-import { REMINDING } from "../outside/notices/alerts.ts";
+import { dueReminders, hasDecidedProposal } from "../engine/store/card-queries.ts";
+import { tasksAtWork } from "../engine/store/run-queries.ts";
 import { createOutbox, noticeId } from "../outside/notices/outbox.ts";
 import type { Card, Json, Notice, Step } from "../kernel/ports.ts";
 import { oneLine, visible } from "../kernel/text.ts";
@@ -77,7 +78,7 @@ type Reminding = Pick<Host, "database" | "cards" | "clock" | "trust" | "engine" 
 export async function remind({ database, cards, clock, trust, engine, git, config }: Reminding): Promise<void> {
   const now = clock.now();
   if (trust.notices.smtp === undefined || trust.people.every((one) => one.email === undefined)) return;
-  for (const { id } of database.all<{ id: number }>(`SELECT id FROM cards WHERE ${REMINDING}`, now)) {
+  for (const id of dueReminders(database, now)) {
     const card = cards.get(id);
     const run = card?.run == null ? null : await engine.get(card.run);
     if (card === null || run === null) continue;
@@ -104,17 +105,13 @@ function wordsOf({ id, name, title, kind, at, expires }: Card): { subject: strin
   };
 }
 
-/** Whose work is over when it takes longer: what others have asked for, is not waiting, and has not begun to act outside. */
-const AT_WORK = `cause_kind IN ('a2a', 'mcp') AND (status = 'running' OR (status = 'waiting' AND reason = 'slow_call'))
-  AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.rid = runs.rid AND effect IN ('external', 'notify'))`;
-
 /** Ends tasks that have been at work for longer than TASK_TIMEOUT, while this process was awake; ended by clearInterval. */
 export function keepTaskTime({ database, engine }: Host, onError: (error: unknown) => void): NodeJS.Timeout {
   const { taskTimeoutMs } = variables();
   const worked = new Map<string, number>();
   return whileAwake(EVERY_MS, (passed) => {
     if (worked.size > 10_000) worked.clear(); // counting anew gives a task more time, never less
-    for (const { id } of database.all<{ id: string }>(`SELECT id FROM runs WHERE ${AT_WORK}`)) {
+    for (const id of tasksAtWork(database)) {
       const ms = (worked.get(id) ?? 0) + passed;
       worked.set(id, ms);
       if (ms > taskTimeoutMs) engine.cancel(id, `it was at work for ${taskTimeoutMs / 1000} s (TASK_TIMEOUT)`).catch(onError);
@@ -158,7 +155,7 @@ export function keepGuarding(host: Host, note: (message: string) => void, onErro
 
 /** One look, where any proposal has been decided. */
 export async function guardOnce(host: Host, note: (message: string) => void): Promise<void> {
-  if (host.database.get("SELECT 1 FROM cards WHERE kind = 'proposal' AND decision IS NOT NULL LIMIT 1") === undefined) return;
+  if (!hasDecidedProposal(host.database)) return;
   const { createGuard } = await import("../change/proposals/guard.ts");
   for (const said of await createGuard(host).look()) note(said);
 }

@@ -4,7 +4,7 @@
  * come together that git itself would collect. One thing at a time, each in pieces between which a run may come.
  */
 import { dropClosed, packClosed, waitingToPack } from "../engine/packing.ts";
-import { getFact, setFact } from "../engine/cards.ts";
+import { getFact, setFact } from "../engine/store/facts.ts";
 import { toWire } from "../kernel/errors.ts";
 import { type GitUpkeep, createGitUpkeep } from "../workspace/git/repack.ts";
 import { findGitDir } from "../workspace/git/git.ts";

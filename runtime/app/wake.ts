@@ -3,7 +3,8 @@
  * was cut off. Whoever owns the workspace looks whether they can go on.
  */
 import { canonicalJson } from "../kernel/canonical.ts";
-import { getFact, setFact } from "../engine/cards.ts";
+import { getFact, setFact } from "../engine/store/facts.ts";
+import { hasLinks } from "../engine/store/remote-calls.ts";
 import { approvalsHere } from "../change/proposals/deciding.ts";
 import type { Host } from "./host.ts";
 
@@ -43,7 +44,7 @@ export async function wakeWaiting(host: Host): Promise<void> {
 async function lookAfar({ database, engine, afar }: Host): Promise<void> {
   looking = true;
   try {
-    if (database.get("SELECT 1 FROM a2a_calls LIMIT 1") === undefined) return;
+    if (!hasLinks(database)) return;
     await afar.tidy();
     for (const reason of ["remote", "remote_gate"] as const)
       for (const { id } of await engine.list({ status: ["waiting"], reason, limit: 1000 }))

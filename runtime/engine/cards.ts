@@ -11,6 +11,7 @@ import { clip } from "../kernel/text.ts";
 import { standing } from "../rules/answers/mutations.ts";
 import type { Database } from "./database.ts";
 import { differences, leavesOf } from "./edits.ts";
+import { getFact } from "./store/facts.ts";
 
 // A proposal in another state waits for its checks or its proposer, not for a person's decision.
 const OPEN_CARDS = "decision IS NULL AND (kind != 'proposal' OR json_extract(document, '$.body.state') IN ('ready', 'unproven'))";
@@ -274,23 +275,3 @@ export function unsettledProposals(database: Database): number[] {
 
 /** Facts whose name begins so: an answer to a card, by its number, that is being carried out. */
 export const DECIDING = "deciding card ";
-
-/** Small facts of the runtime itself: the confirmed trust.yaml, the last tick of a schedule. */
-export function getFact(database: Database, name: string): string | null {
-  return database.get<{ value: string }>("SELECT value FROM facts WHERE name = ?", name)?.value ?? null;
-}
-
-export function setFact(database: Database, name: string, value: string): void {
-  database.write(() => database.run("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, value));
-}
-
-export function dropFact(database: Database, name: string): void {
-  database.write(() => database.run("DELETE FROM facts WHERE name = ?", name));
-}
-
-/** Values of all facts whose name begins so. */
-export function factsNamed(database: Database, beginning: string): string[] {
-  return database
-    .all<{ value: string }>("SELECT value FROM facts WHERE name GLOB ? ORDER BY name", `${beginning}*`)
-    .map(({ value }) => value);
-}

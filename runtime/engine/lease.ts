@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Clock } from "../kernel/ports.ts";
 import { identityOf, lives, standsStill } from "../kernel/processes.ts";
-import { getFact, setFact } from "./cards.ts";
+import { getFact, setFact } from "./store/facts.ts";
 import type { Database } from "./database.ts";
 
 /** An owner that has not beaten for so long may be replaced although its process exists (stopped, swapped out). */
@@ -42,6 +42,9 @@ interface Replaced {
 
 const REPLACED = "replaced owners";
 const HELD = "SELECT owner, pid, epoch, beat FROM lease";
+
+/** The process that the store names as its owner. */
+export const ownerPid = (database: Database): number | undefined => database.get<Row>(HELD)?.pid;
 
 /** The silence that was last met, and since when by this process's own clock. */
 let silence = { owner: "", beat: 0, since: 0 };

@@ -3,6 +3,7 @@
  * it fits; afterwards it is settled. A request that nobody settled (a kill, an answer that broke off) stays counted in full.
  */
 import type { Database } from "../engine/database.ts";
+import { addModelCall, modelCallsBy, settleModelCall, spentBy } from "../engine/store/model-calls.ts";
 import type { LlmSpender, LlmUsage } from "../kernel/ports.ts";
 import type { ModelRoles } from "../workspace/settings/models.ts";
 import { picoOf, usdOf } from "./catalogue.ts";
@@ -57,32 +58,23 @@ export interface CostRow {
 export const costWords = ({ calls, usd, unknown }: CostRow): string =>
   unknown > 0 && unknown === calls ? "unknown" : `${usd} USD${unknown > 0 ? ` and ${unknown} of unknown price` : ""}`;
 
-type Sum = { cost: string; tokens: number };
-const SUM = "SELECT CAST(coalesce(sum(cost), 0) AS TEXT) AS cost, coalesce(sum(tokens), 0) AS tokens FROM model_calls WHERE";
-
 export function createLedger(database: Database, now: () => number): Ledger {
   const shares = (spender: LlmSpender, budgets: ModelRoles["budgets"], day: string) => {
     const { run, agent, proposal } = spender;
     return [
-      ...(run === undefined ? [] : [{ what: "this run", limit: budgets.run, sum: () => database.get<Sum>(`${SUM} run = ?`, run) }]),
+      ...(run === undefined ? [] : [{ what: "this run", limit: budgets.run, sum: () => spentBy(database, "run", run) }]),
       ...(agent === undefined
         ? []
-        : [
-            {
-              what: `${agent} today`,
-              limit: budgets.agent_day,
-              sum: () => database.get<Sum>(`${SUM} agent = ? AND day = ?`, agent, day),
-            },
-          ]),
+        : [{ what: `${agent} today`, limit: budgets.agent_day, sum: () => spentBy(database, "agent", agent, day) }]),
       ...(proposal === undefined
         ? []
-        : [{ what: "this proposal", limit: budgets.proposal, sum: () => database.get<Sum>(`${SUM} proposal = ?`, proposal) }]),
+        : [{ what: "this proposal", limit: budgets.proposal, sum: () => spentBy(database, "proposal", proposal) }]),
     ];
   };
   /** The first budget that what is spent and what is to come goes over; `part` of it counts. */
   const over = (spender: LlmSpender, budgets: ModelRoles["budgets"], day: string, worst: Worst, part: bigint): Tight | null => {
     for (const { what, limit, sum } of shares(spender, budgets, day)) {
-      const { cost, tokens } = sum() ?? { cost: "0", tokens: 0 };
+      const { cost, tokens } = sum();
       const [money, most] = [BigInt(cost) + (worst.cost ?? 0n), picoOf(limit.usd)];
       if (money * 100n > most * part) return { what, limit: `${limit.usd} USD`, used: `${usdOf(BigInt(cost))} USD` };
       if (BigInt(tokens + worst.tokens) * 100n > BigInt(limit.tokens) * part)
@@ -97,30 +89,12 @@ export function createLedger(database: Database, now: () => number): Ledger {
         const tight = over(spender, budgets, day, worst, 100n);
         if (tight !== null) return tight;
         const { run = null, agent = null, proposal = null } = spender;
-        const row = database.get<{ id: number }>(
-          "INSERT INTO model_calls (at, day, run, agent, proposal, model, role, tokens, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-          ...[now(), day, run, agent, proposal, model, role, worst.tokens, worst.cost],
-        );
-        return row?.id ?? 0;
+        const { tokens, cost } = worst;
+        return addModelCall(database, { at: now(), day, run, agent, proposal, model, role, tokens, cost });
       }),
-    settle: (id, usage, cost, stop) => {
-      const { input, output, cache_read, cache_write } = usage ?? { input: 0, output: 0, cache_read: 0, cache_write: 0 };
-      const sql = "UPDATE model_calls SET tokens = ?, cost = ?, input = ?, cached = ?, written = ?, output = ?, stop = ? WHERE id = ?";
-      // Lost with the power, the reservation stands: that counts more, not less.
-      database.write(
-        () => database.run(sql, input + output, usage === null ? 0n : cost, input, cache_read, cache_write, output, stop, id),
-        true,
-      );
-    },
+    settle: (id, usage, cost, stop) =>
+      settleModelCall(database, id, usage ?? { input: 0, output: 0, cache_read: 0, cache_write: 0 }, usage === null ? 0n : cost, stop),
     nearlySpent: (spender, budgets, day) => over(spender, budgets, day, { tokens: 0, cost: 0n }, 80n),
-    report: (by) =>
-      database
-        .all<Omit<CostRow, "usd"> & { pico: string }>(
-          `SELECT coalesce(${by}, '') AS name, count(*) AS calls, sum(stop IS NULL) AS open, coalesce(sum(input), 0) AS input,
-             coalesce(sum(cached), 0) AS cached, coalesce(sum(output), 0) AS output,
-             CAST(coalesce(sum(cost), 0) AS TEXT) AS pico, sum(cost IS NULL) AS unknown
-           FROM model_calls GROUP BY ${by} ORDER BY max(id) DESC LIMIT 200`,
-        )
-        .map(({ pico, ...row }) => ({ ...row, usd: usdOf(BigInt(pico)) })),
+    report: (by) => modelCallsBy(database, by).map(({ pico, ...row }) => ({ ...row, usd: usdOf(BigInt(pico)) })),
   };
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
 import { upkeepNow } from "../../runtime/app/upkeep.ts";
-import { createTaskStore } from "../../runtime/app/task-store.ts";
+import { createTaskStore } from "../../runtime/engine/store/tasks.ts";
 import { type Tasks, tasksOf } from "../../runtime/app/tasks.ts";
 import { cleared, commit, workspace } from "../cli/command-line.ts";
 import { AGENTS, type Any, messageId, rpc, said, type Served, serve, skill, stream } from "./client.ts";

@@ -7,7 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
-import { setFact } from "../../runtime/engine/cards.ts";
+import { setFact } from "../../runtime/engine/store/facts.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 
 let dir = "";

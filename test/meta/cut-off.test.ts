@@ -175,7 +175,7 @@ test("what was cut off ends with its own proposal, not with that of another clon
     for (const later of [1, 0]) {
       const { id, at } = createAsks(host.database).create(
         { at: 1000, text: "Hetzner", by: null, base, prompt: "1" },
-        { role: "user", content: "Hetzner" },
+        { message: { role: "user", content: "Hetzner" } },
       );
       const asked = { request: id, at: at + later, model: "m", claims: [], says: "", outside: [] };
       await createProposals(host).create(

@@ -2,7 +2,7 @@
  * Who may decide a proposal, and what exactly is decided: the question a person signs is one content commit, and a yes counts while the
  * report it was given on stands. Reports and states may come from another clone, so only what was made here is believed.
  */
-import { getFact, setFact } from "../../engine/cards.ts";
+import { factsNamed, getFact, setFact } from "../../engine/store/facts.ts";
 import type { Database } from "../../engine/database.ts";
 import { canonicalHash } from "../../kernel/canonical.ts";
 import { asCode } from "../../kernel/text.ts";
@@ -127,10 +127,9 @@ export function forgetApproval(database: Database, { id }: Proposal): void {
 
 /** By id the proposals that were approved here and whose commit may be missing; looks at the store only, so it costs nothing. */
 export function approvalsHere(database: Database): Map<string, Approval & { commit: string }> {
-  const sql = "SELECT name, value FROM facts WHERE name GLOB ? AND value != ''";
-  const rows = database.all<{ name: string; value: string }>(sql, `${APPROVED}*`);
+  const approved = factsNamed(database, APPROVED).filter(({ value }) => value !== "");
   return new Map(
-    rows.map(({ name, value }) => {
+    approved.map(({ name, value }) => {
       const [commit = "", since, last = ""] = value.split(" ");
       return [name.slice(APPROVED.length), { commit, since: Number(since), last }];
     }),

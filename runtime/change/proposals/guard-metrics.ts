@@ -3,11 +3,13 @@
  * before it as well, which is the weather and not the change; and the alert that tells people.
  */
 import type { Database } from "../../engine/database.ts";
+import { alertCard } from "../../engine/store/card-queries.ts";
+import { type EndedRow, endedLive, glanceAt } from "../../engine/store/run-queries.ts";
 import { type WireError, ClearedError } from "../../kernel/errors.ts";
-import type { RunStatus, Json } from "../../kernel/ports.ts";
+import type { Json } from "../../kernel/ports.ts";
 import { newestTouching } from "../../workspace/git/past.ts";
 import { verifyBooks } from "../../workspace/books/verify.ts";
-import { ALERT, openAlert } from "../../outside/notices/outbox.ts";
+import { openAlert } from "../../outside/notices/outbox.ts";
 import { recordingOf } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { codeOver } from "../evidence/code.ts";
@@ -38,34 +40,18 @@ export interface Ended {
 const LATEST = 500;
 const BEFORE = 100;
 
-interface Row {
-  id: string;
-  status: RunStatus;
-  pin_commit: string;
-  error: string | null;
-  reviews: number;
-}
-
 /** Where a commit stands to a change: with it, before it, or where it tells nothing of it. */
 export type Side = (commit: string) => "after" | "before" | null;
 
 /**
- * The runs of an agent before and since, newest first. A run counts by the code it is pinned to, whatever the clock said; a failure that is
- * repeated to find the file at fault counts once.
- */
+ * The runs of an agent before and since, newest first. A run counts by the code it is pinned to, whatever the clock said. */
 export function endedRuns(database: Database, agent: string, side: Side): { before: Ended[]; after: Ended[] } {
-  const rows = database.all<Row>(
-    `SELECT id, status, pin_commit, error,
-       (SELECT count(*) FROM cards WHERE cards.run = runs.id AND kind IN ('entry', 'row', 'note') AND key NOT LIKE 'notice:%') AS reviews
-     FROM runs WHERE agent = ? AND adopted IS NULL AND mode = 'live' AND cause_kind != 'exec' AND status IN ('done', 'failed', 'diverged')
-       AND NOT (status = 'failed' AND json_extract(ifnull(cause_detail, '{}'), '$.repeats') IS 1) ORDER BY rid DESC LIMIT ${LATEST}`,
-    agent,
-  );
+  const rows = endedLive(database, agent, LATEST);
   const { after = [], before = [] } = Object.groupBy(rows, (row) => side(row.pin_commit) ?? "neither");
   return { before: before.slice(0, BEFORE).map(toEnded), after: after.map(toEnded) };
 }
 
-function toEnded({ id, status, error, reviews }: Row): Ended {
+function toEnded({ id, status, error, reviews }: EndedRow): Ended {
   return { id, reviews, failed: status !== "done", code: error === null ? "" : (JSON.parse(error) as WireError).code };
 }
 
@@ -102,8 +88,7 @@ export function brokenBooks({ dir, git, clock, database, config }: Books) {
     }
     for (const { code, at, message } of findings) {
       const [last] = await newestTouching(dir, looked.head, at.file);
-      const sql = "SELECT agent, pin_commit AS pin FROM runs WHERE id = ?";
-      const run = last === undefined ? undefined : database.get<{ agent: string; pin: string }>(sql, last.trailers["Run"] ?? "");
+      const run = last === undefined ? undefined : glanceAt(database, last.trailers["Run"] ?? "");
       if (last === undefined || run === undefined || !agents.includes(run.agent) || sideOf(run.agent)(run.pin) !== "after") continue;
       const isThere = async (commit: string) => (await foundAt(commit)).some((one) => one.code === code && one.at.file === at.file);
       if ((await isThere(last.commit)) && !(await isThere(last.parent)))
@@ -121,18 +106,15 @@ export interface Alert {
 
 type Told = Pick<ApplyWorld, "database" | "cards" | "clock">;
 
-const idOf = ({ database }: Pick<Told, "database">, key: string): number | undefined =>
-  database.get<{ id: number }>("SELECT id FROM cards WHERE key = ?", ALERT + key)?.id;
-
 export function hasAlert(world: Pick<Told, "database">, key: string): boolean {
-  return idOf(world, key) !== undefined;
+  return alertCard(world.database, key) !== undefined;
 }
 
 /** Answers the sentence when it is news, else "". One that a person has read stays read. */
 export function tell(world: Told, { key, title, about }: Alert): string {
-  const id = idOf(world, key);
+  const id = alertCard(world.database, key);
   if (id === undefined) {
-    world.database.write(() => openAlert(world.database, key, title, about, world.clock.now()));
+    openAlert(world.database, key, title, about, world.clock.now());
     return title;
   }
   if (world.cards.get(id)?.title === title) return "";

@@ -3,7 +3,7 @@ import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { type Difference, type SideRefs, parseCommit } from "../../workspace/git/proposal-refs.ts";
 import { type Kept, readProposal, whyOf } from "./document.ts";
-import { getFact, setFact } from "../../engine/cards.ts";
+import { getFact, setFact } from "../../engine/store/facts.ts";
 import type { Database } from "../../engine/database.ts";
 import type { Git } from "../../kernel/ports.ts";
 import { isOurs, type PastCommit, parseTrailers } from "../../workspace/git/past.ts";

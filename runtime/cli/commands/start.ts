@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { unsettledProposals } from "../../engine/cards.ts";
 import { Database } from "../../engine/database.ts";
+import { ownerPid } from "../../engine/lease.ts";
 import { openPauses, pauseOf } from "../../engine/pauses.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import type { RunRecord } from "../../kernel/ports.ts";
@@ -236,7 +237,7 @@ function openLink(link: string): void {
 function ownerOf(dir: string): string {
   const database = new Database(join(dir, STORE));
   try {
-    const pid = database.get<{ pid: number }>("SELECT pid FROM lease")?.pid;
+    const pid = ownerPid(database);
     return pid === undefined ? "" : ` (process ${pid})`;
   } finally {
     database.close();

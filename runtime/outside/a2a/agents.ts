@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Database } from "../../engine/database.ts";
+import { type Link, dropLink, keepLink, linkAtWork, linkOf, linksLeft } from "../../engine/store/remote-calls.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Clock, RemoteAgents, RemoteCall, RemoteStep } from "../../kernel/ports.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
@@ -11,23 +12,6 @@ import { ANSWER_BYTES, createRedactor, forPeople } from "../mcp/answer.ts";
 import type { Remote, RemoteTask } from "./remote.ts";
 
 export type AgentPool = ReturnType<typeof createRemoteAgents>;
-
-interface Link {
-  key: string;
-  run: string;
-  agent: string;
-  task: string;
-  /** How it stood when it was looked at last; one that has ended is not canceled with its run, of one `given_up` no more is asked. `sent`: no task is known. */
-  state: "sent" | "working" | "auth-required" | "input-required" | "ended" | "given_up";
-  /** Since when it is at work, ms: while it waits for its own people no time passes. */
-  at: number;
-  /** How long it may be, ms. */
-  timeout: number;
-  /** The question that was answered last. */
-  answered: string | null;
-  /** How often the task was given: each time that its answer was lost is a question of its own. */
-  sent: number;
-}
 
 /** Followed this long within one call; after that the run waits, and is woken. */
 const FOLLOW_MS = 20_000;
@@ -75,17 +59,7 @@ export function createRemoteAgents(options: {
     return remotes.getOrInsertComputed(name, make);
   };
 
-  const linkOf = (key: string) => database.get<Link>("SELECT * FROM a2a_calls WHERE key = ?", key);
-  const keep = (link: Link): Link => {
-    const { key, run, agent, task, state, at, timeout, answered, sent } = link;
-    database.write(() =>
-      database.run(
-        "INSERT OR REPLACE INTO a2a_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        ...[key, run, agent, task, state, at, timeout, answered, sent],
-      ),
-    );
-    return link;
-  };
+  const keep = (link: Link): Link => keepLink(database, link);
   const ended = ({ id, state, text, data }: RemoteTask): RemoteStep => ({
     is: "ended",
     task: id,
@@ -146,7 +120,7 @@ export function createRemoteAgents(options: {
         const reads = classOf(agent, call.skill) === "read";
         const timeoutMs = call.timeoutMs ?? spec.timeout_ms;
         const remote = await remoteOf(agent);
-        let link = linkOf(key);
+        let link = linkOf(database, key);
         if (link?.state === "given_up") return { is: "given_up" };
         let task: RemoteTask | null = null;
         if (link === undefined || link.state === "sent") {
@@ -196,7 +170,7 @@ export function createRemoteAgents(options: {
       }),
     answer: ({ agent }, { key, question, values, abort }) =>
       safe(async () => {
-        const link = linkOf(key);
+        const link = linkOf(database, key);
         if (link === undefined) return;
         const { answer, ...rest } = values;
         const said = typeof answer === "string" && Object.keys(rest).length === 0 ? { text: answer } : { data: values };
@@ -217,10 +191,7 @@ export function createRemoteAgents(options: {
     forRun,
     /** Whether what this waiting run waits for has moved on; asks at growing intervals. */
     async moved(run: string): Promise<boolean> {
-      const link = database.get<Link>(
-        "SELECT * FROM a2a_calls WHERE run = ? AND state IN ('working', 'auth-required') ORDER BY at DESC LIMIT 1",
-        run,
-      );
+      const link = linkAtWork(database, run);
       // Without a task there is nothing to wait for.
       if (link === undefined) return true;
       const { due, wait } = looks.get(link.key) ?? { due: 0, wait: FIRST_LOOK_MS / 2 };
@@ -237,15 +208,14 @@ export function createRemoteAgents(options: {
     },
     /** Tasks of runs that have ended are canceled there, and forgotten. */
     async tidy(): Promise<void> {
-      const over = database.all<Link>("SELECT c.* FROM a2a_calls c JOIN runs r ON r.id = c.run WHERE r.ended_at IS NOT NULL LIMIT 50");
-      for (const link of over) {
+      for (const link of linksLeft(database)) {
         looks.delete(link.key);
         // It may have ended long ago, which is as good.
         if (!["ended", "given_up", "sent"].includes(link.state))
           await remoteOf(link.agent)
             .then((remote) => remote.cancel(link.task, AbortSignal.timeout(LOOK_PATIENCE_MS)))
             .catch(() => null);
-        database.write(() => database.run("DELETE FROM a2a_calls WHERE key = ?", link.key));
+        dropLink(database, link.key);
       }
     },
   };

@@ -5,23 +5,13 @@
 import { createHash } from "node:crypto";
 import { openCard } from "../../engine/cards.ts";
 import type { Database } from "../../engine/database.ts";
+import { ALERT } from "../../engine/store/card-queries.ts";
+import { type NoticeRow, addNotice, answeredNotices, moveNotice } from "../../engine/store/notices.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { groupsOf } from "../../rules/privacy/judge.ts";
 import { redact, scan } from "../../rules/privacy/scan.ts";
 import type { Decision, Json, Notice, Notices, NoticeState } from "../../kernel/ports.ts";
 import type { Config, NoticeChannels } from "../../workspace/settings/config.ts";
-
-export interface NoticeRow {
-  key: string;
-  channel: string;
-  /** JSON of the Notice. */
-  payload: string;
-  state: NoticeState;
-  due_at: number;
-  attempts: number;
-  last_error: string | null;
-  at: number;
-}
 
 const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+$/;
 
@@ -52,12 +42,9 @@ export function createOutbox(database: Database, channels: NoticeChannels, confi
       const state: NoticeState = channel === "page" ? "sent" : "queued";
       if (!live) return { notice: noticeId(notice), channel, state, due };
       return database.write(() => {
-        const inserted = database.run(
-          "INSERT INTO notices VALUES (?, ?, ?, ?, ?, 0, NULL, ?) ON CONFLICT (key) DO NOTHING",
-          ...[notice.key, channel, JSON.stringify(notice), state, due, now],
-        );
-        if (inserted === 1 && channel === "page") openNote(database, notice, now);
-        const row = database.get<NoticeRow>("SELECT * FROM notices WHERE key = ?", notice.key) as NoticeRow;
+        const payload = JSON.stringify(notice);
+        const { row, isNew } = addNotice(database, { key: notice.key, channel, payload, state, due_at: due, at: now });
+        if (isNew && channel === "page") openNote(database, notice, now);
         return { notice: noticeId(JSON.parse(row.payload) as Notice), channel: row.channel, state: row.state, due: row.due_at };
       });
     },
@@ -95,28 +82,9 @@ function openNote(database: Database, { key, run, agent, to, subject, text }: No
 
 // ---------------------------------------------------------------- the sender's half
 
-/** Due by now, oldest first. */
-export function dueNotices(database: Database, now: number): NoticeRow[] {
-  return database.all<NoticeRow>("SELECT * FROM notices WHERE state = 'queued' AND due_at <= ? ORDER BY due_at, rowid LIMIT 200", now);
-}
-
-export function moveNotice(
-  database: Database,
-  key: string,
-  state: NoticeState,
-  more: { due?: number; attempts?: number; why?: string } = {},
-): void {
-  database.run(
-    "UPDATE notices SET state = ?, due_at = ifnull(?, due_at), attempts = ifnull(?, attempts), last_error = ? WHERE key = ?",
-    ...[state, more.due ?? null, more.attempts ?? null, more.why ?? null, key],
-  );
-}
-
-/** Cards whose key begins so are alerts: every command tells of them until a person has answered. */
-export const ALERT = "alert:";
-
+/** A card that every command tells of until a person has answered it. */
 export function openAlert(database: Database, key: string, title: string, about: Json, now: number): void {
-  openCard(database, `${ALERT}${key}`, { ...note(title, about), run: null }, now);
+  database.write(() => openCard(database, ALERT + key, { ...note(title, about), run: null }, now));
 }
 
 /** The notice stops here until a person has answered its card. Call inside a transaction. */
@@ -132,18 +100,11 @@ export function raise(database: Database, row: NoticeRow, state: "doubt" | "dead
 
 /** Does what people answered: a dead notice is sent again or let be, one in doubt counts as sent or is sent again. */
 export function heedAnswers(database: Database, now: number): void {
-  const answered = database.all<NoticeRow & { decision: string }>(
-    `SELECT notices.*, cards.decision AS decision FROM notices JOIN cards ON cards.key = '${ALERT}notice:' || notices.key
-     WHERE notices.state IN ('dead', 'doubt') AND cards.decision IS NOT NULL`,
-  );
-  for (const row of answered) {
+  for (const row of answeredNotices(database)) {
     const yes = (JSON.parse(row.decision) as Decision).decision === "approved";
     const again = (row.state === "dead") === yes;
-    database.write(() =>
-      again
-        ? moveNotice(database, row.key, "queued", { due: now, attempts: 0 })
-        : moveNotice(database, row.key, row.state === "dead" ? "dropped" : "sent", {}),
-    );
+    if (again) moveNotice(database, row.key, "queued", { due: now, attempts: 0 });
+    else moveNotice(database, row.key, row.state === "dead" ? "dropped" : "sent");
   }
 }
 

@@ -3,11 +3,12 @@
  * the key); by mail at most once without a person: a mail that may be out and has no answer becomes a question, never a second mail.
  */
 import type { Database } from "../../engine/database.ts";
+import { type NoticeRow, dueNotices, moveNotice, sendingNotices } from "../../engine/store/notices.ts";
 import { toWire } from "../../kernel/errors.ts";
 import type { Clock, Notice } from "../../kernel/ports.ts";
 import type { NoticeChannels } from "../../workspace/settings/config.ts";
 import type { Delivered, Letter } from "./delivery.ts";
-import { type NoticeRow, dueNotices, heedAnswers, moveNotice, noticeId, raise } from "./outbox.ts";
+import { heedAnswers, noticeId, raise } from "./outbox.ts";
 import { mailNotice } from "./smtp.ts";
 import { postNotice } from "./webhook.ts";
 
@@ -44,8 +45,7 @@ export function createSender({ database, clock, channels, asked, secret, page, n
     const { to, subject } = JSON.parse(row.payload) as Notice;
     note(`${state === "dead" ? "Not delivered" : "Perhaps not delivered"}: "${subject}" to ${to}: ${why}. \`cleared queue\` has its card.`);
   };
-  for (const row of database.all<NoticeRow>("SELECT * FROM notices WHERE state = 'sending'"))
-    stop(row, "doubt", "the computer stopped while the mail was under way");
+  for (const row of sendingNotices(database)) stop(row, "doubt", "the computer stopped while the mail was under way");
 
   const send = async (row: NoticeRow): Promise<Delivered> => {
     const notice = JSON.parse(row.payload) as Notice;
@@ -54,7 +54,7 @@ export function createSender({ database, clock, channels, asked, secret, page, n
     try {
       if (row.channel === "smtp" && smtp !== undefined) {
         const password = smtp.password === undefined ? null : await secret(nameOf(smtp.password));
-        return await mailNotice(smtp, letter, { password, leaving: () => database.write(() => moveNotice(database, row.key, "sending")) });
+        return await mailNotice(smtp, letter, { password, leaving: () => moveNotice(database, row.key, "sending") });
       }
       const channel = Object.hasOwn(channels.webhooks, row.channel) ? channels.webhooks[row.channel] : undefined;
       if (channel === undefined) return { status: "never", why: `trust.yaml names no channel "${row.channel}" any more` };
@@ -67,13 +67,10 @@ export function createSender({ database, clock, channels, asked, secret, page, n
   const one = async (row: NoticeRow): Promise<Delivered["status"]> => {
     const end = await send(row);
     const failures = row.attempts + 1;
-    if (end.status === "sent") database.write(() => moveNotice(database, row.key, "sent", { attempts: failures }));
+    if (end.status === "sent") moveNotice(database, row.key, "sent", { attempts: failures });
     else if (end.status === "unknown") stop(row, "doubt", end.why);
     else if (end.status === "never" || failures >= MOST_TRIES) stop(row, "dead", end.why);
-    else
-      database.write(() =>
-        moveNotice(database, row.key, "queued", { due: clock.now() + waitAfter(failures), attempts: failures, why: end.why }),
-      );
+    else moveNotice(database, row.key, "queued", { due: clock.now() + waitAfter(failures), attempts: failures, why: end.why });
     return end.status;
   };
 

@@ -6,7 +6,7 @@
 import type { Cron } from "croner";
 import type { ScheduledTask } from "node-cron";
 import { minuteOf } from "../../kernel/day.ts";
-import { setFact } from "../../engine/cards.ts";
+import { dropFact, factsNamed, getFact, setFact } from "../../engine/store/facts.ts";
 import type { Database } from "../../engine/database.ts";
 import { pauseOf } from "../../engine/pauses.ts";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -176,7 +176,7 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
           : ticks.length > MOST_RUNS
             ? `It runs now for the last ${MOST_RUNS} of them; those before are left out.`
             : `It runs ${due.length} times now, once for each.`);
-    database.write(() => openAlert(database, `overdue:${agent}`, title, { what_now: then, schedule: expression, timezone, missed }, now));
+    openAlert(database, `overdue:${agent}`, title, { what_now: then, schedule: expression, timezone, missed }, now);
     ports.note(`${title}. ${then}`);
   }
   return keep(last);
@@ -184,11 +184,9 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
 
 /** Schedules that are gone are not overdue. */
 export function forgetOthers(database: Database, agents: readonly string[]): void {
-  for (const { name } of database.all<{ name: string }>(`SELECT name FROM facts WHERE name LIKE '${SCHEDULE}%'`))
-    if (!agents.includes(name.slice(SCHEDULE.length))) database.write(() => database.run("DELETE FROM facts WHERE name = ?", name));
+  for (const { name } of factsNamed(database, SCHEDULE)) if (!agents.includes(name.slice(SCHEDULE.length))) dropFact(database, name);
 }
 
 function readKept(database: Database, agent: string): KeptSchedule | null {
-  const row = database.get<{ value: string }>("SELECT value FROM facts WHERE name = ?", SCHEDULE + agent);
-  return row === undefined ? null : (JSON.parse(row.value) as KeptSchedule);
+  return JSON.parse(getFact(database, SCHEDULE + agent) ?? "null") as KeptSchedule | null;
 }

@@ -3,12 +3,15 @@
  * Each signed request counts once, durably: a captured one starts nothing, under whatever key it is sent again.
  */
 import type { Database } from "../../engine/database.ts";
+import { dropFacts, keepFact } from "../../engine/store/facts.ts";
 import { pauseOf, pauseWords } from "../../engine/pauses.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { WINDOW_MS, checkSignature } from "../notices/webhook.ts";
 import type { Cause, Json } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
 import { listensTo } from "./events.ts";
+
+const HOOK = "hook:";
 
 export interface HookPorts {
   database: Database;
@@ -81,12 +84,9 @@ function inputFor(header: Header | null, payload: Json): Json {
 
 /** The key is not signed, so the signature remembers the one it came with, for as long as its time would be believed. */
 function isFirst({ database, now }: HookPorts, proof: string, key: string): boolean {
-  const fact = `hook:${proof}`;
+  const kept = (value: string) => JSON.parse(value) as { at: number; key: string };
   return database.write(() => {
-    database.run("DELETE FROM facts WHERE name LIKE 'hook:%' AND json_extract(value, '$.at') < ?", now() - 3 * WINDOW_MS);
-    const value = JSON.stringify({ at: now(), key });
-    database.run("INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO NOTHING", fact, value);
-    const row = database.get<{ value: string }>("SELECT value FROM facts WHERE name = ?", fact);
-    return row !== undefined && (JSON.parse(row.value) as { key: string }).key === key;
+    dropFacts(database, HOOK, (value) => kept(value).at < now() - 3 * WINDOW_MS);
+    return kept(keepFact(database, HOOK + proof, JSON.stringify({ at: now(), key }))).key === key;
   });
 }
