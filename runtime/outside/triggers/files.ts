@@ -4,12 +4,11 @@
  * When a run over several files fails, each is tried alone: the one that fails alone is refused with a card, the others are imported.
  */
 import { createHash, randomUUID } from "node:crypto";
-import type { Cause, Json, RunStatus } from "../../kernel/ports.ts";
-import type { Header } from "../../scripts/header.ts";
+import type { Json, RunStatus } from "../../kernel/ports.ts";
 import type { ImportFile } from "../../workspace/statements/import-files.ts";
 import type { Waiting } from "../../workspace/statements/import-folder.ts";
 import { PORTION } from "../../workspace/statements/size.ts";
-import { listensTo, watchedFolder } from "./events.ts";
+import { type StartPorts, listensTo, watchedFolder } from "./events.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { FSWatcher } from "chokidar";
@@ -28,9 +27,7 @@ export interface Failure {
   rows: number | null;
 }
 
-export interface FilePorts {
-  agents(): Promise<{ name: string; blob: string; header: Header | null }[]>;
-  start(agent: string, options: { cause: Cause; input: Json }): Promise<{ id: string; created: boolean }>;
+export interface FilePorts extends Pick<StartPorts, "agents" | "start"> {
   /** Whole files in a folder that are to be imported, and those that wait. */
   look(folder: string): Promise<{ files: FoundFile[]; waiting: Waiting[] }>;
   /** Changes with config.yaml and importers/ at HEAD. */

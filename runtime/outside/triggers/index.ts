@@ -3,11 +3,12 @@
  * counts within seconds; while nothing may be committed (another branch, a merge) they wait and say so once.
  */
 import { toWire } from "../../kernel/errors.ts";
-import { createCron, type DuePorts, type Planned, forgetOthers, startDue } from "./cron.ts";
+import { type Planned, forgetOthers, scheduleProblem, startDue } from "./cron.ts";
 import { type EventPorts, deliverEvents, listensTo, watchedFolder } from "./events.ts";
 import { type FilePorts, startForFiles, createWatch } from "./files.ts";
 
-export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
+export interface TriggerPorts extends EventPorts, FilePorts {
+  now(): number;
   dir: string;
   timezone(): Promise<string>;
   head(): Promise<string>;
@@ -25,20 +26,13 @@ export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
   tidy(): Promise<void>;
   /** What was found in the import folder since it was asked last, a sentence each. */
   found(): string[];
-  note(message: string): void;
 }
 
 const LOOK_MS = 500;
-// The bell rings at the minute. What it did not ring for (a machine that slept, a change of the clock) is looked after a little later.
-const BELL_MS = 5000;
 
-export interface Triggers {
-  /** A run is over: files that came while it worked are looked at now. */
-  rested(): void;
-  stop(): Promise<void>;
-}
+export type Triggers = ReturnType<typeof startTriggers>;
 
-export function startTriggers(ports: TriggerPorts): Triggers {
+export function startTriggers(ports: TriggerPorts) {
   let head = "";
   let reconciled = "";
   let paused = ports.paused();
@@ -110,7 +104,6 @@ export function startTriggers(ports: TriggerPorts): Triggers {
     for (const one of planned) dues.push(await startDue(ports, one));
     nextDue = dues.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.min(a, b)), null);
   };
-  const cron = createCron(() => void serial(startAllDue));
 
   const followHead = async () => {
     const now = await ports.head();
@@ -124,7 +117,10 @@ export function startTriggers(ports: TriggerPorts): Triggers {
         schedules.push({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone, missed: header.missed });
       if (listensTo(header, "file_watch")) watched.add(watchedFolder(header));
     }
-    for (const wrong of await cron.set(schedules)) sayOnce(wrong);
+    for (const one of schedules) {
+      const problem = await scheduleProblem(one, ports.now());
+      if (problem !== null) sayOnce(`agents/${one.agent}.ts: ${problem}`);
+    }
     planned = schedules;
     forgetOthers(
       ports.database,
@@ -145,7 +141,7 @@ export function startTriggers(ports: TriggerPorts): Triggers {
       const now = ports.now();
       const setBack = now < lookedAt;
       lookedAt = now;
-      if (setBack || (nextDue !== null && now >= nextDue + BELL_MS)) await startAllDue();
+      if (setBack || (nextDue !== null && now >= nextDue)) await startAllDue();
       if (paused !== ports.paused()) {
         paused = ports.paused();
         lookEverywhere();
@@ -158,13 +154,13 @@ export function startTriggers(ports: TriggerPorts): Triggers {
   void serial(followHead);
 
   return {
+    /** A run is over: files that came while it worked are looked at now. */
     rested: lookEverywhere,
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       clearInterval(timer);
-      // A look under way may still set schedules and watchers.
+      // A look under way may still set watchers.
       await busy;
-      cron.stop();
       await watcher.stop();
     },
   };
