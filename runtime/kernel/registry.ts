@@ -13,19 +13,10 @@ import { ClearedError, didYouMean } from "./errors.ts";
 import { EFFECTS, type Primitive } from "./primitive.ts";
 import { ACCESSES } from "./states.ts";
 
-export interface Registry {
-  /** @throws PRIMITIVE_UNKNOWN with the nearest name */
-  get(name: string): Primitive;
-  has(name: string): boolean;
-  /** In the order of docs/PRIMITIVES.md, plugins last. */
-  names(): string[];
-  /** What `uses:` may name. */
-  domains(): string[];
-  all(): readonly Primitive[];
-}
+export type Registry = ReturnType<typeof createRegistry>;
 
 /** @throws PLUGIN_INVALID when two primitives have the same name */
-export function createRegistry(builtin: readonly Primitive[], plugins: readonly Primitive[] = []): Registry {
+export function createRegistry(builtin: readonly Primitive[], plugins: readonly Primitive[] = []) {
   const byName = new Map<string, Primitive>();
   for (const primitive of [...builtin, ...plugins]) {
     const taken = byName.get(primitive.name);
@@ -41,7 +32,8 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
   }
   const all = [...byName.values()];
   return {
-    get(name) {
+    /** @throws PRIMITIVE_UNKNOWN with the nearest name */
+    get(name: string): Primitive {
       const found = byName.get(name);
       if (found !== undefined) return found;
       throw new ClearedError(
@@ -49,10 +41,12 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
         `There is no primitive "${name.slice(0, 80)}".${didYouMean(name.slice(0, 80), byName.keys())}`,
       );
     },
-    has: (name) => byName.has(name),
-    names: () => [...byName.keys()],
-    domains: () => [...new Set(all.map((one) => one.domain))],
-    all: () => all,
+    has: (name: string): boolean => byName.has(name),
+    /** In the order of docs/PRIMITIVES.md, plugins last. */
+    names: (): string[] => [...byName.keys()],
+    /** What `uses:` may name. */
+    domains: (): string[] => [...new Set(all.map((one) => one.domain))],
+    all: (): readonly Primitive[] => all,
   };
 }
 

@@ -7,6 +7,9 @@ import type { LlmSpender, LlmUsage } from "../kernel/ports.ts";
 import type { ModelRoles } from "../workspace/settings/models.ts";
 import { picoOf, usdOf } from "./catalogue.ts";
 
+/** Of a request that used nothing, and of one that nobody has counted yet. */
+export const NO_USAGE: LlmUsage = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
+
 export interface Worst {
   tokens: number;
   /** Picodollars; null where no price is known. */
@@ -20,22 +23,8 @@ export interface Tight {
   used: string;
 }
 
-export interface Ledger {
-  /** The id of the reservation, or the budget in the way. @throws STORE_FULL, OWNER_FENCED */
-  reserve(
-    model: string,
-    role: string | null,
-    spender: LlmSpender,
-    worst: Worst,
-    budgets: ModelRoles["budgets"],
-    day: string,
-  ): number | Tight;
-  /** `usage` null: nothing was used. A reservation that is not settled stands. */
-  settle(id: number, usage: LlmUsage | null, cost: bigint | null, stop: string): void;
-  /** Four fifths of a budget of this spender are gone. */
-  nearlySpent(spender: LlmSpender, budgets: ModelRoles["budgets"], day: string): Tight | null;
-  report(by: CostsBy): CostRow[];
-}
+export type Ledger = ReturnType<typeof createLedger>;
+type Budgets = ModelRoles["budgets"];
 
 export const COSTS_BY = ["run", "agent", "model", "proposal", "day"] as const;
 export type CostsBy = (typeof COSTS_BY)[number];
@@ -60,27 +49,20 @@ export const costWords = ({ calls, usd, unknown }: CostRow): string =>
 type Sum = { cost: string; tokens: number };
 const SUM = "SELECT CAST(coalesce(sum(cost), 0) AS TEXT) AS cost, coalesce(sum(tokens), 0) AS tokens FROM model_calls WHERE";
 
-export function createLedger(database: Database, now: () => number): Ledger {
-  const shares = (spender: LlmSpender, budgets: ModelRoles["budgets"], day: string) => {
-    const { run, agent, proposal } = spender;
+export function createLedger(database: Database, now: () => number) {
+  const shares = ({ run, agent, proposal }: LlmSpender, budgets: Budgets, day: string) => {
     return [
       ...(run === undefined ? [] : [{ what: "this run", limit: budgets.run, sum: () => database.get<Sum>(`${SUM} run = ?`, run) }]),
       ...(agent === undefined
         ? []
-        : [
-            {
-              what: `${agent} today`,
-              limit: budgets.agent_day,
-              sum: () => database.get<Sum>(`${SUM} agent = ? AND day = ?`, agent, day),
-            },
-          ]),
+        : [{ what: `${agent} today`, limit: budgets.agent_day, sum: () => database.get<Sum>(`${SUM} agent = ? AND day = ?`, agent, day) }]),
       ...(proposal === undefined
         ? []
         : [{ what: "this proposal", limit: budgets.proposal, sum: () => database.get<Sum>(`${SUM} proposal = ?`, proposal) }]),
     ];
   };
   /** The first budget that what is spent and what is to come goes over; `part` of it counts. */
-  const over = (spender: LlmSpender, budgets: ModelRoles["budgets"], day: string, worst: Worst, part: bigint): Tight | null => {
+  const over = (spender: LlmSpender, budgets: Budgets, day: string, worst: Worst, part: bigint): Tight | null => {
     for (const { what, limit, sum } of shares(spender, budgets, day)) {
       const { cost, tokens } = sum() ?? { cost: "0", tokens: 0 };
       const [money, most] = [BigInt(cost) + (worst.cost ?? 0n), picoOf(limit.usd)];
@@ -92,7 +74,8 @@ export function createLedger(database: Database, now: () => number): Ledger {
   };
 
   return {
-    reserve: (model, role, spender, worst, budgets, day) =>
+    /** The id of the reservation, or the budget in the way. @throws STORE_FULL, OWNER_FENCED */
+    reserve: (model: string, role: string | null, spender: LlmSpender, worst: Worst, budgets: Budgets, day: string): number | Tight =>
       database.write(() => {
         const tight = over(spender, budgets, day, worst, 100n);
         if (tight !== null) return tight;
@@ -103,8 +86,9 @@ export function createLedger(database: Database, now: () => number): Ledger {
         );
         return row?.id ?? 0;
       }),
-    settle: (id, usage, cost, stop) => {
-      const { input, output, cache_read, cache_write } = usage ?? { input: 0, output: 0, cache_read: 0, cache_write: 0 };
+    /** `usage` null: nothing was used. A reservation that is not settled stands. */
+    settle: (id: number, usage: LlmUsage | null, cost: bigint | null, stop: string): void => {
+      const { input, output, cache_read, cache_write } = usage ?? NO_USAGE;
       const sql = "UPDATE model_calls SET tokens = ?, cost = ?, input = ?, cached = ?, written = ?, output = ?, stop = ? WHERE id = ?";
       // Lost with the power, the reservation stands: that counts more, not less.
       database.write(
@@ -112,8 +96,10 @@ export function createLedger(database: Database, now: () => number): Ledger {
         true,
       );
     },
-    nearlySpent: (spender, budgets, day) => over(spender, budgets, day, { tokens: 0, cost: 0n }, 80n),
-    report: (by) =>
+    /** Four fifths of a budget of this spender are gone. */
+    nearlySpent: (spender: LlmSpender, budgets: Budgets, day: string): Tight | null =>
+      over(spender, budgets, day, { tokens: 0, cost: 0n }, 80n),
+    report: (by: CostsBy): CostRow[] =>
       database
         .all<Omit<CostRow, "usd"> & { pico: string }>(
           `SELECT coalesce(${by}, '') AS name, count(*) AS calls, sum(stop IS NULL) AS open, coalesce(sum(input), 0) AS input,

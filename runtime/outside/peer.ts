@@ -14,9 +14,7 @@ export const toolServers = new Set<number>();
 const known = new WeakMap<Socket, Peer>();
 
 export function peerOf(socket: Socket): Peer {
-  let peer = known.get(socket);
-  if (peer === undefined) known.set(socket, (peer = process.platform === "linux" ? lookUp(socket) : "unknown"));
-  return peer;
+  return known.getOrInsertComputed(socket, () => (process.platform === "linux" ? lookUp(socket) : "unknown"));
 }
 
 const arrivals = new WeakMap<Socket, number>();

@@ -55,23 +55,6 @@ export function createPatience(ms: number, abort: AbortSignal) {
   };
 }
 
-/** At most `size` at a time, the others in their order. Waiting takes nothing from a call's own time. */
-export function createSlots(size: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = size;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (free > 0) free--;
-    else await new Promise<void>((next) => waiting.push(next));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free++;
-      else next();
-    }
-  };
-}
-
 /** The ClearedError something was thrown with, or was caused by: streams wrap what broke them. */
 export function clearedIn(error: unknown): ClearedError | null {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) if (one instanceof ClearedError) return one;

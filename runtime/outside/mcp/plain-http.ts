@@ -4,20 +4,12 @@
  */
 import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
+import { createSlots } from "../../kernel/turns.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 import type { Fetch } from "./addresses.ts";
 import { forPeople, isTooDeep, parseJson } from "./answer.ts";
-import {
-  type CallOptions,
-  type Connection,
-  type ListedTool,
-  clearedIn,
-  createPatience,
-  createSlots,
-  meaningOf,
-  statusError,
-} from "./connection.ts";
+import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, meaningOf, statusError } from "./connection.ts";
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { ClientCredentialsProvider } from "@modelcontextprotocol/sdk/client/auth-extensions.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";

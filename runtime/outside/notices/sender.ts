@@ -6,8 +6,7 @@ import type { Database } from "../../engine/database.ts";
 import { toWire } from "../../kernel/errors.ts";
 import type { Clock, Notice } from "../../kernel/ports.ts";
 import type { NoticeChannels } from "../../workspace/settings/config.ts";
-import type { Delivered, Letter } from "./delivery.ts";
-import { type NoticeRow, dueNotices, heedAnswers, moveNotice, noticeId, raise } from "./outbox.ts";
+import { type Delivered, type Letter, type NoticeRow, dueNotices, heedAnswers, moveNotice, noticeId, raise } from "./outbox.ts";
 import { mailNotice } from "./smtp.ts";
 import { postNotice } from "./webhook.ts";
 
