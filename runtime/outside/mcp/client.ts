@@ -134,10 +134,7 @@ export function connectMcp({ name, spec, filled, dir, fetch, issued }: McpOption
       on.heardAt = performance.now();
       return answer;
     } catch (error) {
-      if (patience.late())
-        throw new ClearedError("TOOL_TIMEOUT", `It did not answer within ${spec.timeout_ms / 1000} s.${saidBy(on.stdio)}`);
-      if (abort.aborted) throw new ClearedError("TOOL_TIMEOUT", "The call was given up.");
-      throw errorOf(error, on);
+      throw patience.fault(saidBy(on.stdio)) ?? errorOf(error, on);
     } finally {
       patience.end();
       on.busy--;

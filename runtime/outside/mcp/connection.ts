@@ -51,6 +51,12 @@ export function createPatience(ms: number, abort: AbortSignal) {
     },
     /** True when the time, and not the caller, ended it. */
     late: () => own.signal.aborted,
+    /** That the time or the caller ended it before its answer; null where neither did. */
+    fault: (said = ""): ClearedError | null => {
+      const late = own.signal.aborted;
+      const why = late ? `It did not answer within ${ms / 1000} s.${said}` : "The call was given up.";
+      return late || abort.aborted ? new ClearedError("TOOL_TIMEOUT", why) : null;
+    },
     end: () => clearInterval(timer),
   };
 }

@@ -52,12 +52,8 @@ export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch
       });
       return bodyOf(await answer.text(), answer, write);
     } catch (error) {
-      const why = patience.late() ? `It did not answer within ${timeout_ms / 1000} s.` : abort.aborted ? "The call was given up." : null;
-      const fault =
-        why !== null
-          ? new ClearedError("TOOL_TIMEOUT", why)
-          : (clearedIn(error) ?? new ClearedError("TOOL_LOST", `The connection broke: ${(error as Error).message}.`));
-      throw meaningOf(fault, where, write);
+      const known = patience.fault() ?? clearedIn(error);
+      throw meaningOf(known ?? new ClearedError("TOOL_LOST", `The connection broke: ${(error as Error).message}.`), where, write);
     } finally {
       patience.end();
     }

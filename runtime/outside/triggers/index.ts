@@ -3,6 +3,7 @@
  * counts within seconds; while nothing may be committed (another branch, a merge) they wait and say so once.
  */
 import { toWire } from "../../kernel/errors.ts";
+import { createTurns } from "../../kernel/turns.ts";
 import { type Planned, forgetOthers, scheduleProblem, startDue } from "./cron.ts";
 import { type EventPorts, deliverEvents, listensTo, watchedFolder } from "./events.ts";
 import { type FilePorts, startForFiles, createWatch } from "./files.ts";
@@ -38,15 +39,15 @@ export function startTriggers(ports: TriggerPorts) {
   let paused = ports.paused();
   let lastBlock: string | null = null;
   let lastFailure = "";
-  let busy: Promise<void> = Promise.resolve();
+  const inTurn = createTurns();
   let stopped = false;
   let folders: string[] = [];
   const told = new Set<string>();
   const served = new Set<string>();
 
   /** One look at a time; a failure is said once and the next look tries again. */
-  const serial = (work: () => Promise<void>): Promise<void> => {
-    busy = busy.then(async () => {
+  const serial = (work: () => Promise<void>): Promise<void> =>
+    inTurn(async () => {
       if (stopped) return;
       try {
         await work();
@@ -57,8 +58,6 @@ export function startTriggers(ports: TriggerPorts) {
         lastFailure = message;
       }
     });
-    return busy;
-  };
 
   const sayOnce = (message: string, key = message) => {
     if (!told.has(key)) ports.note(message);
@@ -160,7 +159,7 @@ export function startTriggers(ports: TriggerPorts) {
       stopped = true;
       clearInterval(timer);
       // A look under way may still set watchers.
-      await busy;
+      await inTurn(async () => undefined);
       await watcher.stop();
     },
   };
