@@ -10,7 +10,7 @@ import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { isAmountKey } from "../runtime/rules/tools/trace.ts";
 import { DATA } from "../runtime/workspace/layout.ts";
 import { OF_TREE, checked, json, record, shown, text } from "./_shapes.ts";
-import { exact, plain, sum } from "./compute/exact.ts";
+import { exact, plain, sum } from "../runtime/kernel/exact.ts";
 
 const path = text.describe("relative to data/");
 

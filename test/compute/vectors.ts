@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import { computePrimitives } from "../../primitives/compute/index.ts";
-import { exact, fixed, sum } from "../../primitives/compute/exact.ts";
+import { exact, fixed, sum } from "../../runtime/kernel/exact.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { callPrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
 import { memory } from "../primitives/memory-ports.ts";
