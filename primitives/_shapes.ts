@@ -9,6 +9,10 @@ import { type Code, didYouMean } from "../runtime/kernel/errors.ts";
 import { AMOUNT_PATTERN, CURRENCY_PATTERN } from "../runtime/kernel/money.ts";
 import { ENTRY_STATUSES, type Json } from "../runtime/kernel/ports.ts";
 
+/** What a read follows from: the files of the run's commit and what it wrote, or its own clock and mode. */
+export const OF_TREE = { effect: "read", from: "tree" } as const;
+export const OF_RUN = { effect: "read", from: "run", access: "context" } as const;
+
 /** A value shown in a message: short, on one line. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
@@ -71,7 +75,7 @@ export const day = checked<string>((value) => typeof value === "string" && isDay
   ts: "string",
 });
 
-/** An account by number (5020, "5020") or by name. Primitives turn it into text with `accountText`. */
+/** An account by number (5020, "5020") or by name. Primitives turn it into text. */
 export const account = checked<string | number>(
   (value) => (typeof value === "string" ? value !== "" && value.length <= 200 : Number.isSafeInteger(value) && (value as number) >= 0),
   {
@@ -79,8 +83,6 @@ export const account = checked<string | number>(
     ts: "string | number",
   },
 );
-
-export const accountText = (value: string | number): string => String(value);
 
 /** What scripts see as an account: its number as a number where it is one, as the seeds have it. */
 export function accountNumber(id: string): string | number {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { didYouMean } from "../runtime/kernel/errors.ts";
 import type { Account } from "../runtime/kernel/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
-import { account, accountNumber, accountOut, accountText } from "./_shapes.ts";
+import { OF_TREE, account, accountNumber, accountOut } from "./_shapes.ts";
 
 const TYPES = ["asset", "liability", "equity", "income", "expense"] as const satisfies readonly Account["type"][];
 
@@ -12,14 +12,13 @@ const shape = { id: accountOut, name: z.string().describe("full name, Expenses:S
 const toShape = (one: Account) => ({ id: accountNumber(one.id), name: one.name, type: one.type });
 
 async function find(wanted: string | number, ctx: StepContext): Promise<Account | undefined> {
-  const text = accountText(wanted);
+  const text = String(wanted);
   return (await ctx.ports.books.accounts()).find((one) => one.id === text || one.name === text);
 }
 
 export const accounts_list = definePrimitive({
   name: "accounts_list",
-  effect: "read",
-  from: "tree",
+  ...OF_TREE,
   summary: "All accounts.",
   params: z.object({}),
   returns: z.array(z.object(shape)),
@@ -29,8 +28,7 @@ export const accounts_list = definePrimitive({
 
 export const accounts_get = definePrimitive({
   name: "accounts_get",
-  effect: "read",
-  from: "tree",
+  ...OF_TREE,
   summary: "One account; found is false when there is none.",
   params: z.object({ account_id: account.describe("number or name") }),
   returns: z.discriminatedUnion("found", [
@@ -42,14 +40,13 @@ export const accounts_get = definePrimitive({
     const one = await find(p.account_id, ctx);
     if (one !== undefined) return { found: true as const, ...toShape(one) };
     const words = (await ctx.ports.books.accounts()).flatMap((known) => [known.id, known.name]);
-    return { found: false as const, message: `There is no account ${p.account_id}.${didYouMean(accountText(p.account_id), words)}` };
+    return { found: false as const, message: `There is no account ${p.account_id}.${didYouMean(String(p.account_id), words)}` };
   },
 });
 
 export const accounts_exists = definePrimitive({
   name: "accounts_exists",
-  effect: "read",
-  from: "tree",
+  ...OF_TREE,
   summary: "Whether an account exists.",
   params: z.object({ account_id: account.describe("number or name") }),
   returns: z.boolean(),
@@ -59,8 +56,7 @@ export const accounts_exists = definePrimitive({
 
 export const accounts_by_type = definePrimitive({
   name: "accounts_by_type",
-  effect: "read",
-  from: "tree",
+  ...OF_TREE,
   summary: "The accounts of one type.",
   params: z.object({ account_type: z.enum(TYPES) }),
   returns: z.array(z.object(shape)),

@@ -35,9 +35,10 @@ export const agent_call = definePrimitive({
       : { run: "run_simulated", status: "done", outcome: "completed", result: null, error: null },
 });
 
-async function called(p: { agent: string; input?: Record<string, Json> | undefined }, ctx: StepContext) {
-  await ctx.commit(`agent: ${ctx.run.agent}, before ${p.agent}`);
-  const child = await ctx.ports.children.run({ agent: p.agent, input: p.input ?? {}, key: ctx.key });
-  if (child.ended === null) throw new Suspend("child", `${p.agent} (${child.run})`, { child: child.run });
-  return { run: child.run, ...child.ended };
+/** Starts the child, or finds it again, and waits for its end. @throws Suspend */
+async function called({ agent, input = {} }: { agent: string; input?: Record<string, Json> | undefined }, ctx: StepContext) {
+  await ctx.commit(`agent: ${ctx.run.agent}, before ${agent}`);
+  const { run, ended } = await ctx.ports.children.run({ agent, input, key: ctx.key });
+  if (ended === null) throw new Suspend("child", `${agent} (${run})`, { child: run });
+  return { run, ...ended };
 }

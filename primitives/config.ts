@@ -2,12 +2,11 @@
 import { z } from "zod";
 import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
-import { json, text } from "./_shapes.ts";
+import { OF_TREE, json, text } from "./_shapes.ts";
 
 export const config_get = definePrimitive({
   name: "config_get",
-  effect: "read",
-  from: "tree",
+  ...OF_TREE,
   access: "context",
   summary: "Value of a dotted key of config.yaml.",
   params: z.object({ key: text.describe("thresholds.auto_confirm") }),

@@ -1,7 +1,7 @@
 /** The run itself: its log, its events, its clock, its mode. The clock is the run's logical one, so a replay sees the same time. */
 import { z } from "zod";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
-import { json, text } from "./_shapes.ts";
+import { OF_RUN, json, text } from "./_shapes.ts";
 
 export const ctx_log = definePrimitive({
   name: "ctx_log",
@@ -39,9 +39,7 @@ export const ctx_emit = definePrimitive({
 
 export const ctx_dry_run = definePrimitive({
   name: "ctx_dry_run",
-  effect: "read",
-  from: "run",
-  access: "context",
+  ...OF_RUN,
   summary: "True unless this run is live.",
   params: z.object({}),
   returns: z.boolean(),
@@ -51,9 +49,7 @@ export const ctx_dry_run = definePrimitive({
 
 export const ctx_today = definePrimitive({
   name: "ctx_today",
-  effect: "read",
-  from: "run",
-  access: "context",
+  ...OF_RUN,
   summary: "Today in the workspace's time zone, YYYY-MM-DD.",
   params: z.object({}),
   returns: z.string(),
@@ -80,9 +76,7 @@ export const ctx_session = definePrimitive({
 
 export const ctx_now = definePrimitive({
   name: "ctx_now",
-  effect: "read",
-  from: "run",
-  access: "context",
+  ...OF_RUN,
   summary: "The time now in UTC, as ISO text.",
   params: z.object({}),
   returns: z.string(),

@@ -9,8 +9,8 @@ import type { Json } from "../runtime/kernel/ports.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { isAmountKey } from "../runtime/rules/tools/trace.ts";
 import { DATA } from "../runtime/workspace/layout.ts";
-import { checked, json, record, shown, text } from "./_shapes.ts";
-import { exact, plain, sum } from "./compute/exact.ts";
+import { OF_TREE, checked, json, record, shown, text } from "./_shapes.ts";
+import { exact, plain, sum } from "../runtime/kernel/exact.ts";
 
 const path = text.describe("relative to data/");
 
@@ -19,8 +19,7 @@ const below = (name: string): string => name.replace(/^data\//, "");
 
 export const data_read = definePrimitive({
   name: "data_read",
-  effect: "read",
-  from: "tree",
+  ...OF_TREE,
   summary: "Text of a file below data/; found is false when there is none.",
   params: z.object({ path }),
   returns: z.discriminatedUnion("found", [z.object({ found: z.literal(true), text: z.string() }), z.object({ found: z.literal(false) })]),

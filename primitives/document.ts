@@ -13,7 +13,7 @@ import {
 import { assertWhole } from "../runtime/rules/answers/required.ts";
 import { ClearedError } from "../runtime/kernel/errors.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
-import { currency, json, money, record, text } from "./_shapes.ts";
+import { OF_RUN, currency, json, money, record, text } from "./_shapes.ts";
 
 const type = z.enum(Object.keys(TEMPLATES) as [DocumentType, ...DocumentType[]]);
 const document = z
@@ -30,9 +30,7 @@ const lines = z.array(text).default([]);
 
 export const document_build = definePrimitive({
   name: "document_build",
-  effect: "read",
-  from: "run",
-  access: "context",
+  ...OF_RUN,
   summary: "A document of a type with required sections; those that are missing are named and marked.",
   params: z.object({
     type: type.describe("which sections it must have"),
@@ -68,9 +66,7 @@ export const document_format = definePrimitive({
 
 export const document_approval_brief = definePrimitive({
   name: "document_approval_brief",
-  effect: "read",
-  from: "run",
-  access: "context",
+  ...OF_RUN,
   summary: "What an approver must know: request, actions, policy, risk, decision. A gate makes one by itself.",
   params: z.object({
     process: text.describe("such as invoice_reconciliation"),
@@ -129,9 +125,7 @@ function postMortem(given: z.output<typeof incident>, at: number): BusinessDocum
 
 export const document_post_mortem = definePrimitive({
   name: "document_post_mortem",
-  effect: "read",
-  from: "run",
-  access: "context",
+  ...OF_RUN,
   summary: "A blameless review of an incident.",
   params: incident,
   returns: document,
@@ -196,9 +190,7 @@ function sprintPlan(plan: z.output<typeof sprint>, at: number): BusinessDocument
 
 export const document_sprint_plan = definePrimitive({
   name: "document_sprint_plan",
-  effect: "read",
-  from: "run",
-  access: "context",
+  ...OF_RUN,
   summary: "A sprint's stories against its capacity; whoever is over capacity is named.",
   params: sprint,
   returns: document,
@@ -208,9 +200,7 @@ export const document_sprint_plan = definePrimitive({
 
 export const document_check = definePrimitive({
   name: "document_check",
-  effect: "read",
-  from: "run",
-  access: "context",
+  ...OF_RUN,
   summary: "Look at an answer as the end of the run will: the fields its process needs are there, and its sums come out.",
   params: z.object({ answer: record.describe("what the script's last expression will be") }),
   returns: z.null(),

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
-import { fileName, money } from "./_shapes.ts";
+import { OF_TREE, fileName, money } from "./_shapes.ts";
 
 const row = z
   .object({
@@ -100,8 +100,7 @@ export const importer_mark_processed = definePrimitive({
 
 export const importer_deduplicate = definePrimitive({
   name: "importer_deduplicate",
-  effect: "read",
-  from: "tree",
+  ...OF_TREE,
   summary: "Those of the rows that are not in the books.",
   params: z.object({ transactions: z.array(row).describe("rows from importer_parse") }),
   returns: z.array(row),

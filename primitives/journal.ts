@@ -7,10 +7,10 @@ import { ClearedError } from "../runtime/kernel/errors.ts";
 import { type Account, ENTRY_STATUSES, type Entry, type EntryDraft } from "../runtime/kernel/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import {
+  OF_TREE,
   account,
   accountNumber,
   accountOut,
-  accountText,
   confidence,
   confidenceText,
   currency,
@@ -85,15 +85,15 @@ function toDraft(entry: z.output<typeof double> | z.output<typeof legged>): Entr
   const legs: EntryDraft["legs"] =
     "legs" in entry
       ? entry.legs.map((one) => ({
-          account: accountText(one.account),
+          account: String(one.account),
           ...(one.debit === undefined ? {} : { debit: one.debit }),
           ...(one.credit === undefined ? {} : { credit: one.credit }),
           ...(one.currency === undefined ? {} : { currency: one.currency }),
           ...(one.cost === undefined ? {} : { cost: one.cost }),
         }))
       : [
-          { account: accountText(entry.debit_account), debit: entry.amount, currency: entry.currency },
-          { account: accountText(entry.credit_account), credit: entry.amount, currency: entry.currency },
+          { account: String(entry.debit_account), debit: entry.amount, currency: entry.currency },
+          { account: String(entry.credit_account), credit: entry.amount, currency: entry.currency },
         ];
   return {
     date: entry.date,
@@ -221,8 +221,7 @@ const numbersByName = (accounts: Account[]): Map<string, string | number> =>
 
 export const journal_query = definePrimitive({
   name: "journal_query",
-  effect: "read",
-  from: "tree",
+  ...OF_TREE,
   summary: "Entries of the books, with what this run has added; all filters must hold.",
   params: z.object({
     status: z.enum(ENTRY_STATUSES).optional(),
@@ -239,7 +238,7 @@ export const journal_query = definePrimitive({
   run: async (p, ctx) => {
     const [accounts, entries] = [
       await ctx.ports.books.accounts(),
-      await ctx.ports.books.query({ ...p, account: p.account === undefined ? undefined : accountText(p.account) }),
+      await ctx.ports.books.query({ ...p, account: p.account === undefined ? undefined : String(p.account) }),
     ];
     const numbers = numbersByName(accounts);
     return entries.map((entry) => toFound(entry, numbers));
@@ -273,8 +272,7 @@ export const journal_update_status = definePrimitive({
 
 export const journal_balance = definePrimitive({
   name: "journal_balance",
-  effect: "read",
-  from: "tree",
+  ...OF_TREE,
   summary: "Balance of an account and its sub-accounts per currency; debit positive.",
   params: z.object({ account: account.describe("number or name"), through: day.optional().describe("last day that counts; default: all") }),
   returns: z.object({
@@ -282,5 +280,5 @@ export const journal_balance = definePrimitive({
   }),
   errors: ["ACCOUNT_UNKNOWN", "JOURNAL_FORM"],
   example: "journal_balance(1010)",
-  run: async (p, ctx) => ({ balance: await ctx.ports.books.balance(accountText(p.account), p.through) }),
+  run: async (p, ctx) => ({ balance: await ctx.ports.books.balance(String(p.account), p.through) }),
 });

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
 import { standing } from "../runtime/rules/answers/mutations.ts";
-import type { Json, ToolInfo, VerifiedWrite } from "../runtime/kernel/ports.ts";
+import type { Json, VerifiedWrite } from "../runtime/kernel/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import { redactJson } from "../runtime/rules/privacy/scan.ts";
 import { failureIn, isObject, requiredOf } from "../runtime/rules/tools/shape.ts";
@@ -25,13 +25,6 @@ const listed = z.object({
   class: z.enum(["read", "compute", "mutate"]),
   why: z.string().describe("what made it this class"),
   input_schema: json,
-});
-const shownTool = ({ tool, description, class: kind, why, input_schema }: ToolInfo) => ({
-  tool,
-  description,
-  class: kind,
-  why,
-  input_schema,
 });
 
 const NOT_READ = { read: null, expected: {}, before: null, after: null, diff: {} } as const;
@@ -142,6 +135,14 @@ async function tried(p: Asked, ctx: StepContext) {
   }
 }
 
+/** @throws PARAMS_INVALID */
+async function assertReads(name: string, tool: string, ctx: StepContext): Promise<void> {
+  const { class: kind, why } = await ctx.ports.tools.get(tool);
+  if (kind !== "mutate") return;
+  const next = "Use mcp_call, or set its class in trust.yaml if it only reads";
+  throw new ClearedError("PARAMS_INVALID", `${name}: ${tool} is not a reading tool (${why}). ${next}.`);
+}
+
 export const mcp_list = definePrimitive({
   name: "mcp_list",
   effect: "read",
@@ -151,7 +152,7 @@ export const mcp_list = definePrimitive({
   returns: z.array(listed),
   errors: ["TOOL_UNKNOWN", "TOOL_DOWN", "TOOL_TIMEOUT", "TOOL_ANSWER"],
   example: `mcp_list({ server: "erp" })`,
-  run: async (p, ctx) => (await ctx.ports.tools.list(p.server)).map(shownTool),
+  run: (p, ctx) => ctx.ports.tools.list(p.server),
 });
 
 export const mcp_find = definePrimitive({
@@ -163,7 +164,7 @@ export const mcp_find = definePrimitive({
   returns: z.array(listed),
   errors: ["TOOL_DOWN", "TOOL_TIMEOUT", "TOOL_ANSWER"],
   example: `mcp_find("look up an unpaid invoice")`,
-  run: async (p, ctx) => (await ctx.ports.tools.find(p.wish, p.limit)).map(shownTool),
+  run: (p, ctx) => ctx.ports.tools.find(p.wish, p.limit),
 });
 
 export const mcp_record = definePrimitive({
@@ -177,8 +178,7 @@ export const mcp_record = definePrimitive({
   example: `mcp_record({ tool: "erp/get_invoice", params: { invoice_id: "INV-2024-447" } })`,
   call: ({ tool, params }) => ({ tool, params }),
   run: async ({ tool, params }, ctx) => {
-    const { class: kind, why } = await ctx.ports.tools.get(tool);
-    if (kind === "mutate") throw new ClearedError("PARAMS_INVALID", `mcp_record: ${tool} is not a reading tool (${why}); use mcp_call.`);
+    await assertReads("mcp_record", tool, ctx);
     const answer = await called({ tool, params }, ctx).catch((error: unknown) => {
       if (error instanceof ClearedError && error.code === "TOOL_FAILED" && ABSENT.test(error.message)) return null;
       throw error;
@@ -228,13 +228,7 @@ export const mcp_fetch_all = definePrimitive({
   errors: [...READ_ERRORS, "PARAMS_INVALID"],
   example: `mcp_fetch_all({ tool: "erp/list_invoices", where: { status: "open" } })`,
   run: async (p, ctx) => {
-    const { class: kind, why } = await ctx.ports.tools.get(p.tool);
-    if (kind === "mutate") {
-      throw new ClearedError(
-        "PARAMS_INVALID",
-        `mcp_fetch_all: ${p.tool} is not a reading tool (${why}). Set its class in trust.yaml if it only reads.`,
-      );
-    }
+    await assertReads("mcp_fetch_all", p.tool, ctx);
     const where = p.where === undefined ? {} : { where: p.where };
     const all = await ctx.ports.tools.fetchAll({ tool: p.tool, params: p.params }, { ...where, abort: ctx.abort });
     return { ...all, records: redactJson(all.records) as Json[] };

@@ -7,7 +7,7 @@ import { ClearedError } from "../runtime/kernel/errors.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { ibanLength, isRouting } from "../runtime/rules/privacy/checksums.ts";
 import { currency, day, money, shown, text } from "./_shapes.ts";
-import { exact, fixed, sum } from "./compute/exact.ts";
+import { exact, fixed, sum } from "../runtime/kernel/exact.ts";
 
 const account = {
   name: text.describe("of the holder"),

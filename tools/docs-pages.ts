@@ -3,7 +3,6 @@
  * `npm run check` fails when they are stale, so nobody edits them by hand.
  */
 import type { z } from "zod";
-import { VECTOR_FUNCTIONS } from "../primitives/compute/index.ts";
 import { describe, mayBeAbsent, sideOf, tsType } from "../runtime/kernel/derive.ts";
 import { CODES, EXIT, type ErrorKind } from "../runtime/kernel/errors.ts";
 import type { Primitive } from "../runtime/kernel/primitive.ts";
@@ -39,12 +38,6 @@ names the domains a script needs. Effects: pure, read, write (git can undo it), 
 ${primitives.map((one) => `| [${one.name}](#${one.name}) | ${one.effect} | ${cell(one.summary)} |`).join("\n")}
 
 ${sections.join("\n")}
-## Names of compute primitives in the reference vectors
-
-| primitive | function |
-|---|---|
-${[...VECTOR_FUNCTIONS].map(([name, vector]) => `| [${name}](#${name}) | ${vector} |`).join("\n")}
-
 ## Shapes
 
 ${shapes.join("\n")}`;

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, placesOf, refuse, settled } from "./declare.ts";
-import { exact, least, ONE, percentOf, plain, round, share } from "./exact.ts";
+import { exact, least, ONE, percentOf, plain, round, share } from "../../runtime/kernel/exact.ts";
 import { count, exactOut, figure, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 
 const days = figure({ from: "-100000", to: "100000" });

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText } from "./declare.ts";
-import { abs, exact, HUNDRED, least, most, plain, share } from "./exact.ts";
+import { abs, exact, HUNDRED, least, most, plain, share } from "../../runtime/kernel/exact.ts";
 import { exactOut, inCurrency, moneyOut, percent } from "./shapes.ts";
 
 export const compute_variance_check = defineCompute({

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { money, nonNegativeMoney, text } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
-import { exact, HUNDRED, ONE, percentOf, power, round, sum, times } from "./exact.ts";
+import { exact, HUNDRED, ONE, percentOf, power, round, sum, times } from "../../runtime/kernel/exact.ts";
 import { count, exactOut, fields, figure, inCurrency, list, moneyOut, percentTo100 } from "./shapes.ts";
 
 export const compute_contract_escalation = defineCompute({

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { currency, day, money } from "../_shapes.ts";
 import { amount, defineCompute, refuse } from "./declare.ts";
-import { exact, over, plain, times } from "./exact.ts";
+import { exact, over, plain, times } from "../../runtime/kernel/exact.ts";
 import { count, exactOut, figure, moneyOut } from "./shapes.ts";
 
 const DAY_MS = 86_400_000;

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { ClearedError, type Code } from "../../runtime/kernel/errors.ts";
 import { currencyPlaces } from "../../runtime/kernel/money.ts";
 import { type Declaration, definePrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
-import { abs, exact, fixed, plain, round, share, sum } from "./exact.ts";
+import { abs, exact, fixed, plain, round, share, sum } from "../../runtime/kernel/exact.ts";
 
 /** Declares one primitive of this domain: pure, legal in every state, its run seeing nothing but its parameters. */
 export function defineCompute<P extends z.ZodObject, R extends z.ZodType, const O extends z.input<R>>(

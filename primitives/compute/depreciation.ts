@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, placesOf, refuse, settled, spread } from "./declare.ts";
-import { exact, HUNDRED, least, most, percentOf, round, share, sum } from "./exact.ts";
+import { exact, HUNDRED, least, most, percentOf, round, share, sum } from "../../runtime/kernel/exact.ts";
 import { count, fields, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 
 const cost = nonNegativeMoney.describe("what the asset cost");

@@ -3,7 +3,7 @@
  * that cannot be read keeps none. Each number is looked at once, with a few characters around it, so the work is linear in the text.
  */
 import { currencyPlaces } from "../../runtime/kernel/money.ts";
-import { exact, plain, sum, times, whole } from "./exact.ts";
+import { exact, plain, sum, times, whole } from "../../runtime/kernel/exact.ts";
 
 export interface Figure {
   kind: "amount" | "percent" | "minutes" | "days" | "months";

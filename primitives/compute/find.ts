@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { definePrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
 import { checked, shown } from "../_shapes.ts";
-import { computePrimitives, VECTOR_FUNCTIONS } from "./index.ts";
+import { computePrimitives } from "./index.ts";
 import { count } from "./shapes.ts";
 import { TRIGGERS } from "./triggers.ts";
 
@@ -165,7 +165,7 @@ let ready: ReturnType<typeof indexed> | undefined;
 const builtIn = (): ReturnType<typeof indexed> => (ready ??= indexed(computePrimitives.map(findable)));
 
 function findable({ name, summary, params }: Primitive): Findable {
-  const key = VECTOR_FUNCTIONS.get(name)?.replace(/^(?:apply|compute)_/, "") ?? name.slice("compute_".length);
+  const key = name.slice("compute_".length);
   const about = Object.entries<z.ZodType>(params.shape).map(([one, schema]) => `${one} ${schema.description ?? ""}`);
   return { name, summary, key: key in TRIGGERS ? key : null, about: about.join(" ") };
 }

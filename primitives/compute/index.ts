@@ -1,7 +1,4 @@
-/**
- * The compute primitives, in the order of docs/PRIMITIVES.md, and the names the reference vectors know them by. A script name is
- * `compute_` and the vector's function name, with a leading `apply_` or `compute_` of the vector dropped once.
- */
+/** The compute primitives, in the order of docs/PRIMITIVES.md. */
 import type { Primitive } from "../../runtime/kernel/primitive.ts";
 import * as allocation from "./allocation.ts";
 import * as checks from "./checks.ts";
@@ -26,28 +23,8 @@ const FILES = [
   ...[overtime, payroll, sla, supply, dates, receivables, stats, tax, risk],
 ];
 
-const byName = (a: Primitive, b: Primitive): number => (a.name < b.name ? -1 : 1);
+/** All that these files export, by name within a file: the order of a module's exports is not the same under every loader. */
+export const primitivesIn = (files: readonly Record<string, unknown>[]): Primitive[] =>
+  files.flatMap((file) => Object.values(file as Record<string, Primitive>).sort((a, b) => (a.name < b.name ? -1 : 1)));
 
-/** By name within a file: the order of a module's exports is not the same under every loader. */
-export const computePrimitives: readonly Primitive[] = FILES.flatMap((file) => Object.values<Primitive>({ ...file }).sort(byName));
-
-/** Names the vectors have with a prefix of the seed; null: there are no vectors for it. */
-const RENAMED: Record<string, string | null> = {
-  compute_early_termination_fee: "apply_early_termination_fee",
-  compute_variance_check: "apply_variance_check",
-  compute_sla_credit: "compute_sla_credit",
-  compute_sub_limit: "apply_sub_limit",
-  compute_gift_card_capacity: "compute_gift_card_capacity",
-  compute_percent_of: null,
-  compute_fx_convert: null,
-  compute_risk_ahp: null,
-  compute_tax_bands: null,
-};
-
-/** Script name to the function name in the vectors. */
-export const VECTOR_FUNCTIONS: ReadonlyMap<string, string> = new Map(
-  computePrimitives.flatMap(({ name }) => {
-    const renamed = RENAMED[name];
-    return renamed === null ? [] : [[name, renamed ?? name.slice("compute_".length)] as const];
-  }),
-);
+export const computePrimitives: readonly Primitive[] = primitivesIn(FILES);

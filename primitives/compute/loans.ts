@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
-import { exact, HUNDRED, ONE, over, power, powerOf, round, share, sum, times, whole } from "./exact.ts";
+import { exact, HUNDRED, ONE, over, power, powerOf, round, share, sum, times, whole } from "../../runtime/kernel/exact.ts";
 import { count, exactOut, fields, figure, inCurrency, moneyOut, percent } from "./shapes.ts";
 
 const loan = (fewest: 0 | 1) => ({

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amounts, defineCompute, finite, refuse } from "./declare.ts";
-import { exact, ONE, plain, share, sum, times } from "./exact.ts";
+import { exact, ONE, plain, share, sum, times } from "../../runtime/kernel/exact.ts";
 import { cumulative, density, normals } from "./roots.ts";
 import { count, exactOut, fields, figure, inCurrency, list, moneyOut, real } from "./shapes.ts";
 

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amounts, defineCompute, placesOf, refuse, settled } from "./declare.ts";
-import { exact, least, most, ONE, over, plain, round, sum, times, whole } from "./exact.ts";
+import { exact, least, most, ONE, over, plain, round, sum, times, whole } from "../../runtime/kernel/exact.ts";
 import { exactOut, fields, figure, inCurrency, list, moneyOut } from "./shapes.ts";
 
 /** A month has 744 at most: hours that are already sorted may be of a longer pay period. */

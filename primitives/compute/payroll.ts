@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
-import { exact, HUNDRED, ONE, percentOf, plain, round, share, whole } from "./exact.ts";
+import { exact, HUNDRED, ONE, percentOf, plain, round, share, whole } from "../../runtime/kernel/exact.ts";
 import { count, exactOut, fields, figure, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 
 const PERIODS = { monthly: 12, semimonthly: 24, biweekly: 26, weekly: 52 } as const;

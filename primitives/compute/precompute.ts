@@ -8,7 +8,7 @@ import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { definePrimitive, type Primitive, parseParams, type StepContext } from "../../runtime/kernel/primitive.ts";
 import { compute_prorated_amount } from "./allocation.ts";
 import { compute_variance_check } from "./checks.ts";
-import { exact, HUNDRED, least, percentOf, plain, times, whole } from "./exact.ts";
+import { exact, HUNDRED, least, percentOf, plain, times, whole } from "../../runtime/kernel/exact.ts";
 import { taskText } from "./find.ts";
 import { type Candidate, FACTS, type Fact, type Inputs, inputsOf } from "./roles.ts";
 import { exactOut, figure, percent, percentTo100 } from "./shapes.ts";

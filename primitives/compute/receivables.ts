@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
-import { exact, HUNDRED, ONE, plain, round, share, sum, times } from "./exact.ts";
+import { exact, HUNDRED, ONE, plain, round, share, sum, times } from "../../runtime/kernel/exact.ts";
 import { count, exactOut, figure, inCurrency, list, moneyOut } from "./shapes.ts";
 
 /** Days outstanding up to which each bucket goes; below 0 nothing is due yet. */

@@ -1,7 +1,7 @@
 /**
  * Which figure of a text is what: roles are given by the words beside a figure, never by its size or place. Read by precompute.ts.
  */
-import { exact } from "./exact.ts";
+import { exact } from "../../runtime/kernel/exact.ts";
 import { type Figure, figuresIn } from "./figures.ts";
 
 /** Facts, and the processes in whose tasks they are looked for (spec/worker.md 9). */

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { checked, currency, money, shown } from "../_shapes.ts";
-import { exact } from "./exact.ts";
+import { exact } from "../../runtime/kernel/exact.ts";
 
 const DECIMAL_PATTERN = /^-?\d{1,30}(?:\.\d{1,60})?$/;
 /** A double keeps 15 digits of every decimal; one that shows more was computed in binary (0.1 + 0.2) and is not what its author means. */

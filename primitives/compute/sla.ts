@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText, refuse } from "./declare.ts";
-import { ceilRatio, exact, HUNDRED, least, most, over, percentOf, plain, share, times } from "./exact.ts";
+import { ceilRatio, exact, HUNDRED, least, most, over, percentOf, plain, share, times } from "../../runtime/kernel/exact.ts";
 import { count, exactOut, fields, figure, inCurrency, list, moneyOut, percentTo100 } from "./shapes.ts";
 
 /** A hundred years in minutes. */

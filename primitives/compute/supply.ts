@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amounts, defineCompute, finite, placesOf, refuse } from "./declare.ts";
-import { exact, least, over, plain, round, share, sum, times } from "./exact.ts";
+import { exact, least, over, plain, round, share, sum, times } from "../../runtime/kernel/exact.ts";
 import { cumulative } from "./roots.ts";
 import { exactOut, fields, figure, inCurrency, list, moneyOut, real } from "./shapes.ts";
 

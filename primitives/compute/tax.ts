@@ -3,7 +3,7 @@ import { z } from "zod";
 import { money, nonNegativeMoney, shown } from "../_shapes.ts";
 import { currencyPlaces } from "../../runtime/kernel/money.ts";
 import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
-import { exact, fixed, HUNDRED, least, most, percentOf, plain, round, share, sum } from "./exact.ts";
+import { exact, fixed, HUNDRED, least, most, percentOf, plain, round, share, sum } from "../../runtime/kernel/exact.ts";
 import { count, exactOut, fields, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 import { TAX_TABLES, type TaxTable } from "./tax-tables.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The phrases by which people ask for a computation, by the name the vectors know it by, in the order of spec/worker.md 10.3, and
+ * The phrases by which people ask for a computation, by its name without `compute_`, in the order of spec/worker.md 10.3, and
  * then those of the functions that are not in that table. Words are whole; `*` after a word leaves its ending free, `..` stands for up to
  * five words between, `#` is a number. `!` before a phrase: where it stands, no other phrase of this function
  * that meets it counts.
@@ -77,6 +77,3 @@ export const TRIGGERS: Readonly<Record<string, string>> = {
     "exchange rate, currency conversion, foreign currency, convert .. eur, convert .. usd, convert .. gbp, fx rate, fx conversion",
   risk_ahp: "ahp, analytic hierarchy, pairwise, saaty, consistency ratio",
 };
-
-/** Those of 10.3 stand first. */
-export const GAP_COUNT = 36;

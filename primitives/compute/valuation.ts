@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, finite, pctText, placesOf, refuse, settled } from "./declare.ts";
-import { exact, HUNDRED, ONE, over, percentOf, power, round, share, times, whole } from "./exact.ts";
+import { exact, HUNDRED, ONE, over, percentOf, power, round, share, times, whole } from "../../runtime/kernel/exact.ts";
 import { presentValue, rates, slope } from "./roots.ts";
 import { count, exactOut, figure, inCurrency, list, moneyOut, percent, percentTo100, real } from "./shapes.ts";
 

@@ -5,8 +5,9 @@
 import { z } from "zod";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { digestOf } from "../../runtime/kernel/canonical.ts";
-import type { Json, LlmAnswer, LlmRequest } from "../../runtime/kernel/ports.ts";
+import type { Json, LlmRequest } from "../../runtime/kernel/ports.ts";
 import { definePrimitive } from "../../runtime/kernel/primitive.ts";
+import { textIn } from "../../runtime/kernel/text.ts";
 import { earnedConfidence, groundOf, hasWords, readField, ungrounded } from "../../runtime/rules/grounding.ts";
 import { json, text } from "../_shapes.ts";
 import { ask, closed, DATA, ERRORS, fenced, given, instruction, MODEL, role } from "./ask.ts";
@@ -163,24 +164,15 @@ export const llm_summarize = definePrimitive({
     ].join("\n");
     const asked: LlmRequest["messages"] = [{ role: "user", content: fenced("given", source) }];
     const request = { role: p.role, system, max_tokens: 2000 + p.words * 4 };
-    let said = textOf(await ask(ctx, { ...request, messages: asked }));
+    const say = async (messages: LlmRequest["messages"]) => textIn((await ask(ctx, { ...request, messages })).content).trim();
+    let said = await say(asked);
     let unsupported = ungrounded(said, ground);
     if (unsupported.length > 0) {
       const words = `These do not stand in what was given: ${unsupported.slice(0, 20).join(", ")}. Write it again without them.`;
-      const again = {
-        ...request,
-        messages: [...asked, { role: "assistant" as const, content: said }, { role: "user" as const, content: words }],
-      };
-      said = textOf(await ask(ctx, again));
+      said = await say([...asked, { role: "assistant", content: said }, { role: "user", content: words }]);
       unsupported = ungrounded(said, ground);
     }
     if (unsupported.length > 0) ctx.changed({ op: "doubtful", text: said });
     return { text: said, unsupported };
   },
 });
-
-const textOf = ({ content }: LlmAnswer): string =>
-  content
-    .flatMap((part) => (part.type === "text" ? [part.text] : []))
-    .join("")
-    .trim();

@@ -12,8 +12,7 @@ import { clip } from "../kernel/text.ts";
 import { inSlots } from "../kernel/turns.ts";
 import { actOf } from "../engine/access.ts";
 import { toText, withRetries } from "../engine/attempt.ts";
-import { sameCall } from "../engine/divergence.ts";
-import { detachedLog, quietContext } from "../engine/replay.ts";
+import { detachedLog, quietContext, sameCall } from "../engine/replay.ts";
 import { callableIn } from "../engine/script.ts";
 import type { Host } from "./host.ts";
 

@@ -1,6 +1,6 @@
 /** The approval profiles of trust.yaml at work: `auto` answers a gate itself, `tool:SERVER/NAME` asks an approval system outside. */
 import type { Standing } from "../engine/approval.ts";
-import { actionHash, isWithin } from "../engine/profile.ts";
+import { actionHash, isWithin } from "../engine/authority.ts";
 import { isAtMost } from "../engine/authority.ts";
 import type { Database } from "../engine/database.ts";
 import { dropFact, factsNamed, keepFact } from "../engine/store/facts.ts";

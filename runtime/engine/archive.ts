@@ -7,14 +7,14 @@ import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Archive, Json, RunEvent, Signal, Step } from "../kernel/ports.ts";
-import { type Database, pack, unpack } from "./database.ts";
-import { readSignals } from "./history.ts";
+import { type Database, unpack } from "./database.ts";
+import { addEvent, readSignals, storeStep } from "./history.ts";
 import { type RunRow, type StepRow, readSteps, toStep } from "./rows.ts";
 
 type Stored = StepRow & { event: number };
 type StoredEvent = { seq: number; type: RunEvent["type"]; at: number; body: string };
 type StoredSignal = { gate: string; n: number; key: string; payload: string; at: number };
-export type StoredCard = { key: string; kind: string; document: string; at: number; decision: string };
+type StoredCard = { key: string; kind: string; document: string; at: number; decision: string };
 
 /** One line of a bundle: the run's row as it was when it was closed, and all that hangs on it. Texts are as the tables had them, unpacked. */
 export interface ClosedRun {
@@ -71,29 +71,17 @@ export function closedRun(database: Database, { rid, bundle: _, adopted: __, ...
   };
 }
 
-/**
- * Histories wherever they lie; a promise, because those that were moved are read from the archive. All but `whole` throw HISTORY_GONE. A row
- * is handed over in the turn in which it was read: in the next one its history may have been moved.
- */
-export interface Histories {
-  /** The row with what was moved away of it; where that is gone, with what is left, and marked as dropped. */
-  whole(row: RunRow): Promise<RunRow>;
-  steps(row: RunRow, from?: number): Promise<Step[]>;
-  events(row: RunRow, from: number): Promise<RunEvent[]>;
-  signals(row: RunRow, gate: string): Promise<Signal[]>;
-  /** Null at once for a run whose history is in the tables. */
-  load(row: RunRow): Promise<ClosedRun> | null;
-  /** Puts a closed history back into the tables, for a run that goes on; inside the caller's transaction. */
-  reopen(row: RunRow, history: ClosedRun | null): void;
-}
-
 const gone = (run: string): ClearedError =>
   new ClearedError(
     "HISTORY_GONE",
     `The history of ${run} is not kept any more (config.yaml history.keep_days); what it committed is in git.`,
   );
 
-export function createHistories(database: Database, archive: Pick<Archive, "read"> | null): Histories {
+/**
+ * Histories wherever they lie; a promise, because those that were moved are read from the archive. All but `whole` throw HISTORY_GONE. A row
+ * is handed over in the turn in which it was read: in the next one its history may have been moved.
+ */
+export function createHistories(database: Database, archive: Pick<Archive, "read"> | null) {
   const remembered = new Map<string, Promise<Map<string, string>>>();
 
   const bundle = (name: string): Promise<Map<string, string>> => {
@@ -131,8 +119,10 @@ export function createHistories(database: Database, archive: Pick<Archive, "read
   };
 
   return {
-    load: (row) => (inTables(row) ? null : closed(row)),
-    async whole(row) {
+    /** Null at once for a run whose history is in the tables. */
+    load: (row: RunRow): Promise<ClosedRun> | null => (inTables(row) ? null : closed(row)),
+    /** The row with what was moved away of it; where that is gone, with what is left, and marked as dropped. */
+    async whole(row: RunRow): Promise<RunRow> {
       if (row.input !== "") return row;
       try {
         return { ...row, ...(await closed(row)).run };
@@ -141,11 +131,11 @@ export function createHistories(database: Database, archive: Pick<Archive, "read
         return { ...row, input: "{}", bundle: 0 };
       }
     },
-    async steps(row, from = 0) {
+    async steps(row: RunRow, from = 0): Promise<Step[]> {
       if (inTables(row)) return readSteps(database, row.rid, from);
       return (await closed(row)).steps.filter(({ seq }) => seq >= from).map(toStep);
     },
-    async events(row, from) {
+    async events(row: RunRow, from: number): Promise<RunEvent[]> {
       if (inTables(row)) return readEvents(database, row.id, row.rid, from);
       const { steps, events } = await closed(row);
       return [
@@ -161,13 +151,14 @@ export function createHistories(database: Database, archive: Pick<Archive, "read
         .sort((a, b) => a.seq - b.seq)
         .map((event) => ({ run: row.id, ...event }));
     },
-    async signals(row, gate) {
+    async signals(row: RunRow, gate: string): Promise<Signal[]> {
       if (inTables(row)) return readSignals(database, row.rid, gate);
       return (await closed(row)).signals
         .filter((one) => one.gate === gate)
         .map(({ key, payload, at }) => ({ gate, key, payload: JSON.parse(payload) as Json, at }));
     },
-    reopen(row, history) {
+    /** Puts a closed history back into the tables, for a run that goes on; inside the caller's transaction. */
+    reopen(row: RunRow, history: ClosedRun | null): void {
       if (inTables(row)) return;
       if (row.bundle === 0 || history === null) throw gone(row.id);
       // Whoever can push a bundle could have written an approval into it.
@@ -182,15 +173,8 @@ export function createHistories(database: Database, archive: Pick<Archive, "read
         "UPDATE runs SET bundle = NULL, input = ?, result = ?, meta = ?, cause_detail = ?, given = ? WHERE rid = ?",
         ...[input, result, meta, cause_detail, given, rid],
       );
-      for (const one of history.steps) {
-        const texts = [one.params, one.result, one.changes].map((text) => (text === null ? null : pack(unpack(text))));
-        database.run(
-          "INSERT INTO steps (rid, seq, event, name, effect, params, result, changes, state, error, at, attempts) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-          ...[rid, one.seq, one.event, one.name, one.effect, ...texts, one.state, one.error, one.at, one.attempts],
-        );
-      }
-      for (const { seq, type, at, body } of history.events)
-        database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?)", ...[rid, seq, type, at, body]);
+      for (const one of history.steps) storeStep(database, rid, toStep(one), one.event);
+      for (const { seq, type, at, body } of history.events) addEvent(database, rid, type, at, JSON.parse(body) as Json, seq);
       for (const { gate, n, key, payload, at } of history.signals)
         database.run("INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?)", ...[rid, gate, n, key, payload, at]);
     },

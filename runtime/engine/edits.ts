@@ -40,14 +40,10 @@ export function differences(old: ReadonlyMap<string, Json>, now: ReadonlyMap<str
 
 /** Paths of amounts that are the same figure: one of them changed alone is seldom meant. Zeros are not told. */
 export function equalAmounts(calls: readonly Call[]): string[][] {
-  const groups = new Map<string, string[]>();
-  for (const [path, value] of scalarsOf(calls)) {
-    const amount = plainDecimal(value);
-    if (amount === null || amount === "0" || isAmountKey(keyOf(path)) !== true) continue;
-    const figure = amount.replace("-", "");
-    groups.set(figure, [...(groups.get(figure) ?? []), path]);
-  }
-  return [...groups.values()].filter((paths) => paths.length > 1);
+  const amounts = [...scalarsOf(calls)].filter(([path]) => isAmountKey(keyOf(path)) === true);
+  const byFigure = Map.groupBy(amounts, ([, value]) => plainDecimal(value)?.replace("-", "") ?? "0");
+  byFigure.delete("0");
+  return [...byFigure.values()].map((equal) => equal.map(([path]) => path)).filter((paths) => paths.length > 1);
 }
 
 /** @throws USAGE where one of several equal amounts is changed and nothing is said of the others */

@@ -126,13 +126,7 @@ export function forgetFailure(database: Database, rid: number): void {
     return;
   }
   database.run("DELETE FROM steps WHERE rid = ? AND seq = ?", rid, last.seq);
-  database.run(
-    "INSERT INTO events VALUES (?, ?, 'step', ?, ?)",
-    rid,
-    last.event,
-    last.at,
-    JSON.stringify({ step: last.seq, name: last.name, effect: last.effect, state: last.state }),
-  );
+  addEvent(database, rid, "step", last.at, { step: last.seq, name: last.name, effect: last.effect, state: last.state }, last.event);
 }
 
 function hasEnded(database: Database, run: string): boolean {
@@ -149,7 +143,7 @@ export function wakeParent(database: Database, child: string, at: number): void 
   if (parent !== undefined) queueRun(database, parent.rid, at, "child");
 }
 
-export interface LogHooks {
+interface LogHooks {
   now(): number;
   /** Called after each durable change of the run's status. */
   changed(id: string): void;

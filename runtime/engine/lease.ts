@@ -16,14 +16,7 @@ const BEAT_MS = 2_000;
 // After a sleep of the machine or a change of its clock an owner looks silent that only has to beat again.
 const LOOK_MS = BEAT_MS + 500;
 
-export interface Lease {
-  /** @throws OWNER_FENCED once another process has taken over; called before anything leaves this process. */
-  check(): void;
-  /** Process id of an earlier owner that lives and may still be at what was begun before this time (ms), or null. */
-  predecessor(at: number): number | null;
-  /** `idle`: nothing that was begun goes on in this process. */
-  release(idle: boolean): void;
-}
+export type Lease = ReturnType<typeof takeLease>;
 
 interface Row {
   /** Process identity and a number of its own; "" when nobody has it. */
@@ -53,7 +46,7 @@ let silence = { owner: "", beat: 0, since: 0 };
  * Takes the workspace. `onLost` is called once when a beat finds it gone.
  * @throws OWNER_BUSY naming the process that holds it; asked again, it finds one that stays silent replaceable
  */
-export function takeLease(database: Database, clock: Clock, onLost: () => void): Lease {
+export function takeLease(database: Database, clock: Clock, onLost: () => void) {
   const identity = `${identityOf(process.pid)}/${randomUUID()}`;
   database.epoch = null;
   const take = () =>
@@ -81,12 +74,15 @@ export function takeLease(database: Database, clock: Clock, onLost: () => void):
   }, BEAT_MS);
   beat.unref();
   return {
-    check: () => database.assertOwner(),
-    predecessor(at) {
+    /** @throws OWNER_FENCED once another process has taken over; called before anything leaves this process. */
+    check: (): void => database.assertOwner(),
+    /** Process id of an earlier owner that lives and may still be at what was begun before this time (ms), or null. */
+    predecessor(at: number): number | null {
       const still = replaced(database).find((one) => one.at >= at && isAlive(one.owner));
       return still === undefined ? null : Number.parseInt(still.owner, 10);
     },
-    release(idle) {
+    /** `idle`: nothing that was begun goes on in this process. */
+    release(idle: boolean): void {
       clearInterval(beat);
       database.epoch = null;
       if (!database.db.isOpen) return;

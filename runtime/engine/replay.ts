@@ -1,12 +1,13 @@
 /**
  * Replay: execute a recorded run again against its own history and compare. Nothing is written and nothing acts: what is recorded is
- * served, pure calls are computed again and their results compared, and the script must end where it ended.
+ * served, pure calls are computed again and their results compared, and the script must end where it ended. And when script and history
+ * disagree: are two calls the same, and the message that names both.
  */
-import { toWire } from "../kernel/errors.ts";
+import { type At, ClearedError, toWire } from "../kernel/errors.ts";
 import type { Json, RunLog, RunRecord, Step, WorkspaceView } from "../kernel/ports.ts";
 import { API, type StepContext, callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import { sameCall } from "./divergence.ts";
+import { clip } from "../kernel/text.ts";
 import type { World } from "./world.ts";
 import { type Callable, callableIn, jobOf } from "./script.ts";
 
@@ -97,7 +98,27 @@ export async function obstaclesTo(run: RunRecord, steps: readonly Step[], world:
   return [`it has entered ${entered.state} of another list of states than today's: ${now}`, ...findings];
 }
 
+/** `params` is JSON text. */
 type Call = Pick<Step, "name" | "params">;
+
+/** Equal name and equal parameters, whatever the order of their keys. */
+export function sameCall(recorded: Call, call: Call): boolean {
+  return (
+    recorded.name === call.name &&
+    (recorded.params === call.params || canonicalJson(JSON.parse(recorded.params)) === canonicalJson(JSON.parse(call.params)))
+  );
+}
+
+/** `actual` null: the script ended instead. */
+export function divergence(run: RunRecord, seq: number, recorded: Call, actual: Call | null, at?: At): ClearedError {
+  const now = actual === null ? "the script ends here" : `the script now calls ${actual.name}(${clip(actual.params, 200)})`;
+  return new ClearedError(
+    "HISTORY_DIVERGED",
+    `Step ${seq} of ${run.id} was recorded as ${recorded.name}(${clip(recorded.params, 200)}), but ${now}. ` +
+      `Resume it on the version it began with (\`cleared runs resume ${run.id} --at <commit>\`), or cancel it (\`cleared runs cancel ${run.id}\`).`,
+    { data: { step: seq, recorded, actual }, at },
+  );
+}
 
 function differs(seq: number, recorded: Call, actual: Call | null): string {
   const now = actual === null ? "the script ends" : `${actual.name}(${actual.params})`;

@@ -13,7 +13,6 @@ import { actOf, allowed, canonical, covers, applyStep, newRunState } from "./acc
 import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
 import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
-import { divergence, sameCall } from "./divergence.ts";
 import {
   answerOf,
   approversOf,
@@ -27,6 +26,7 @@ import {
   settleWrites,
 } from "./process.ts";
 import { provenStep } from "./proven.ts";
+import { divergence, sameCall } from "./replay.ts";
 import { callableIn, jobOf, knownPrimitive } from "./script.ts";
 import type { Execution } from "./worker.ts";
 

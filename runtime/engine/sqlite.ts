@@ -9,8 +9,7 @@ import { createHistories } from "./archive.ts";
 import { leftBy, openCard } from "./cards.ts";
 import type { Database } from "./database.ts";
 import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, storeStep, wakeParent } from "./history.ts";
-import { newRunId } from "./ids.ts";
-import { OPEN, type RunRow, WRONG, createWatch, readSteps, toRecord } from "./rows.ts";
+import { OPEN, type RunRow, WRONG, createWatch, newRunId, readSteps, toRecord } from "./rows.ts";
 import { createWorker } from "./worker.ts";
 
 const ENDED: readonly RunStatus[] = ["done", "failed", "diverged", "canceled"];
@@ -78,6 +77,22 @@ export function createEngine(
     throw new ClearedError("RUN_KEY", `This key started ${id} of ${spec.agent} with other input. Nothing was started. ${next}.`);
   };
   const queue = (row: RunRow, from: string) => queueRun(database, row.rid, clock.now(), from);
+  /** Puts a run into the queue again, its history back into the tables. `allow` answers why it goes on, null where it does so already. */
+  const goOn = async (run: string, allow: (row: RunRow) => string | null): Promise<void> => {
+    const away = histories.load(need(run));
+    const history = away && (await away);
+    database.write(() => {
+      const row = need(run);
+      const from = allow(row);
+      if (from === null) return;
+      assertStands(run);
+      histories.reopen(row, history);
+      if (row.status === "failed") forgetFailure(database, row.rid);
+      queue(row, from);
+    });
+    watch.changed(run);
+    worker.wake();
+  };
   const record = async (row: RunRow): Promise<RunRecord> => toRecord(await histories.whole(row));
 
   return {
@@ -152,26 +167,15 @@ export function createEngine(
       return true;
     },
 
-    async retry(run) {
-      const away = histories.load(need(run));
-      const history = away && (await away);
-      database.write(() => {
-        const row = need(run);
-        if (row.status === "queued" || isUnderWay(row)) return;
-        if (row.status === "done" || row.status === "canceled") {
-          throw new ClearedError(
-            "RUN_STATUS",
-            `${run} is ${row.status}; only failed, diverged and waiting runs can be resumed. Start a new one with \`cleared run ${row.agent}\`.`,
-          );
-        }
-        assertStands(run);
-        histories.reopen(row, history);
-        if (row.status === "failed") forgetFailure(database, row.rid);
-        queue(row, "resume");
-      });
-      watch.changed(run);
-      worker.wake();
-    },
+    retry: (run) =>
+      goOn(run, (row) => {
+        if (row.status === "queued" || isUnderWay(row)) return null;
+        if (row.status !== "done" && row.status !== "canceled") return "resume";
+        throw new ClearedError(
+          "RUN_STATUS",
+          `${run} is ${row.status}; only failed, diverged and waiting runs can be resumed. Start a new one with \`cleared run ${row.agent}\`.`,
+        );
+      }),
 
     async get(id) {
       const row = find(id);
@@ -200,9 +204,7 @@ export function createEngine(
       return Promise.all(rows.map(record));
     },
 
-    async steps(run, from = 0) {
-      return histories.steps(need(run), from);
-    },
+    steps: async (run, from = 0) => histories.steps(need(run), from),
 
     async *events(run, from, options = {}) {
       for (let next = from; ; ) {
@@ -268,29 +270,18 @@ export function createEngine(
       return id;
     },
 
-    async migrate(run, pin) {
-      const away = histories.load(need(run));
-      const history = away && (await away);
-      database.write(() => {
-        const row = need(run);
+    migrate: (run, pin) =>
+      goOn(run, (row) => {
         if (row.status === "done" || row.status === "canceled")
           throw new ClearedError("RUN_STATUS", `${run} is ${row.status}; only a run that has not ended can move to other code.`);
         if (isUnderWay(row)) throw new ClearedError("RUN_STATUS", `${run} is executing now. Try again when it waits or has failed.`);
-        assertStands(run);
-        histories.reopen(row, history);
-        if (row.status === "failed") forgetFailure(database, row.rid);
         database.run("UPDATE runs SET pin_commit = ?, pin_blob = ?, pin_api = ? WHERE rid = ?", pin.commit, pin.blob, pin.api, row.rid);
-        queue(row, `migrated ${row.pin_commit} -> ${pin.commit}`);
-      });
-      watch.changed(run);
-      worker.wake();
-    },
+        return `migrated ${row.pin_commit} -> ${pin.commit}`;
+      }),
 
     work: (execute, options) => worker.work(execute, options),
 
-    async close() {
-      database.close();
-    },
+    close: async () => database.close(),
   };
 }
 

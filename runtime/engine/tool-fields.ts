@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { checked, day, money, shown, text } from "../../primitives/_shapes.ts";
-import { exact } from "../../primitives/compute/exact.ts";
+import { exact } from "../kernel/exact.ts";
 import { count, figure, list, real } from "../../primitives/compute/shapes.ts";
 import type { ToolField } from "../scripts/tool-header.ts";
 

@@ -12,20 +12,11 @@ import { OPEN, type RunRow, type Watch, toRecord } from "./rows.ts";
 /** How an execution ended for the worker: over, or parked on a call that goes on in this process. */
 export type Execution = void | { later: Promise<void> };
 
-export interface Worker {
-  work(execute: (log: RunLog) => Promise<Execution>, options: { concurrency: number }): Working;
-  /** There may be something to claim. */
-  wake(): void;
-  /** Claims the first run in the queue, most likely `run`, in the caller's transaction, if there is a place. What it answers is called after the commit. */
-  claim(run: string): () => void;
-  abort(run: string): void;
-}
-
-export function createWorker(database: Database, clock: Clock, watch: Watch, onError: (error: unknown) => void): Worker {
+export function createWorker(database: Database, clock: Clock, watch: Watch, onError: (error: unknown) => void) {
   const active = new Map<string, AbortController>();
   let pump: (() => void) | null = null;
   const nothing = () => undefined;
-  let claimNow: Worker["claim"] = () => nothing;
+  let claimNow = (_: string): (() => void) => nothing;
 
   const firstQueued = (): RunRow | undefined =>
     database.get<RunRow>(
@@ -73,10 +64,12 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
   const due = () => queueAgain(database.all("SELECT rid FROM runs WHERE status = 'waiting' AND wake_at <= ?", clock.now()), "timer");
 
   return {
-    wake: () => pump?.(),
-    claim: (run) => claimNow(run),
-    abort: (run) => active.get(run)?.abort(),
-    work(execute, { concurrency }) {
+    /** There may be something to claim. */
+    wake: (): void => pump?.(),
+    /** Claims the first run in the queue, most likely `run`, in the caller's transaction, if there is a place. What it answers is called after the commit. */
+    claim: (run: string): (() => void) => claimNow(run),
+    abort: (run: string): void => active.get(run)?.abort(),
+    work(execute: (log: RunLog) => Promise<Execution>, { concurrency }: { concurrency: number }): Working {
       recover(null);
       let free = concurrency;
       let stopping = false;

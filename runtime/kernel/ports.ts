@@ -3,7 +3,9 @@
  * Implementations: workspace/* (git, books, config), engine/sqlite.ts (runs), sandbox/pool.ts (scripts).
  * Size: the contracts refer to each other, and a reader takes them in as one picture.
  */
+import type { z } from "zod";
 import type { At, WireError } from "./errors.ts";
+import type { verdictShape } from "./verdict.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -798,34 +800,8 @@ export type State =
   | "ESCALATE"
   | "FAILED";
 
-/** From mild to strict; the strictest triggered rule decides. */
-export type VerdictWord = "pass" | "inform" | "require_approval" | "escalate" | "block";
-
-/** What the rules say about the facts of a run. Names as scripts see them. */
-export interface Verdict {
-  verdict: VerdictWord;
-  /** pass or inform */
-  passed: boolean;
-  blocked: boolean;
-  requires_approval: boolean;
-  escalation_required: boolean;
-  /** One word for who the triggered rules demand: a rank or a functional role of the ladder; null when none is named. */
-  level: string | null;
-  /** All demands that must be met: the highest rank, and each role, which no rank stands for (rules/policy/levels.ts `meetsLevel`). */
-  levels: string[];
-  /** Distinct people who must approve; 0 when passed. */
-  approvals: number;
-  /** True when a triggered rule bars who started the run from approving. */
-  distinct_from_requester: boolean;
-  /** `because`: the comparisons that held, with their values. */
-  triggered: { rule: string; action: VerdictWord; level: string | null; description: string; because: string; source: string }[];
-  /** Rules that could not be decided; they demand approval. */
-  indeterminate: { rule: string; missing: string[] }[];
-  /** One line for people. */
-  summary: string;
-  inputs_hash: string;
-  policy_hash: string;
-}
+export type Verdict = z.output<typeof verdictShape>;
+export type VerdictWord = Verdict["verdict"];
 
 export type ToolClass = "read" | "compute" | "mutate";
 

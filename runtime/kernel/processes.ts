@@ -10,11 +10,12 @@ const TICK_MS = 10;
 
 /** What stands after the name in /proc/PID/stat, from the state on; null when there is no such process or no /proc. */
 function statOf(pid: number): string[] | null {
-  const stat = read(`/proc/${pid}/stat`);
+  const stat = readProc(`/proc/${pid}/stat`);
   return stat === null ? null : stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-function read(path: string): string | null {
+/** Text of a file of /proc, or null. */
+export function readProc(path: string): string | null {
   try {
     return readFileSync(path, "latin1");
   } catch {
@@ -52,6 +53,9 @@ export function standsStill(pid: number, traced = false): boolean {
   return state === "T" || (traced && state === "t");
 }
 
+/** 0 where the system does not tell. */
+export const parentOf = (pid: number): number => Number(statOf(pid)?.[1] ?? 0);
+
 /** CPU time in ms; 0 where the system does not tell. */
 export function cpuMs(pid: number): number {
   const stat = statOf(pid);
@@ -60,12 +64,12 @@ export function cpuMs(pid: number): number {
 
 /** Resident memory in bytes; 0 where the system does not tell. */
 export function rssBytes(pid: number): number {
-  return Number(read(`/proc/${pid}/statm`)?.split(" ")[1] ?? 0) * PAGE;
+  return Number(readProc(`/proc/${pid}/statm`)?.split(" ")[1] ?? 0) * PAGE;
 }
 
 /** How long the process was ready to run but had no core, in ms; 0 where the system does not tell. */
 export function waitMs(pid: number): number {
-  return Number(read(`/proc/${pid}/schedstat`)?.split(" ")[1] ?? 0) / 1e6;
+  return Number(readProc(`/proc/${pid}/schedstat`)?.split(" ")[1] ?? 0) / 1e6;
 }
 
 /**

@@ -5,7 +5,6 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
-import { realpath, stat } from "node:fs/promises";
 import { createRequire, registerHooks } from "node:module";
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -13,19 +12,10 @@ import { ClearedError, didYouMean } from "./errors.ts";
 import { EFFECTS, type Primitive } from "./primitive.ts";
 import { ACCESSES } from "./states.ts";
 
-export interface Registry {
-  /** @throws PRIMITIVE_UNKNOWN with the nearest name */
-  get(name: string): Primitive;
-  has(name: string): boolean;
-  /** In the order of docs/PRIMITIVES.md, plugins last. */
-  names(): string[];
-  /** What `uses:` may name. */
-  domains(): string[];
-  all(): readonly Primitive[];
-}
+export type Registry = ReturnType<typeof createRegistry>;
 
 /** @throws PLUGIN_INVALID when two primitives have the same name */
-export function createRegistry(builtin: readonly Primitive[], plugins: readonly Primitive[] = []): Registry {
+export function createRegistry(builtin: readonly Primitive[], plugins: readonly Primitive[] = []) {
   const byName = new Map<string, Primitive>();
   for (const primitive of [...builtin, ...plugins]) {
     const taken = byName.get(primitive.name);
@@ -41,7 +31,8 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
   }
   const all = [...byName.values()];
   return {
-    get(name) {
+    /** @throws PRIMITIVE_UNKNOWN with the nearest name */
+    get(name: string): Primitive {
       const found = byName.get(name);
       if (found !== undefined) return found;
       throw new ClearedError(
@@ -49,10 +40,12 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
         `There is no primitive "${name.slice(0, 80)}".${didYouMean(name.slice(0, 80), byName.keys())}`,
       );
     },
-    has: (name) => byName.has(name),
-    names: () => [...byName.keys()],
-    domains: () => [...new Set(all.map((one) => one.domain))],
-    all: () => all,
+    has: (name: string): boolean => byName.has(name),
+    /** In the order of docs/PRIMITIVES.md, plugins last. */
+    names: (): string[] => [...byName.keys()],
+    /** What `uses:` may name. */
+    domains: (): string[] => [...new Set(all.map((one) => one.domain))],
+    all: (): readonly Primitive[] => all,
   };
 }
 
@@ -71,9 +64,7 @@ export async function loadPlugins(dir: string, sources: readonly PluginSource[])
   if (sources.length > 0) holdPlugins();
   const root = realpathSync(dir);
   for (const { path } of pluginFiles(dir, sources)) confirmed.set(pathToFileURL(join(root, path)).href, root);
-  const loaded: Primitive[] = [];
-  for (const source of sources) loaded.push(...(await loadPlugin(dir, source)));
-  return loaded;
+  return sources.flatMap((source) => loadPlugin(dir, source));
 }
 
 /** A file of code in a workspace, by its path in it. `hash`: of its content, or of where it leads when it is a link. */
@@ -141,9 +132,9 @@ function codeFile(root: string, path: string): CodeFile {
   return { path: path.replaceAll("\\", "/"), hash: createHash("sha256").update(content).digest("hex") };
 }
 
-async function loadPlugin(dir: string, source: PluginSource): Promise<Primitive[]> {
+function loadPlugin(dir: string, source: PluginSource): Primitive[] {
   const file = pluginName(source);
-  const path = typeof source === "string" ? await pluginPath(dir, source) : packageEntry(dir, source);
+  const path = typeof source === "string" ? pluginPath(dir, source) : packageEntry(dir, source);
   const exports = requirePlugin(path, file);
   const entries = Object.entries(exports);
   if (entries.length === 0) throw invalid(file, "it exports no primitive; write `export const domain_verb = definePrimitive({ ... })`");
@@ -182,20 +173,14 @@ function packageEntry(dir: string, source: Exclude<PluginSource, string>): strin
 }
 
 /** Real path of a plugin inside the workspace: a symlink out of it would run code nobody confirmed. */
-async function pluginPath(dir: string, file: string): Promise<string> {
+function pluginPath(dir: string, file: string): string {
   if (isAbsolute(file)) throw invalid(file, "its path is absolute; name a file of the workspace");
   if (![".ts", ".js", ".mjs"].includes(extname(file))) throw invalid(file, "it is not a .ts or .js file");
-  const root = await realpath(dir);
-  let path: string;
-  try {
-    path = await realpath(resolve(root, file));
-  } catch (error) {
-    throw invalid(file, "the file does not exist", error);
-  }
-  const inside = relative(root, path);
-  if (inside === "" || inside.startsWith(`..${sep}`) || inside === ".." || isAbsolute(inside))
-    throw invalid(file, "it lies outside the workspace");
-  if (!(await stat(path)).isFile()) throw invalid(file, "it is not a regular file");
+  const root = realpathSync(dir);
+  if (!existsSync(resolve(root, file))) throw invalid(file, "the file does not exist");
+  const path = realpathSync(resolve(root, file));
+  if (!path.startsWith(`${root}${sep}`)) throw invalid(file, "it lies outside the workspace");
+  if (!statSync(path).isFile()) throw invalid(file, "it is not a regular file");
   return path;
 }
 

@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { ClearedError } from "./errors.ts";
-import type { Access, State, Verdict, VerdictWord } from "./ports.ts";
+import type { Access, State, Verdict } from "./ports.ts";
+import { STRICTNESS } from "./verdict.ts";
 
 /** In the order in which a process goes through them; ESCALATE and FAILED may be entered from everywhere. */
 export const ORDER = [
@@ -142,8 +143,6 @@ export function judged(process: ProcessState, verdict: Verdict): void {
   if (process.verdict === null || strictness(verdict) >= strictness(process.verdict)) process.verdict = verdict;
 }
 
-/** What a verdict may be, from mild to strict. */
-export const STRICTNESS = ["pass", "inform", "require_approval", "escalate", "block"] as const satisfies readonly VerdictWord[];
 const strictness = ({ verdict }: Verdict): number => STRICTNESS.indexOf(verdict);
 
 /** True while an act outside needs a person's yes: the machine has a fixed gate, the policy asks for one, or nothing was evaluated. */

@@ -2,6 +2,7 @@
  * Text as a reader sees it: which characters nobody sees, how they are shown, and which words are written to look like others.
  * Everything untrusted that is printed, listed or reviewed goes through here; what people and models write as code is held to it.
  */
+import type { LlmPart } from "./ports.ts";
 
 // Shows nothing, moves the cursor, turns the direction, or ends a line for one reader and not for another. Line feed and tab are seen;
 // a carriage return is, where a line feed follows.
@@ -45,6 +46,9 @@ export const clip = (text: string, most: number): string => (text.length > most 
 
 /** A value as JSON writes it, cut for a line. */
 export const shortJson = (value: unknown, most: number): string => clip(JSON.stringify(value) ?? "nothing", most);
+
+/** What a model said in words, all its parts together. */
+export const textIn = (parts: readonly LlmPart[]): string => parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 
 /** "1 run", "2 entries". */
 export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;

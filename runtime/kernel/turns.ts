@@ -29,15 +29,25 @@ export async function inSlots<T, R>(
   return results;
 }
 
-/** Lets one after the other in: for what takes so much memory that two at a time are too many. */
-export function createTurns(): <R>(work: () => Promise<R>) => Promise<R> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
-    return turn;
+/** At most `size` at a time, the others in their order. */
+export function createSlots(size: number): <R>(work: () => Promise<R>) => Promise<R> {
+  let free = size;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free--;
+    else await new Promise<void>((next) => waiting.push(next));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free++;
+      else next();
+    }
   };
 }
+
+/** Lets one after the other in: for what takes so much memory that two at a time are too many. */
+export const createTurns = () => createSlots(1);
 
 /** The same for each key by itself. */
 export function createKeyedTurns(): <R>(key: string, work: () => Promise<R>) => Promise<R> {

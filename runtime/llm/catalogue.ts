@@ -3,6 +3,7 @@
  * most six digits after the point, so every sum is exact. A model without a price costs "unknown", never 0.
  */
 import { readFileSync } from "node:fs";
+import { ONE, exact, fixed } from "../kernel/exact.ts";
 import type { LlmUsage } from "../kernel/ports.ts";
 import { checkYaml, readYaml, type YamlSource } from "../scripts/yaml-text.ts";
 import { type ModelFacts, type ModelRoles, type Price, modelRolesSchema } from "../workspace/settings/models.ts";
@@ -51,7 +52,8 @@ export function costOf({ prices }: ModelFacts, usage: LlmUsage, day: string): bi
     [usage.cache_write, cache_write],
     [usage.output, output],
   ];
-  return parts.reduce((sum, [tokens, rate]) => sum + BigInt(tokens) * micro(rate), 0n);
+  // A price is of a million tokens, so a millionth of it is what one costs.
+  return parts.reduce((sum, [tokens, rate]) => sum + BigInt(tokens) * (picoOf(rate) / 1_000_000n), 0n);
 }
 
 /** The most a call of so many tokens can cost: the dearest way in for all of them. */
@@ -69,23 +71,13 @@ function priceFor(prices: readonly Price[], prompt: number, day: string): Price 
   );
 }
 
-/** Millionths of a dollar: "0.125" -> 125000n. */
-function micro(usd: string): bigint {
-  const [whole = "0", fraction = ""] = usd.split(".");
-  return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
-}
-
-const PICO = 1_000_000n;
+const PICO = 10n ** 12n;
 
 /** Picodollars of an amount in dollars. */
-export const picoOf = (usd: string): bigint => micro(usd) * PICO;
+export const picoOf = (usd: string): bigint => (exact(usd) * PICO) / ONE;
 
 /** Dollars as plain decimal text, exact, at least two digits after the point. */
-export function usdOf(pico: bigint): string {
-  const digits = pico.toString().padStart(13, "0");
-  const fraction = digits.slice(-12).replace(/0+$/, "").padEnd(2, "0");
-  return `${digits.slice(0, -12)}.${fraction}`;
-}
+export const usdOf = (pico: bigint): string => fixed((pico * ONE) / PICO, 12).replace(/0{1,10}$/, "");
 
 /**
  * The most tokens a text can have. Measured rates are 2.5 characters and more a token for prose and code; 2 leaves room for figures and

@@ -8,6 +8,9 @@ import type { LlmSpender, LlmUsage } from "../kernel/ports.ts";
 import type { ModelRoles } from "../workspace/settings/models.ts";
 import { picoOf, usdOf } from "./catalogue.ts";
 
+/** Of a request that used nothing, and of one that nobody has counted yet. */
+export const NO_USAGE: LlmUsage = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
+
 export interface Worst {
   tokens: number;
   /** Picodollars; null where no price is known. */
@@ -21,22 +24,8 @@ export interface Tight {
   used: string;
 }
 
-export interface Ledger {
-  /** The id of the reservation, or the budget in the way. @throws STORE_FULL, OWNER_FENCED */
-  reserve(
-    model: string,
-    role: string | null,
-    spender: LlmSpender,
-    worst: Worst,
-    budgets: ModelRoles["budgets"],
-    day: string,
-  ): number | Tight;
-  /** `usage` null: nothing was used. A reservation that is not settled stands. */
-  settle(id: number, usage: LlmUsage | null, cost: bigint | null, stop: string): void;
-  /** Four fifths of a budget of this spender are gone. */
-  nearlySpent(spender: LlmSpender, budgets: ModelRoles["budgets"], day: string): Tight | null;
-  report(by: CostsBy): CostRow[];
-}
+export type Ledger = ReturnType<typeof createLedger>;
+type Budgets = ModelRoles["budgets"];
 
 export const COSTS_BY = ["run", "agent", "model", "proposal", "day"] as const;
 export type CostsBy = (typeof COSTS_BY)[number];
@@ -58,9 +47,8 @@ export interface CostRow {
 export const costWords = ({ calls, usd, unknown }: CostRow): string =>
   unknown > 0 && unknown === calls ? "unknown" : `${usd} USD${unknown > 0 ? ` and ${unknown} of unknown price` : ""}`;
 
-export function createLedger(database: Database, now: () => number): Ledger {
-  const shares = (spender: LlmSpender, budgets: ModelRoles["budgets"], day: string) => {
-    const { run, agent, proposal } = spender;
+export function createLedger(database: Database, now: () => number) {
+  const shares = ({ run, agent, proposal }: LlmSpender, budgets: Budgets, day: string) => {
     return [
       ...(run === undefined ? [] : [{ what: "this run", limit: budgets.run, sum: () => spentBy(database, "run", run) }]),
       ...(agent === undefined
@@ -72,7 +60,7 @@ export function createLedger(database: Database, now: () => number): Ledger {
     ];
   };
   /** The first budget that what is spent and what is to come goes over; `part` of it counts. */
-  const over = (spender: LlmSpender, budgets: ModelRoles["budgets"], day: string, worst: Worst, part: bigint): Tight | null => {
+  const over = (spender: LlmSpender, budgets: Budgets, day: string, worst: Worst, part: bigint): Tight | null => {
     for (const { what, limit, sum } of shares(spender, budgets, day)) {
       const { cost, tokens } = sum();
       const [money, most] = [BigInt(cost) + (worst.cost ?? 0n), picoOf(limit.usd)];
@@ -84,7 +72,8 @@ export function createLedger(database: Database, now: () => number): Ledger {
   };
 
   return {
-    reserve: (model, role, spender, worst, budgets, day) =>
+    /** The id of the reservation, or the budget in the way. @throws STORE_FULL, OWNER_FENCED */
+    reserve: (model: string, role: string | null, spender: LlmSpender, worst: Worst, budgets: Budgets, day: string): number | Tight =>
       database.write(() => {
         const tight = over(spender, budgets, day, worst, 100n);
         if (tight !== null) return tight;
@@ -92,9 +81,12 @@ export function createLedger(database: Database, now: () => number): Ledger {
         const { tokens, cost } = worst;
         return addModelCall(database, { at: now(), day, run, agent, proposal, model, role, tokens, cost });
       }),
-    settle: (id, usage, cost, stop) =>
-      settleModelCall(database, id, usage ?? { input: 0, output: 0, cache_read: 0, cache_write: 0 }, usage === null ? 0n : cost, stop),
-    nearlySpent: (spender, budgets, day) => over(spender, budgets, day, { tokens: 0, cost: 0n }, 80n),
-    report: (by) => modelCallsBy(database, by).map(({ pico, ...row }) => ({ ...row, usd: usdOf(BigInt(pico)) })),
+    /** `usage` null: nothing was used. A reservation that is not settled stands. */
+    settle: (id: number, usage: LlmUsage | null, cost: bigint | null, stop: string): void =>
+      settleModelCall(database, id, usage ?? NO_USAGE, usage === null ? 0n : cost, stop),
+    /** Four fifths of a budget of this spender are gone. */
+    nearlySpent: (spender: LlmSpender, budgets: Budgets, day: string): Tight | null =>
+      over(spender, budgets, day, { tokens: 0, cost: 0n }, 80n),
+    report: (by: CostsBy): CostRow[] => modelCallsBy(database, by).map(({ pico, ...row }) => ({ ...row, usd: usdOf(BigInt(pico)) })),
   };
 }

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { ClearedError, type Code } from "../kernel/errors.ts";
 import type { Clock, Json, Llm, LlmAnswer, LlmMessage, LlmRequest, LlmRole, LlmUsage } from "../kernel/ports.ts";
+import { textIn } from "../kernel/text.ts";
 import { Kept } from "../kernel/kept.ts";
 import type { Fetch } from "../outside/mcp/addresses.ts";
 import { dayIn } from "../scripts/header.ts";
@@ -17,7 +18,7 @@ import { openSecrets } from "../workspace/settings/secrets.ts";
 import { SECRETS } from "../workspace/layout.ts";
 import { type Backend, Fault, type FaultKind, type Got, type Sent } from "./backend.ts";
 import { costOf, factsOf, mostTokens, usdOf, worstCost } from "./catalogue.ts";
-import type { Ledger, Tight } from "./costs.ts";
+import { type Ledger, NO_USAGE, type Tight } from "./costs.ts";
 import { outgoing } from "./outgoing.ts";
 import { type Resolved, type Setup, modelOf, setupOf } from "./resolve.ts";
 
@@ -34,11 +35,7 @@ export interface ModelsOptions {
   leaving(): void;
 }
 
-export interface Models {
-  setup(config: Config): Promise<Setup>;
-  /** `note`: told what a reader of the run should know. */
-  llm(config: Config, note?: (message: string) => void): Llm;
-}
+export type Models = ReturnType<typeof createModels>;
 
 const CODE: Record<FaultKind, Code> = {
   limited: "LLM_LIMITED",
@@ -59,12 +56,12 @@ export const PROBER = "models test";
 // Names of tools, roles and what a protocol adds around a message.
 const AROUND = 300;
 
-export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => [], env = process.env, leaving }: ModelsOptions): Models {
+export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => [], env = process.env, leaving }: ModelsOptions) {
   // Making one takes half a millisecond, and a script asks the same question of each row.
   const checks = new Kept<string, z.ZodType>(100);
   const backends = new Map<string, Promise<Backend>>();
   const stored = secretsOf(dir);
-  const setup = async (config: Config) => setupOf(trust.models, modelRolesOf(config), [...(await stored()).keys()], env);
+  const setup = async (config: Config): Promise<Setup> => setupOf(trust.models, modelRolesOf(config), [...(await stored()).keys()], env);
 
   const backendOf = async ({ entry }: Resolved): Promise<Backend> => {
     const { server, key: given } = entry;
@@ -77,18 +74,15 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
       );
     const door = { url: server.url, key, fetch };
     const name = `${entry.name}\n${server.url}\n${key}`;
-    let found = backends.get(name);
-    if (found === undefined) {
-      found =
-        server.backend === "anthropic"
-          ? import("./anthropic.ts").then((one) => one.createAnthropic(door))
-          : import("./openai.ts").then((one) => one.createOpenai(door));
-      backends.set(name, found);
-    }
-    return found;
+    return backends.getOrInsertComputed(name, () =>
+      server.backend === "anthropic"
+        ? import("./anthropic.ts").then((one) => one.createAnthropic(door))
+        : import("./openai.ts").then((one) => one.createOpenai(door)),
+    );
   };
 
-  const llm: Models["llm"] = (config, note = () => undefined) => {
+  /** `note`: told what a reader of the run should know. */
+  const llm = (config: Config, note: (message: string) => void = () => undefined): Llm => {
     const day = () => dayIn(config.timezone, clock.now());
     const { budgets } = modelRolesOf(config);
 
@@ -186,8 +180,7 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
             brief: request.brief === true,
           },
         };
-        const empty = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
-        const answer: LlmAnswer = { content: [], stop: "end", usage: empty, model: chosen.name, attempts: 0, cost: "0.00" };
+        const answer: LlmAnswer = { content: [], stop: "end", usage: NO_USAGE, model: chosen.name, attempts: 0, cost: "0.00" };
         if (lowered !== null) answer.lowered = lowered;
         const check = schema === null ? null : checks.of(JSON.stringify(schema), () => z.fromJSONSchema(schema as never));
         let pico: bigint | null = 0n;
@@ -238,10 +231,7 @@ function secretsOf(dir: string): () => Promise<Map<string, string>> {
 
 /** The JSON value of an answer, and what is wrong with it in words. */
 function valueIn({ content }: Got, check: z.ZodType): [Json, string | null] {
-  const text = content
-    .flatMap((part) => (part.type === "text" ? [part.text] : []))
-    .join("")
-    .trim();
+  const text = textIn(content).trim();
   const bare = /^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(text)?.[1] ?? text;
   let value: Json;
   try {

@@ -5,6 +5,7 @@
 import type { Json, LlmMessage, LlmPart, LlmRequest } from "../kernel/ports.ts";
 import { GROUPS, type Group } from "../rules/privacy/patterns.ts";
 import { redact, redactJson } from "../rules/privacy/scan.ts";
+import { mapScalars } from "../rules/tools/shape.ts";
 
 export type Outgoing = Pick<LlmRequest, "system" | "messages"> & { tools: NonNullable<LlmRequest["tools"]>; schema: Json | null };
 
@@ -43,9 +44,5 @@ export function outgoing(
   };
 }
 
-function texts(value: Json, change: (text: string) => string): Json {
-  if (typeof value === "string") return change(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((one) => texts(one, change));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [change(key), texts(one, change)]));
-}
+const texts = (value: Json, change: (text: string) => string): Json =>
+  mapScalars(value, (one) => (typeof one === "string" ? change(one) : one), change);

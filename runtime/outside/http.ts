@@ -14,11 +14,8 @@ import { noteArrival, type Peer, peerOf } from "./peer.ts";
 
 export type { Context };
 
-export interface Shell {
-  app: Hono;
-  /** Every form carries it in its field `token`; a restart makes it void. */
-  token: string;
-}
+/** Every form carries `token` in its field of that name; a restart makes it void. */
+export type Shell = ReturnType<typeof createShell>;
 
 export interface Listening {
   /** `http://127.0.0.1:4310` */
@@ -80,7 +77,7 @@ const HEADERS = {
 };
 
 /** `onError` turns a failure into a page; the shell has chosen the status. */
-export function createShell(onError: (context: Context, error: WireError, status: number) => Response | Promise<Response>): Shell {
+export function createShell(onError: (context: Context, error: WireError, status: number) => Response | Promise<Response>) {
   const app = new Hono();
   const token = randomBytes(32).toString("base64url");
   const refuse = (message: string): never => {

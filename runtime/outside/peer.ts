@@ -2,8 +2,9 @@
  * Who is at the other end of a connection over the loopback address, as far as the kernel tells: Linux lists each socket with the user whose
  * it is, and which process holds it. Elsewhere nobody is told apart, and nothing is taken for granted.
  */
-import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { readdirSync, readlinkSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
+import { parentOf, readProc } from "../kernel/processes.ts";
 
 /** own: a program of this user that is found, and not in a jail. other: of another user but root, or a tool server. */
 export type Peer = "own" | "other" | "unknown";
@@ -14,9 +15,7 @@ export const toolServers = new Set<number>();
 const known = new WeakMap<Socket, Peer>();
 
 export function peerOf(socket: Socket): Peer {
-  let peer = known.get(socket);
-  if (peer === undefined) known.set(socket, (peer = process.platform === "linux" ? lookUp(socket) : "unknown"));
-  return peer;
+  return known.getOrInsertComputed(socket, () => (process.platform === "linux" ? lookUp(socket) : "unknown"));
 }
 
 const arrivals = new WeakMap<Socket, number>();
@@ -30,7 +29,7 @@ export function noteArrival(socket: Socket): void {
 /** As it was at some moment after `since`; the kernel takes 4 ms to write it. */
 function tableSince(name: string, since: number): string {
   let table = tables.get(name);
-  if (table === undefined || table.at <= since) tables.set(name, (table = { at: performance.now(), text: readOr(name) }));
+  if (table === undefined || table.at <= since) tables.set(name, (table = { at: performance.now(), text: readProc(name) ?? "" }));
   return table.text;
 }
 
@@ -91,7 +90,7 @@ function allHolders(): Map<string, number[]> {
 }
 
 function isOfToolServer(pid: number): boolean {
-  return toolServers.has(pid) || (pid > 1 && isOfToolServer(Number(/\) \S (\d+)/.exec(readOr(`/proc/${pid}/stat`))?.[1] ?? 0)));
+  return toolServers.has(pid) || (pid > 1 && isOfToolServer(parentOf(pid)));
 }
 
 /**
@@ -103,15 +102,7 @@ function isFree(pid: number): boolean {
   return space !== null && space === linkOf("/proc/self/ns/pid") && (!isMarked(pid) || isMarked("self"));
 }
 
-const isMarked = (pid: number | "self"): boolean => !/^NoNewPrivs:\t0$/m.test(readOr(`/proc/${pid}/status`));
-
-function readOr(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return ""; // not of this kernel, or gone
-  }
-}
+const isMarked = (pid: number | "self"): boolean => !/^NoNewPrivs:\t0$/m.test(readProc(`/proc/${pid}/status`) ?? "");
 
 function linkOf(path: string): string | null {
   try {

@@ -5,6 +5,7 @@
 import { Kept } from "../kernel/kept.ts";
 import type { Sandbox } from "../kernel/ports.ts";
 import { rests } from "../kernel/processes.ts";
+import { createTurns } from "../kernel/turns.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { FRAME, encodeFrame } from "./frames.js";
 import { type Lost, isLost, lostBy, persist } from "./lost.ts";
@@ -32,7 +33,7 @@ function isUnusable({ findings }: CompileResult): boolean {
 /** One child reads for all sandboxes of this process: it keeps nothing of what it has read. It ends by itself when there is no work. */
 let child: Child | null = null;
 let compiles = 0;
-let tail: Promise<unknown> = Promise.resolve();
+const inTurn = createTurns();
 
 async function drop(): Promise<void> {
   const old = child;
@@ -80,29 +81,19 @@ async function ask(source: string, options: CompileOptions): Promise<CompileResu
 /** sourceBytes: how large the source of a file may be. */
 export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) => number): Sandbox["compile"] {
   const cache = new Kept<string, Promise<CompileResult>>(1000);
-  const fromDisk = (source: string, key: string): CompileResult | null => {
-    const text = disk?.get("compiled", key, source) ?? null;
-    return text === null ? null : (JSON.parse(text) as CompileResult);
+  const compile = async (source: string, options: CompileOptions, key: string): Promise<CompileResult> => {
+    const kept = disk?.get("compiled", key, source) ?? null;
+    if (kept !== null) return JSON.parse(kept) as CompileResult;
+    const result = await inTurn(() => ask(source, options));
+    // A timeout may come from a busy machine: it is not kept.
+    if (isUnusable(result)) cache.delete(key);
+    else if (result.compiled !== null) disk?.put(JSON.stringify(result), "compiled", key, source);
+    return result;
   };
   return (source, options) => {
     const early = prescan(source, options.file, sourceBytes?.(options.file));
     if (early !== null) return Promise.resolve({ compiled: null, findings: [early] });
     const key = [options.blob, options.file, options.lint, options.survey, ...options.primitives].join("\n");
-    let found = cache.get(key);
-    if (found === undefined) {
-      const made = fromDisk(source, key);
-      found = made === null ? tail.then(() => ask(source, options)) : Promise.resolve(made);
-      if (made === null) tail = found.catch(() => undefined);
-      cache.set(key, found);
-      // A timeout may come from a busy machine: it is not kept.
-      void found.then(
-        (result) => {
-          if (isUnusable(result)) cache.delete(key);
-          else if (made === null && result.compiled !== null) disk?.put(JSON.stringify(result), "compiled", key, source);
-        },
-        () => cache.delete(key),
-      );
-    }
-    return found;
+    return cache.of(key, () => compile(source, options, key));
   };
 }

@@ -1,9 +1,11 @@
 /**
  * The frames on fd 3: `u32 size, u8 kind, u32 head length, head (JSON), body (bytes)`, little endian, size counting what follows it.
- * Plain JavaScript because child.js runs jitless, where Node cannot strip types; frames.d.ts has the types.
+ * Plain JavaScript because child.js runs jitless, where Node cannot strip types.
  * Used by the host (chunks from a socket) and by both children (blocking reads).
  */
 import { readSync, writeSync } from "node:fs";
+
+/** @typedef {{ kind: number, head: unknown, body: Buffer }} Frame `head` is parsed JSON of the other process: check it before use. */
 
 /** Kinds of frames: CALL, END, READY, COMPILED come from a child, the others from the host. */
 export const FRAME = Object.freeze({
@@ -50,7 +52,7 @@ export function encodeFrame(kind, head, body = "") {
   return frame;
 }
 
-/** @param {Buffer} bytes what follows the size field */
+/** @param {Buffer} bytes what follows the size field @returns {Frame} */
 function decode(bytes) {
   const headLength = bytes.readUInt32LE(1);
   if (5 + headLength > bytes.length) throw new Error("frame: head is longer than the frame");
@@ -59,7 +61,7 @@ function decode(bytes) {
 
 /**
  * Collects chunks and calls `onFrame` for each whole frame. `push` throws on a frame larger than `max()`.
- * @param {(frame: {kind: number, head: any, body: Buffer}) => void} onFrame @param {() => number} max
+ * @param {(frame: Frame) => void} onFrame @param {() => number} max
  */
 export function createFrameReader(onFrame, max) {
   /** @type {Buffer[]} */
@@ -88,7 +90,7 @@ export function createFrameReader(onFrame, max) {
 
 const small = Buffer.alloc(65536);
 
-/** Blocks until a frame is there; null when the other side has gone. @param {number} fd */
+/** Blocks until a frame is there; null when the other side has gone. @param {number} fd @returns {Frame | null} */
 export function readFrame(fd) {
   // The other side waits for an answer before it sends again, so one read never holds two frames.
   let got = 0;

@@ -38,9 +38,9 @@ export interface Wall {
 
 const walls = new Map<string, Wall>();
 
-export function wallOf(kind: string): Wall {
-  const known = walls.get(kind);
-  if (known !== undefined) return known;
+export const wallOf = (kind: string): Wall => walls.getOrInsertComputed(kind, createWall);
+
+function createWall(): Wall {
   let kept: string | null = null;
   const wall: Wall = {
     chosen: 0,
@@ -56,7 +56,6 @@ export function wallOf(kind: string): Wall {
       return true;
     },
   };
-  walls.set(kind, wall);
   return wall;
 }
 
@@ -146,9 +145,7 @@ const servers = new Map<string, Promise<Way>>();
  * act on, and sees no other process.
  */
 export function wayOfServer(workspace: string, hidden: readonly string[]): Promise<Way> {
-  let way = servers.get(workspace);
-  if (way === undefined) servers.set(workspace, (way = tryServer(workspace, hidden)));
-  return way;
+  return servers.getOrInsertComputed(workspace, () => tryServer(workspace, hidden));
 }
 
 async function tryServer(workspace: string, hidden: readonly string[]): Promise<Way> {

@@ -3,10 +3,9 @@
  * for whoever watches it, and ends all of it together.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
-import { standsStill } from "../kernel/processes.ts";
+import { readProc, standsStill } from "../kernel/processes.ts";
 import { type Way, giveFilter } from "./jail.ts";
 
 // What a tool says of why it cannot start a child.
@@ -103,9 +102,5 @@ function inside(pid: number): number {
 
 /** Empty where the system does not tell. */
 function childrenOf(pid: number): number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
+  return (readProc(`/proc/${pid}/task/${pid}/children`) ?? "").split(" ").filter(Boolean).map(Number);
 }

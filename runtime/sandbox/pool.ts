@@ -3,6 +3,7 @@
  * `slots`, and all are ended after a while without work: the first run after it waits 0.1 s, an idle night costs no memory. A killed child is replaced; the others do not notice.
  */
 import type { Job, JobEnd, Sandbox } from "../kernel/ports.ts";
+import { createKeyedTurns } from "../kernel/turns.ts";
 import { createCompiler } from "./compile.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { untilEnded } from "./lost.ts";
@@ -116,59 +117,41 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   };
 }
 
-export interface NestedSlots {
-  run(job: Job, level: number): Promise<JobEnd>;
-  /** Ends the slots without work for so long. */
-  sweep(idleMs: number): void;
-  close(): Promise<void>;
-}
-
-interface NestedSlot {
-  slot: Slot | null;
-  /** Settles when the job that came last is over. */
-  last: Promise<unknown>;
-}
-
 /**
  * Slots for what a run waits for while it holds its own (a synthesized tool): one for each level, started at its first use and ended
  * after a while without work. A job waits only for those before it in its level and, while it runs, for those of lower levels: nothing
  * waits in a circle, however few slots there are.
  */
-function createNestedSlots(start: () => Slot): NestedSlots {
-  const slots = new Map<number, NestedSlot>();
+function createNestedSlots(start: () => Slot) {
+  const slots = new Map<number, Slot>();
+  const inTurn = createKeyedTurns();
   let closed = false;
 
-  const runIn = (own: NestedSlot, wanted: Job): Promise<JobEnd> =>
-    untilEnded(wanted, async (job) => {
-      if (closed || job.abort?.aborted === true) return null;
-      if (own.slot === null || !own.slot.alive()) own.slot = start();
-      const { slot } = own;
-      slot.busy = true;
-      try {
-        return await slot.run(job);
-      } finally {
-        slot.busy = false;
-      }
-    });
-  const drop = (own: NestedSlot): Promise<void> => {
-    const { slot } = own;
-    own.slot = null;
-    return slot?.kill() ?? Promise.resolve();
+  const attempt = async (job: Job, level: number) => {
+    if (closed || job.abort?.aborted === true) return null;
+    const known = slots.get(level);
+    const slot = known?.alive() === true ? known : start();
+    slots.set(level, slot);
+    slot.busy = true;
+    try {
+      return await slot.run(job);
+    } finally {
+      slot.busy = false;
+    }
+  };
+  const drop = ([level, slot]: [number, Slot]): Promise<void> => {
+    slots.delete(level);
+    return slot.kill();
   };
   return {
-    run(job, level) {
-      const own = slots.get(level) ?? { slot: null, last: Promise.resolve() };
-      slots.set(level, own);
-      const ended = own.last.then(() => runIn(own, job));
-      own.last = ended.catch(() => undefined);
-      return ended;
+    run: (wanted: Job, level: number): Promise<JobEnd> => inTurn(String(level), () => untilEnded(wanted, (job) => attempt(job, level))),
+    /** Ends the slots without work for so long. */
+    sweep(idleMs: number): void {
+      for (const one of slots) if (!one[1].busy && Date.now() - one[1].idleSince > idleMs) void drop(one);
     },
-    sweep(idleMs) {
-      for (const own of slots.values()) if (own.slot !== null && !own.slot.busy && Date.now() - own.slot.idleSince > idleMs) void drop(own);
-    },
-    async close() {
+    async close(): Promise<void> {
       closed = true;
-      await Promise.all([...slots.values()].map(drop));
+      await Promise.all([...slots].map(drop));
     },
   };
 }

@@ -16,20 +16,12 @@ const BASE_RSS = 90e6;
 // Every call, served or live, earns a little CPU time: 1 s per 10,000 (DESIGN.md 6).
 const CALLS_PER_MS = 10;
 
-export interface Watchdog {
-  pause(): void;
-  resume(): void;
-  end(): void;
-  /** True when the child was ended at its wall limit without having computed: it stood still, or the machine had no core for it. */
-  starved(code: string): boolean;
-}
-
 export function createWatchdog(
   child: Child,
   { limits }: Job,
   state: () => { calls: number; largestAnswer: number },
   ends: { limit(code: string, message: string): void; lost(): void },
-): Watchdog {
+) {
   let timer: NodeJS.Timeout | null = null;
   let [ran, last, stopped, used] = [0, 0, 0, 0];
   let looking = false;
@@ -75,17 +67,19 @@ export function createWatchdog(
       ends.limit("LIMIT_WALL", `The script ran longer than ${Math.round(limits.wall_ms + more)} ms without waiting.`);
   };
   return {
-    pause() {
+    pause(): void {
       looking = false;
       ran += sinceLast();
     },
-    resume() {
+    resume(): void {
       looking = true;
       last = performance.now();
       timer ??= setInterval(look, WATCH_MS);
     },
     end,
-    starved: (code) => code === "LIMIT_WALL" && process.platform === "linux" && cpuMs(child.pid) - (start ?? 0) < limits.wall_ms / 2,
+    /** True when the child was ended at its wall limit without having computed: it stood still, or the machine had no core for it. */
+    starved: (code: string): boolean =>
+      code === "LIMIT_WALL" && process.platform === "linux" && cpuMs(child.pid) - (start ?? 0) < limits.wall_ms / 2,
   };
 }
 

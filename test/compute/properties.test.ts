@@ -1,7 +1,7 @@
 /** What holds for any amounts: parts add up, nothing is lost to rounding, and no parameters make a primitive crash or hang. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exact, fixed, ONE, plain, powerOf, sum, times } from "../../primitives/compute/exact.ts";
+import { exact, fixed, ONE, plain, powerOf, sum, times } from "../../runtime/kernel/exact.ts";
 import { computePrimitives } from "../../primitives/compute/index.ts";
 import { TAX_TABLES } from "../../primitives/compute/tax-tables.ts";
 import { ClearedError } from "../../runtime/kernel/errors.ts";

@@ -3,17 +3,18 @@
  * (`function#variant`) are projections of the whole answer.
  */
 import type { z } from "zod";
-import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
-import { exact, fixed, sum } from "../../primitives/compute/exact.ts";
+import { computePrimitives } from "../../primitives/compute/index.ts";
+import { exact, fixed, sum } from "../../runtime/kernel/exact.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { callPrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
 import { memory } from "../primitives/memory-ports.ts";
 import { exceptions, type Vector } from "../vectors/load.ts";
 
-const BY_FUNCTION = new Map([...VECTOR_FUNCTIONS].map(([script, name]) => [name, script]));
+/** What scripts call a function of the vectors: a leading `apply_` or `compute_` of its name is dropped once. */
+export const scriptName = (functionName: string): string => `compute_${functionName.replace(/#.*$|^(?:apply|compute)_/g, "")}`;
 
 export function primitiveFor(functionName: string): Primitive {
-  const script = BY_FUNCTION.get(functionName.split("#")[0] ?? "");
+  const script = scriptName(functionName);
   const found = computePrimitives.find((one) => one.name === script);
   if (found === undefined) throw new Error(`no primitive for ${functionName}`);
   return found;

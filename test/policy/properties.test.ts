@@ -10,7 +10,7 @@ import { ladderSchema } from "../../runtime/rules/policy/levels.ts";
 import { lintRules } from "../../runtime/rules/policy/lint.ts";
 import { type Action, type Rule, type RuleSet, judge } from "../../runtime/rules/policy/verdict.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
-import { STRICTNESS } from "../../runtime/kernel/states.ts";
+import { STRICTNESS } from "../../runtime/kernel/verdict.ts";
 
 const LADDER = ladderSchema.parse({});
 const FIELDS = ["amount", "limit", "status", "hold", "due", "tags", "customer.tier"];

@@ -1,8 +1,10 @@
 /** Schedules: five fields, a key a minute, and what is wrong is said. */
-import { afterEach, expect, test, vi } from "vitest";
-import { createCron, nextTick, tickKey } from "../../runtime/outside/triggers/cron.ts";
-
-afterEach(() => vi.useRealTimers());
+import { expect, test, vi } from "vitest";
+import { Database } from "../../runtime/engine/database.ts";
+import { getFact } from "../../runtime/engine/store/facts.ts";
+import { createBell, nextTick, tickKey } from "../../runtime/outside/triggers/cron.ts";
+import { type TriggerPorts, startTriggers } from "../../runtime/outside/triggers/index.ts";
+import { parseHeader } from "../../runtime/scripts/header.ts";
 
 test("the next tick is the schedule's in its time zone, and none for what is not cron", async () => {
   const at = Date.parse("2026-11-21T12:00:00Z");
@@ -20,22 +22,67 @@ test("a tick heard twice in its minute has one key", () => {
   expect(tickKey("0 6 * * *", new Date("2026-11-22T06:01:00Z"))).not.toBe(tickKey("0 6 * * *", new Date("2026-11-22T06:00:00Z")));
 });
 
-test("a schedule rings at its minute, a removed one no more, and a wrong one stops no other", async () => {
-  vi.useFakeTimers({ now: new Date("2026-11-22T05:59:58Z") });
-  const ticks: string[] = [];
-  const cron = createCron((agent) => void ticks.push(agent));
-  const good = { agent: "good", expression: "0 6 * * *", timezone: "UTC" };
-  const mondays = { agent: "mondays", expression: "0 0 31 2 1", timezone: "UTC" };
-  const each = { agent: "each", expression: "* * * * *", timezone: "UTC" };
-  expect(await cron.set([{ agent: "wrong", expression: "every day", timezone: "UTC" }, mondays, good, each])).toEqual([
+test("a schedule starts at its minute, a removed one no more, and a wrong one stops no other", async () => {
+  const database = new Database(":memory:");
+  let [now, head] = [Date.parse("2026-11-22T05:59:58Z"), "1"];
+  const scheduled = (name: string, schedule: string) => ({
+    name,
+    blob: "",
+    header: parseHeader(`/*\nname: T\ntrigger: schedule\nschedule: "${schedule}"\n*/\n1;`, `agents/${name}.ts`),
+  });
+  const each = scheduled("each", "* * * * *");
+  let agents = [scheduled("wrong", "every day"), scheduled("mondays", "0 0 31 2 1"), scheduled("good", "0 6 * * *"), each];
+  const [ticks, notes]: [string[], string[]] = [[], []];
+  const ports: Partial<TriggerPorts> = {
+    ...{ dir: ".", database, now: () => now, head: async () => head, agents: async () => agents, timezone: async () => "UTC" },
+    ...{
+      blockedBy: async () => null,
+      paused: () => "",
+      emitted: () => [],
+      wakeWaiting: async () => undefined,
+      reconcile: async () => true,
+    },
+    note: (message) => void notes.push(message),
+    start: async (agent, { cause }) => {
+      const id = `${agent} ${cause.key}`;
+      const created = !ticks.includes(id);
+      if (created) ticks.push(id);
+      return { id, created };
+    },
+  };
+  const triggers = startTriggers(ports as TriggerPorts);
+  const ticked = (...names: string[]) => vi.waitFor(() => expect(ticks.map((one) => one.split(" ")[0]).sort()).toEqual(names), 5000);
+  await vi.waitFor(() => expect(notes).toHaveLength(1), 5000);
+  expect(notes).toEqual([
     'agents/wrong.ts: schedule: "every day" never comes: it is not a cron expression, or no calendar has such a day. Write five fields: minute hour day month weekday, for example "0 6 * * *".',
   ]);
-  await vi.advanceTimersByTimeAsync(4000);
-  expect(ticks.sort()).toEqual(["each", "good"]);
-  expect(await cron.set([each])).toEqual([]);
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(ticks.filter((tick) => tick === "each")).toHaveLength(2);
-  cron.stop();
-  await vi.advanceTimersByTimeAsync(120_000);
+  expect(ticks).toEqual([]);
+  now = Date.parse("2026-11-22T06:00:05Z");
+  await ticked("each", "good");
+  [agents, head] = [[each], "2"];
+  await vi.waitFor(() => expect(getFact(database, "schedule:good")).toBeNull(), 5000);
+  now = Date.parse("2026-11-23T06:00:05Z");
+  await ticked("each", "each", "good");
+  await triggers.stop();
+  now = Date.parse("2026-11-24T06:00:05Z");
+  await new Promise((resolve) => setTimeout(resolve, 700));
   expect(ticks).toHaveLength(3);
+  database.close();
+});
+
+test("the bell rings at each tick of what it is set to, and no more once that is gone", async () => {
+  vi.useFakeTimers({ now: new Date("2026-11-22T05:59:58Z") });
+  let rung = 0;
+  const bell = createBell(() => rung++);
+  const never = { agent: "never", expression: "0 0 31 2 1", timezone: "UTC" };
+  await bell.set([never, { agent: "good", expression: "0 6 * * *", timezone: "UTC" }]);
+  await vi.advanceTimersByTimeAsync(4000);
+  expect(rung).toBe(1);
+  await bell.set([{ agent: "each", expression: "* * * * *", timezone: "UTC" }]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(rung).toBe(2);
+  bell.stop();
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(rung).toBe(2);
+  vi.useRealTimers();
 });

@@ -28,7 +28,7 @@ beforeEach(async () => {
   const ports = {
     database,
     now: () => now,
-    agents: async () => agents,
+    agents: async () => agents.map((one) => ({ ...one, blob: "" })),
     secret: async (name: string) => (name === "shop" ? "s3cret" : null),
     start: async (agent: string, { cause, input }: { cause: Cause; input: Json }) => {
       if ((input as { bad?: true }).bad) throw new ClearedError("RUN_INPUT", "bad is not wanted.");

@@ -2,7 +2,7 @@
  * The properties of a synthesized tool, tried on its cases' inputs and on inputs made from its declaration. The same tool is tried on
  * the same inputs every time. A refusal is no answer and says nothing; a property that nothing could be tried on has not held.
  */
-import { abs, exact, plain, sum, times } from "../../../primitives/compute/exact.ts";
+import { abs, exact, plain, sum, times } from "../../kernel/exact.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { type Property, type ToolField, type ToolHeader, figureOf } from "../../scripts/tool-header.ts";
 

@@ -3,7 +3,7 @@
  * step answers once. What matches moves the trial's clock to when it was recorded. And primitives as a trial calls them: rights, states and
  * parameters are checked as ever; only the answer is computed, from the recording, simulated, or missing.
  */
-import { sameCall } from "../../engine/divergence.ts";
+import { sameCall } from "../../engine/replay.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { fromWire, kindOf } from "../../kernel/errors.ts";
 import type { Call, Change, Decision, DoorCall, Effect, Json, LlmRole, Step } from "../../kernel/ports.ts";

@@ -6,8 +6,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { canonicalJson } from "../../kernel/canonical.ts";
-import { sameCall } from "../../engine/divergence.ts";
-import { detachedLog, stopped } from "../../engine/replay.ts";
+import { detachedLog, sameCall, stopped } from "../../engine/replay.ts";
 import { executeRun } from "../../engine/run.ts";
 import type { World } from "../../engine/world.ts";
 import { type Callable, type Script, callableIn } from "../../engine/script.ts";

@@ -7,7 +7,7 @@ import { demandsAtLeast, implies } from "../../rules/policy/lint.ts";
 import { type Ladder, meetsLevel } from "../../rules/policy/levels.ts";
 import type { Scope } from "../../rules/policy/evaluate.ts";
 import type { Rule } from "../../rules/policy/verdict.ts";
-import { STRICTNESS } from "../../kernel/states.ts";
+import { STRICTNESS } from "../../kernel/verdict.ts";
 import type { Pack, PolicyCase } from "../../workspace/settings/policies.ts";
 import { code } from "./widening-rows.ts";
 import type { SettingLine } from "./widening-settings.ts";

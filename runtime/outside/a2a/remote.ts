@@ -10,7 +10,7 @@ import type { Json, RemoteCall } from "../../kernel/ports.ts";
 import type { Fetch } from "../mcp/addresses.ts";
 import { forPeople, mustBeShallow, parseJson } from "../mcp/answer.ts";
 
-export type RemoteState = "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected";
+type RemoteState = "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected";
 
 export interface RemoteTask {
   /** Empty where it answered at once and made no task. */
@@ -25,16 +25,7 @@ export interface RemoteTask {
 
 type Given = Pick<RemoteCall, "text" | "data" | "skill"> & { id: string; context: string; task?: string };
 
-/** @throws REMOTE_DOWN: surely not taken; REMOTE_REFUSED: it says no; anything else: nobody can tell */
-export interface Remote {
-  send(message: Given, abort: AbortSignal): Promise<RemoteTask>;
-  get(task: string, abort: AbortSignal): Promise<RemoteTask>;
-  /** The task of a context, where it can be asked for that; null where there is none, or nobody can tell. */
-  find(context: string, abort: AbortSignal): Promise<RemoteTask | null>;
-  cancel(task: string, abort: AbortSignal): Promise<RemoteTask>;
-  /** Until something has happened to it, or a moment has passed. */
-  moved(task: string, withinMs: number, abort: AbortSignal): Promise<void>;
-}
+export type Remote = ReturnType<typeof createRemote>;
 
 const STATES: Partial<Record<TaskState, RemoteState>> = {
   [TaskState.TASK_STATE_COMPLETED]: "completed",
@@ -47,7 +38,8 @@ const STATES: Partial<Record<TaskState, RemoteState>> = {
 /** Of one request; a task itself takes as long as it takes. */
 const PATIENCE_MS = 60_000;
 
-export function createRemote(options: { name: string; url: string; fetch: Fetch; token(): Promise<string | null> }): Remote {
+/** All it does throws REMOTE_DOWN: surely not taken; REMOTE_REFUSED: it says no; anything else: nobody can tell. */
+export function createRemote(options: { name: string; url: string; fetch: Fetch; token(): Promise<string | null> }) {
   const { name, url, token } = options;
   const { origin } = new URL(url);
   const down = (why: string) => new ClearedError("REMOTE_DOWN", `${name} cannot be reached: ${why}. Nothing was given to it.`);
@@ -110,7 +102,7 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
   };
 
   return {
-    send: ({ id, context, task, text, data, skill }, abort) =>
+    send: ({ id, context, task, text, data, skill }: Given, abort: AbortSignal): Promise<RemoteTask> =>
       asking(abort, async (one, signal) => {
         const parts = [...(text === undefined ? [] : [{ text }]), ...(data === undefined ? [] : [{ data }])];
         const metadata = skill === undefined ? {} : { metadata: { skill } };
@@ -126,8 +118,10 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
         const answer = await one.sendMessage(SendMessageRequest.fromJSON({ message: own, configuration }), { signal });
         return isTask(answer) ? fromTask(answer) : atOnce(answer);
       }),
-    get: (id, abort) => asking(abort, async (one, signal) => fromTask(await one.getTask({ tenant: "", id, historyLength: 1 }, { signal }))),
-    find: (context, abort) =>
+    get: (id: string, abort: AbortSignal): Promise<RemoteTask> =>
+      asking(abort, async (one, signal) => fromTask(await one.getTask({ tenant: "", id, historyLength: 1 }, { signal }))),
+    /** The task of a context, where it can be asked for that; null where there is none, or nobody can tell. */
+    find: (context: string, abort: AbortSignal): Promise<RemoteTask | null> =>
       asking(abort, async (one, signal) => {
         if (one.protocolVersion !== "1.0") return null;
         const query = { tenant: "", contextId: context, status: 0, pageSize: 1, pageToken: "", statusTimestampAfter: undefined };
@@ -135,9 +129,10 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
         const [found] = tasks.filter((task) => task.contextId === context);
         return found === undefined ? null : fromTask(found);
       }).catch(() => null),
-    cancel: (id, abort) =>
+    cancel: (id: string, abort: AbortSignal): Promise<RemoteTask> =>
       asking(abort, async (one, signal) => fromTask(await one.cancelTask({ tenant: "", id, metadata: undefined }, { signal }))),
-    async moved(id, withinMs, abort) {
+    /** Until something has happened to it, or a moment has passed. */
+    async moved(id: string, withinMs: number, abort: AbortSignal): Promise<void> {
       const stop = new AbortController();
       const over = AbortSignal.any([abort, stop.signal, AbortSignal.timeout(withinMs)]);
       const begun = performance.now();

@@ -2,6 +2,7 @@
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { oneLine } from "../../kernel/text.ts";
+import { mapScalars } from "../../rules/tools/shape.ts";
 
 /** One answer, from any transport. A page has a thousand records at most; 8 MiB is far more than that. */
 export const ANSWER_BYTES = 8 * 1024 * 1024;
@@ -79,13 +80,9 @@ export function createRedactor() {
     for (const [value, name] of known) if (to.includes(value)) to = to.replaceAll(value, `[secret:${name}]`);
     return to;
   };
-  const json = (value: Json): Json => {
-    if (typeof value === "string") return text(value);
-    if (typeof value === "number") return known.has(String(value)) ? text(String(value)) : value;
-    if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) return value.map(json);
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [text(key), json(one)]));
-  };
+  const scalar = (value: Json): Json =>
+    typeof value === "string" || (typeof value === "number" && known.has(String(value))) ? text(String(value)) : value;
+  const json = (value: Json): Json => mapScalars(value, scalar, text);
   /** The same error with a message and data that name no secret. */
   const error = (from: ClearedError): ClearedError =>
     new ClearedError(from.code, words(from.message), {

@@ -9,10 +9,11 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ClearedError } from "../../kernel/errors.ts";
 import { wayOfServer } from "../../sandbox/jail.ts";
 import type { ToolServer } from "../../workspace/settings/config.ts";
+import { createSlots } from "../../kernel/turns.ts";
 import { privatePlaces } from "../../workspace/own-folders.ts";
 import type { Fetch } from "./addresses.ts";
 import { ANSWER_BYTES } from "./answer.ts";
-import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, createSlots, meaningOf } from "./connection.ts";
+import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, meaningOf } from "./connection.ts";
 import { type RequestContext, createHttpTransport } from "./plain-http.ts";
 import { type Asking, TOOLS_CHANGED, askTool, askTools, errorOf, isWord, saidBy } from "./messages.ts";
 import { type Stdio, createStdio } from "./stdio.ts";
@@ -133,10 +134,7 @@ export function connectMcp({ name, spec, filled, dir, fetch, issued }: McpOption
       on.heardAt = performance.now();
       return answer;
     } catch (error) {
-      if (patience.late())
-        throw new ClearedError("TOOL_TIMEOUT", `It did not answer within ${spec.timeout_ms / 1000} s.${saidBy(on.stdio)}`);
-      if (abort.aborted) throw new ClearedError("TOOL_TIMEOUT", "The call was given up.");
-      throw errorOf(error, on);
+      throw patience.fault(saidBy(on.stdio)) ?? errorOf(error, on);
     } finally {
       patience.end();
       on.busy--;

@@ -51,24 +51,13 @@ export function createPatience(ms: number, abort: AbortSignal) {
     },
     /** True when the time, and not the caller, ended it. */
     late: () => own.signal.aborted,
+    /** That the time or the caller ended it before its answer; null where neither did. */
+    fault: (said = ""): ClearedError | null => {
+      const late = own.signal.aborted;
+      const why = late ? `It did not answer within ${ms / 1000} s.${said}` : "The call was given up.";
+      return late || abort.aborted ? new ClearedError("TOOL_TIMEOUT", why) : null;
+    },
     end: () => clearInterval(timer),
-  };
-}
-
-/** At most `size` at a time, the others in their order. Waiting takes nothing from a call's own time. */
-export function createSlots(size: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = size;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (free > 0) free--;
-    else await new Promise<void>((next) => waiting.push(next));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free++;
-      else next();
-    }
   };
 }
 

@@ -4,20 +4,12 @@
  */
 import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
+import { createSlots } from "../../kernel/turns.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 import type { Fetch } from "./addresses.ts";
 import { forPeople, isTooDeep, parseJson } from "./answer.ts";
-import {
-  type CallOptions,
-  type Connection,
-  type ListedTool,
-  clearedIn,
-  createPatience,
-  createSlots,
-  meaningOf,
-  statusError,
-} from "./connection.ts";
+import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, meaningOf, statusError } from "./connection.ts";
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { ClientCredentialsProvider } from "@modelcontextprotocol/sdk/client/auth-extensions.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -60,12 +52,8 @@ export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch
       });
       return bodyOf(await answer.text(), answer, write);
     } catch (error) {
-      const why = patience.late() ? `It did not answer within ${timeout_ms / 1000} s.` : abort.aborted ? "The call was given up." : null;
-      const fault =
-        why !== null
-          ? new ClearedError("TOOL_TIMEOUT", why)
-          : (clearedIn(error) ?? new ClearedError("TOOL_LOST", `The connection broke: ${(error as Error).message}.`));
-      throw meaningOf(fault, where, write);
+      const known = patience.fault() ?? clearedIn(error);
+      throw meaningOf(known ?? new ClearedError("TOOL_LOST", `The connection broke: ${(error as Error).message}.`), where, write);
     } finally {
       patience.end();
     }

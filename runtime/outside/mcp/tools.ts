@@ -31,12 +31,7 @@ export interface ToolsOptions {
   mayStart?(): void;
 }
 
-export interface ToolPool {
-  /** `given`: the address of an endpoint for this run only; its tools are `given/NAME`. `note` is told what a list had to leave out. */
-  forRun(options: { run: string; given?: string | undefined; note?: (message: string) => void }): Tools;
-  /** Ends every server that was started. */
-  close(): Promise<void>;
-}
+export type ToolPool = ReturnType<typeof createTools>;
 
 interface Server {
   connection: Connection;
@@ -49,7 +44,7 @@ interface Offer {
   raw: Map<string, ListedTool>;
 }
 
-export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOptions): ToolPool {
+export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOptions) {
   const redactor = createRedactor();
   const { safe } = redactor;
   const servers = new Map<string, Server>();
@@ -95,7 +90,9 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
 
   const given = createGiven(createFetch({ rules: trust.addresses, maxBytes: ANSWER_BYTES, resolve }), dir);
 
-  const forRun: ToolPool["forRun"] = ({ run, given: url, note }) => {
+  /** `given`: the address of an endpoint for this run only; its tools are `given/NAME`. `note` is told what a list had to leave out. */
+  const forRun = (options: { run: string; given?: string | undefined; note?: (message: string) => void }): Tools => {
+    const { run, given: url, note } = options;
     const server = async (name: string): Promise<Server> =>
       name === GIVEN && url !== undefined ? { connection: await given.connect(url, run), spec: UNDECLARED } : serverOf(name);
     const names = (): string[] => [...(url === undefined ? [] : [GIVEN]), ...Object.keys(trust.mcp)];
@@ -230,9 +227,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
         }),
       fetchAll: (call, { where, abort }) =>
         safe(async () => {
-          const { tool, input_schema: schema, ...info } = await get(call.tool, abort);
-          if (info.class === "mutate")
-            throw new ClearedError("TOOL_ARGUMENTS", `${tool} writes (${info.why}); only a reading tool has pages.`);
+          const { input_schema: schema } = await get(call.tool, abort);
           const told = new Set<string>();
           const step = async (params: Record<string, Json>) => {
             const { answer, notes } = await read({ ...call, params }, abort);
@@ -253,7 +248,8 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
 
   return {
     forRun,
-    close: async () => {
+    /** Ends every server that was started. */
+    close: async (): Promise<void> => {
       await Promise.allSettled([given.close(), ...[...servers.values()].map(({ connection }) => connection.close())]);
       servers.clear();
     },

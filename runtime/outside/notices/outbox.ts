@@ -3,7 +3,7 @@
  * moves only forward: queued -> (sending, for mail) -> sent; or -> doubt or dead, each with an alert card whose answer moves it on.
  */
 import { createHash } from "node:crypto";
-import { openCard } from "../../engine/cards.ts";
+import { NOTHING_ASKED, openCard } from "../../engine/cards.ts";
 import type { Database } from "../../engine/database.ts";
 import { ALERT } from "../../engine/store/card-queries.ts";
 import { type NoticeRow, addNotice, answeredNotices, moveNotice } from "../../engine/store/notices.ts";
@@ -11,7 +11,25 @@ import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { groupsOf } from "../../rules/privacy/judge.ts";
 import { redact, scan } from "../../rules/privacy/scan.ts";
 import type { Decision, Json, Notice, Notices, NoticeState } from "../../kernel/ports.ts";
+import { oneLine } from "../../kernel/text.ts";
 import type { Config, NoticeChannels } from "../../workspace/settings/config.ts";
+
+/** A notice on its way out. `id` is what the receiver deduplicates by; `at` (ms) is when it was written, the same at each try. */
+export interface Letter extends Notice {
+  id: string;
+  at: number;
+  /** Page of its run, or null; opening it changes nothing. */
+  link: string | null;
+}
+
+/**
+ * How a try ended. `retry`: surely not delivered, may be later. `never`: surely not, and a repeat would end alike.
+ * `unknown`: nobody can tell.
+ */
+export type Delivered = { status: "sent" } | { status: "retry" | "never" | "unknown"; why: string };
+
+// A person reads it: one line, not a page of HTML.
+export const whyOf = (error: unknown): string => oneLine(error instanceof Error ? error.message : String(error));
 
 const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+$/;
 
@@ -66,15 +84,7 @@ function channelOf({ channel, to }: Notice, { smtp, webhooks }: NoticeChannels, 
   return chosen;
 }
 
-const note = (title: string, about: Json) => ({
-  kind: "note" as const,
-  title,
-  body: { about },
-  gate: null,
-  calls: [],
-  level: null,
-  expires: null,
-});
+const note = (title: string, about: Json) => ({ ...NOTHING_ASKED, kind: "note" as const, title, body: { about } });
 
 function openNote(database: Database, { key, run, agent, to, subject, text }: Notice, now: number): void {
   openCard(database, `notice:${key}`, { ...note(subject, { to, text, agent }), run }, now);

@@ -7,8 +7,7 @@ import { type NoticeRow, dueNotices, moveNotice, sendingNotices } from "../../en
 import { toWire } from "../../kernel/errors.ts";
 import type { Clock, Notice } from "../../kernel/ports.ts";
 import type { NoticeChannels } from "../../workspace/settings/config.ts";
-import type { Delivered, Letter } from "./delivery.ts";
-import { heedAnswers, noticeId, raise } from "./outbox.ts";
+import { type Delivered, type Letter, heedAnswers, noticeId, raise } from "./outbox.ts";
 import { mailNotice } from "./smtp.ts";
 import { postNotice } from "./webhook.ts";
 

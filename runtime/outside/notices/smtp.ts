@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { NoticeChannels } from "../../workspace/settings/config.ts";
 import { createRedactor } from "../mcp/answer.ts";
-import { type Delivered, type Letter, whyOf } from "./delivery.ts";
+import { type Delivered, type Letter, whyOf } from "./outbox.ts";
 
 const PATIENCE = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000, dnsTimeout: 10_000 };
 

@@ -1,6 +1,6 @@
 /** Notices as signed webhooks. A repeat after a crash carries the same Idempotency-Key, by which the receiver knows it. */
 import type { NoticeChannels } from "../../workspace/settings/config.ts";
-import { type Delivered, type Letter, whyOf } from "./delivery.ts";
+import { type Delivered, type Letter, whyOf } from "./outbox.ts";
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 const PATIENCE_MS = 10_000;

@@ -9,11 +9,10 @@ import { minuteOf } from "../../kernel/day.ts";
 import { dropFact, factsNamed, getFact, setFact } from "../../engine/store/facts.ts";
 import type { Database } from "../../engine/database.ts";
 import { pauseOf } from "../../engine/pauses.ts";
-import { ClearedError } from "../../kernel/errors.ts";
 import { type KeptSchedule, LATE_MS, SCHEDULE } from "../notices/alerts.ts";
 import { openAlert } from "../notices/outbox.ts";
-import type { Cause, Json } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
+import { type StartPorts, isRefusal } from "./events.ts";
 
 export interface Schedule {
   agent: string;
@@ -30,11 +29,9 @@ export function nextTick(schedule: Schedule, after: number): Promise<number | nu
 
 /** Why a schedule never starts anything, as a sentence; null when it has a next tick. */
 export async function scheduleProblem(schedule: Schedule, after: number): Promise<string | null> {
-  return (await nextTick(schedule, after)) === null ? neverComes(schedule) : null;
+  if ((await nextTick(schedule, after)) !== null) return null;
+  return `schedule: "${schedule.expression}" never comes: it is not a cron expression, or no calendar has such a day. Write five fields: minute hour day month weekday, for example "0 6 * * *".`;
 }
-
-const neverComes = ({ expression }: Schedule): string =>
-  `schedule: "${expression}" never comes: it is not a cron expression, or no calendar has such a day. Write five fields: minute hour day month weekday, for example "0 6 * * *".`;
 
 /** The last `count` ticks until a moment (inclusive), oldest first. */
 function lastTicks(schedule: Schedule, until: number, count: number): Promise<number[]> {
@@ -51,11 +48,12 @@ function lastTicks(schedule: Schedule, until: number, count: number): Promise<nu
 
 async function asked<T>({ expression, timezone }: Schedule, none: T, ask: (cron: Cron) => T): Promise<T> {
   const { Cron } = await import("croner");
-  if (!isFiveFields(expression)) return none;
+  // A sixth field would mean seconds: no business process of one run a second.
+  if (expression.trim().split(/\s+/).length !== 5) return none;
   try {
     return ask(new Cron(expression, { timezone, paused: true }));
   } catch {
-    return none; // `set` has told what is wrong with it
+    return none; // `scheduleProblem` tells what is wrong with it
   }
 }
 
@@ -64,60 +62,33 @@ export function tickKey(expression: string, at: Date): string {
   return `${expression}@${at.toISOString().slice(0, 16)}`;
 }
 
-export interface Ticking {
-  /** Replaces the schedules that changed and leaves the others alone. Answers a sentence for each that is not cron. */
-  set(schedules: Schedule[]): Promise<string[]>;
-  stop(): void;
-}
-
-export function createCron(onTick: (agent: string) => void): Ticking {
+/** Rings at each tick of the schedules it was set to. */
+export function createBell(ring: () => void) {
   const tasks = new Map<string, ScheduledTask>();
-  const keyOf = (one: Schedule) => `${one.agent}\n${one.expression}\n${one.timezone}`;
+  const stop = (keep: ReadonlySet<string>): void => {
+    for (const [key, task] of tasks) if (!keep.has(key) && tasks.delete(key)) void task.destroy();
+  };
   return {
-    async set(schedules) {
-      const wanted = new Map(schedules.map((one) => [keyOf(one), one]));
-      for (const [key, task] of tasks) {
-        if (wanted.has(key)) continue;
-        void task.destroy();
-        tasks.delete(key);
-      }
-      const wrong: string[] = [];
-      for (const [key, one] of wanted) {
+    /** Replaces the schedules that changed and leaves the others alone. */
+    async set(schedules: readonly Schedule[]): Promise<void> {
+      const wanted = new Map(schedules.map((one) => [`${one.expression}\n${one.timezone}`, one]));
+      stop(new Set(wanted.keys()));
+      for (const [key, { expression, timezone }] of wanted) {
         if (tasks.has(key)) continue;
-        const problem = await scheduleProblem(one, Date.now());
-        if (problem !== null) wrong.push(`agents/${one.agent}.ts: ${problem}`);
         const { schedule, validate } = await import("node-cron");
         // One of croner's that node-cron does not take (`0 0 31 2 1`) is not rung for; the look at what is due finds it.
-        if (problem !== null || !validate(one.expression)) continue;
-        tasks.set(
-          key,
-          schedule(one.expression, () => onTick(one.agent), { timezone: one.timezone, suppressMissedWarning: true }),
-        );
+        if (validate(expression)) tasks.set(key, schedule(expression, ring, { timezone, suppressMissedWarning: true }));
       }
-      return wrong;
     },
-    stop() {
-      for (const task of tasks.values()) void task.destroy();
-      tasks.clear();
-    },
+    stop: (): void => stop(new Set()),
   };
-}
-
-// A sixth field would mean seconds: no business process of one run a second.
-function isFiveFields(expression: string): boolean {
-  return expression.trim().split(/\s+/).length === 5;
 }
 
 /**
  * What is due of each schedule, and the runs for it. The store keeps until where ticks are dealt with, so a restart, a machine that slept
  * and a clock that was set lose none and start none twice: a tick's key is its instant, and the same key never starts two runs.
  */
-export interface DuePorts {
-  database: Database;
-  now(): number;
-  start(agent: string, options: { cause: Cause; input: Json }): Promise<{ id: string; created: boolean }>;
-  note(message: string): void;
-}
+export type DuePorts = Omit<StartPorts, "agents">;
 
 export interface Planned extends Schedule {
   missed: Header["missed"];
@@ -131,7 +102,7 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
   const { database } = ports;
   const { agent, expression, timezone, missed } = planned;
   const now = ports.now();
-  const kept = readKept(database, agent);
+  const kept = JSON.parse(getFact(database, SCHEDULE + agent) ?? "null") as KeptSchedule | null;
   const keep = async (last: number): Promise<number | null> => {
     const next = await nextTick(planned, last);
     const value: KeptSchedule = { expression, timezone, last, next };
@@ -159,8 +130,7 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
         input: {},
       });
     } catch (error) {
-      // The script or its input is refused, and would be at each look: said once, so that the schedules behind it are not held up.
-      if (!(error instanceof ClearedError) || (error.kind !== "input" && error.kind !== "script")) throw error;
+      if (!isRefusal(error)) throw error;
       failure = error.message;
     }
   }
@@ -185,8 +155,4 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
 /** Schedules that are gone are not overdue. */
 export function forgetOthers(database: Database, agents: readonly string[]): void {
   for (const { name } of factsNamed(database, SCHEDULE)) if (!agents.includes(name.slice(SCHEDULE.length))) dropFact(database, name);
-}
-
-function readKept(database: Database, agent: string): KeptSchedule | null {
-  return JSON.parse(getFact(database, SCHEDULE + agent) ?? "null") as KeptSchedule | null;
 }

@@ -6,15 +6,24 @@ import type { Cause, Json } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
 import { IMPORT } from "../../workspace/layout.ts";
 
-export interface EventPorts {
+/** What triggers start runs with. */
+export interface StartPorts {
   database: Database;
+  now(): number;
   agents(): Promise<{ name: string; blob: string; header: Header | null }[]>;
   start(agent: string, options: { cause: Cause; input: Json }): Promise<{ id: string; created: boolean }>;
+  note(message: string): void;
+}
+
+/** The script or its input is refused, and would be each time: it is said once, so that what comes behind is not held up. */
+export const isRefusal = (error: unknown): error is ClearedError =>
+  error instanceof ClearedError && (error.kind === "input" || error.kind === "script");
+
+export interface EventPorts extends Omit<StartPorts, "now"> {
   /** Emitted and not yet delivered, oldest first. */
   emitted(): { key: string; run: string; event: string; payload: Json }[];
   takeEmitted(key: string): void;
   cause(run: string): Promise<Cause | null>;
-  note(message: string): void;
 }
 
 // Two agents that answer each other's events would go on for ever; no business process is this long.
@@ -48,8 +57,7 @@ export async function deliverEvents(ports: EventPorts, served = new Set<string>(
             input: one.payload,
           });
       } catch (error) {
-        // A payload that the listener refuses stays refused: said once, so that the events behind it are not held up.
-        if (!(error instanceof ClearedError) || (error.kind !== "input" && error.kind !== "script")) throw error;
+        if (!isRefusal(error)) throw error;
         ports.note(`Event "${one.event}" of ${one.run} does not start ${name}: ${error.message}`);
       }
       if (held) served.add(`${name} ${one.key}`);

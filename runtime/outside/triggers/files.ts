@@ -4,12 +4,11 @@
  * When a run over several files fails, each is tried alone: the one that fails alone is refused with a card, the others are imported.
  */
 import { createHash, randomUUID } from "node:crypto";
-import type { Cause, Json, RunStatus } from "../../kernel/ports.ts";
-import type { Header } from "../../scripts/header.ts";
+import type { Json, RunStatus } from "../../kernel/ports.ts";
 import type { ImportFile } from "../../workspace/statements/import-files.ts";
 import type { Waiting } from "../../workspace/statements/import-folder.ts";
 import { PORTION } from "../../workspace/statements/size.ts";
-import { listensTo, watchedFolder } from "./events.ts";
+import { type StartPorts, listensTo, watchedFolder } from "./events.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { FSWatcher } from "chokidar";
@@ -28,9 +27,7 @@ export interface Failure {
   rows: number | null;
 }
 
-export interface FilePorts {
-  agents(): Promise<{ name: string; blob: string; header: Header | null }[]>;
-  start(agent: string, options: { cause: Cause; input: Json }): Promise<{ id: string; created: boolean }>;
+export interface FilePorts extends Pick<StartPorts, "agents" | "start"> {
   /** Whole files in a folder that are to be imported, and those that wait. */
   look(folder: string): Promise<{ files: FoundFile[]; waiting: Waiting[] }>;
   /** Changes with config.yaml and importers/ at HEAD. */
@@ -136,19 +133,12 @@ const SETTLE_MS = 300;
 // A watcher that misses events (network drives, full inotify tables) is made up for by looking anyway.
 const LOOK_MS = 15_000;
 
-export interface Watch {
-  set(folders: string[]): Promise<void>;
-  /** Look again in so many ms: something there may be whole by then. */
-  lookAgain(folder: string, inMs: number): void;
-  stop(): Promise<void>;
-}
-
 /**
  * File triggers: folders are watched with chokidar, a change settles for a moment, then the caller looks at what is there.
  * What is there decides, not the event: a lost or doubled event changes nothing.
  * Calls `look(folder)` some time after something changed below a folder, once at the start and now and then.
  */
-export function createWatch(dir: string, look: (folder: string) => void): Watch {
+export function createWatch(dir: string, look: (folder: string) => void) {
   const watchers = new Map<string, FSWatcher>();
   const timers = new Map<string, NodeJS.Timeout>();
   let wanted: string[] = [];
@@ -180,13 +170,16 @@ export function createWatch(dir: string, look: (folder: string) => void): Watch 
     for (const folder of wanted) look(folder);
   }, LOOK_MS);
   return {
-    async set(folders) {
+    async set(folders: string[]): Promise<void> {
       wanted = [...new Set(folders)];
       for (const folder of [...watchers.keys()]) if (!wanted.includes(folder)) await drop(folder);
       await follow();
     },
-    lookAgain: (folder, inMs) => wanted.includes(folder) && after(Math.max(SETTLE_MS, inMs), folder, "waiting"),
-    async stop() {
+    /** Look again in so many ms: something there may be whole by then. */
+    lookAgain: (folder: string, inMs: number): void => {
+      if (wanted.includes(folder)) after(Math.max(SETTLE_MS, inMs), folder, "waiting");
+    },
+    async stop(): Promise<void> {
       clearInterval(regular);
       wanted = [];
       for (const timer of timers.values()) clearTimeout(timer);

@@ -3,11 +3,13 @@
  * counts within seconds; while nothing may be committed (another branch, a merge) they wait and say so once.
  */
 import { toWire } from "../../kernel/errors.ts";
-import { createCron, type DuePorts, type Planned, forgetOthers, startDue } from "./cron.ts";
+import { createTurns } from "../../kernel/turns.ts";
+import { type Planned, createBell, forgetOthers, scheduleProblem, startDue } from "./cron.ts";
 import { type EventPorts, deliverEvents, listensTo, watchedFolder } from "./events.ts";
 import { type FilePorts, startForFiles, createWatch } from "./files.ts";
 
-export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
+export interface TriggerPorts extends EventPorts, FilePorts {
+  now(): number;
   dir: string;
   timezone(): Promise<string>;
   head(): Promise<string>;
@@ -25,34 +27,29 @@ export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
   tidy(): Promise<void>;
   /** What was found in the import folder since it was asked last, a sentence each. */
   found(): string[];
-  note(message: string): void;
 }
 
 const LOOK_MS = 500;
 // The bell rings at the minute. What it did not ring for (a machine that slept, a change of the clock) is looked after a little later.
 const BELL_MS = 5000;
 
-export interface Triggers {
-  /** A run is over: files that came while it worked are looked at now. */
-  rested(): void;
-  stop(): Promise<void>;
-}
+export type Triggers = ReturnType<typeof startTriggers>;
 
-export function startTriggers(ports: TriggerPorts): Triggers {
+export function startTriggers(ports: TriggerPorts) {
   let head = "";
   let reconciled = "";
   let paused = ports.paused();
   let lastBlock: string | null = null;
   let lastFailure = "";
-  let busy: Promise<void> = Promise.resolve();
+  const inTurn = createTurns();
   let stopped = false;
   let folders: string[] = [];
   const told = new Set<string>();
   const served = new Set<string>();
 
   /** One look at a time; a failure is said once and the next look tries again. */
-  const serial = (work: () => Promise<void>): Promise<void> => {
-    busy = busy.then(async () => {
+  const serial = (work: () => Promise<void>): Promise<void> =>
+    inTurn(async () => {
       if (stopped) return;
       try {
         await work();
@@ -63,8 +60,6 @@ export function startTriggers(ports: TriggerPorts): Triggers {
         lastFailure = message;
       }
     });
-    return busy;
-  };
 
   const sayOnce = (message: string, key = message) => {
     if (!told.has(key)) ports.note(message);
@@ -110,7 +105,8 @@ export function startTriggers(ports: TriggerPorts): Triggers {
     for (const one of planned) dues.push(await startDue(ports, one));
     nextDue = dues.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.min(a, b)), null);
   };
-  const cron = createCron(() => void serial(startAllDue));
+
+  const bell = createBell(() => void serial(startAllDue));
 
   const followHead = async () => {
     const now = await ports.head();
@@ -124,8 +120,13 @@ export function startTriggers(ports: TriggerPorts): Triggers {
         schedules.push({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone, missed: header.missed });
       if (listensTo(header, "file_watch")) watched.add(watchedFolder(header));
     }
-    for (const wrong of await cron.set(schedules)) sayOnce(wrong);
-    planned = schedules;
+    planned = [];
+    for (const one of schedules) {
+      const problem = await scheduleProblem(one, ports.now());
+      if (problem === null) planned.push(one);
+      else sayOnce(`agents/${one.agent}.ts: ${problem}`);
+    }
+    await bell.set(planned);
     forgetOthers(
       ports.database,
       // A header that cannot be read may hold a schedule: it stays overdue until somebody has looked.
@@ -158,13 +159,14 @@ export function startTriggers(ports: TriggerPorts): Triggers {
   void serial(followHead);
 
   return {
+    /** A run is over: files that came while it worked are looked at now. */
     rested: lookEverywhere,
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       clearInterval(timer);
       // A look under way may still set schedules and watchers.
-      await busy;
-      cron.stop();
+      await inTurn(async () => undefined);
+      bell.stop();
       await watcher.stop();
     },
   };

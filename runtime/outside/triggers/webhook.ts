@@ -1,23 +1,18 @@
 /**
- * Webhooks start runs: `POST /hooks/NAME`, signed with the secret that trust.yaml names for it (outside/notices/signature.ts has the form).
+ * Webhooks start runs: `POST /hooks/NAME`, signed with the secret that trust.yaml names for it (outside/notices/webhook.ts has the form).
  * Each signed request counts once, durably: a captured one starts nothing, under whatever key it is sent again.
  */
-import type { Database } from "../../engine/database.ts";
 import { dropFacts, keepFact } from "../../engine/store/facts.ts";
 import { pauseOf, pauseWords } from "../../engine/pauses.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { WINDOW_MS, checkSignature } from "../notices/webhook.ts";
 import type { Cause, Json } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
-import { listensTo } from "./events.ts";
+import { type StartPorts, listensTo } from "./events.ts";
 
 const HOOK = "hook:";
 
-export interface HookPorts {
-  database: Database;
-  now(): number;
-  agents(): Promise<{ name: string; header: Header | null }[]>;
-  start(agent: string, options: { cause: Cause; input: Json }): Promise<{ id: string; created: boolean }>;
+export interface HookPorts extends Omit<StartPorts, "note"> {
   /** The shared secret of a webhook, or null when trust.yaml names none. @throws SECRET_MISSING */
   secret(name: string): Promise<string | null>;
 }

@@ -6,7 +6,7 @@
 import { didYouMean } from "../../kernel/errors.ts";
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Json } from "../../kernel/ports.ts";
-import { STRICTNESS } from "../../kernel/states.ts";
+import { STRICTNESS } from "../../kernel/verdict.ts";
 import { type Atom, type Condition, type Operand, isOrdered, operandsOf, print, printOperand } from "./condition.ts";
 import { compareDates, dayOrMoment, compareDecimals, isDecimal } from "./values.ts";
 import { type Kind, type Scope, holds, fieldValue } from "./evaluate.ts";

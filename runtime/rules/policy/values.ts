@@ -2,8 +2,8 @@
  * Comparing figures exactly: numbers, and decimal text of rates and exact percentages, which have more digits than amounts; and days and
  * moments as facts and conditions write them: a day without a time is compared with days only, as its zone is not known.
  */
-import { plainDecimal } from "../../kernel/money.ts";
 import { isDay } from "../../kernel/day.ts";
+import { exact, plain, sum } from "../../kernel/exact.ts";
 
 const DECIMAL = /^-?\d{1,60}(?:\.\d{1,100})?$/;
 
@@ -18,29 +18,12 @@ export function compareDecimals(a: string | number, b: string | number): number 
   // Rounding to a double keeps the order, so digits matter only where the doubles are equal.
   if (x !== y) return x < y ? -1 : 1;
   if (typeof a === "number" && typeof b === "number") return 0;
-  const [left, right] = [digits(a), digits(b)];
-  const places = Math.max(left.places, right.places);
-  const difference = left.units * 10n ** BigInt(places - left.places) - right.units * 10n ** BigInt(places - right.places);
+  const difference = exact(a) - exact(b);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** The exact sum of plain decimals, in its shortest form. */
-export function sumDecimals(values: readonly string[]): string {
-  const all = values.map(digits);
-  const places = Math.max(0, ...all.map((one) => one.places));
-  const units = all.reduce((sum, one) => sum + one.units * 10n ** BigInt(places - one.places), 0n);
-  const text = String(units).padStart(places + 1, "0");
-  return plainDecimal(places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`) ?? text;
-}
-
-function digits(value: string | number): { units: bigint; places: number } {
-  const [mantissa = "0", exponent = "0"] = String(value).split("e");
-  const [whole = "0", fraction = ""] = mantissa.split(".");
-  const places = fraction.length - Number(exponent);
-  return places >= 0
-    ? { units: BigInt(whole + fraction), places }
-    : { units: BigInt(whole + fraction) * 10n ** BigInt(-places), places: 0 };
-}
+/** The sum of plain decimals to the 60 digits after the point that count, in its shortest form. */
+export const sumDecimals = (values: readonly string[]): string => plain(sum(values.map(exact)), 60);
 
 /** `day`: YYYY-MM-DD, which sorts as text. `ms`: a date-time with its zone. Null when it is neither, or no day of the calendar. */
 export function dayOrMoment(text: string): { day: string } | { ms: number } | null {

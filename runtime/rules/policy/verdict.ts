@@ -3,7 +3,7 @@
  * demands approval at its level. Adding a rule never makes the verdict milder.
  */
 import type { Verdict, VerdictWord, Json } from "../../kernel/ports.ts";
-import { STRICTNESS } from "../../kernel/states.ts";
+import { STRICTNESS } from "../../kernel/verdict.ts";
 import { type Condition, type Atom, type Operand, printOperand } from "./condition.ts";
 import { type Scope, evaluate, unknownFields, fieldValue } from "./evaluate.ts";
 import { type Ladder, strictest } from "./levels.ts";

@@ -5,7 +5,7 @@
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { spelled } from "./classify.ts";
-import { isObject, objectsIn, own } from "./shape.ts";
+import { isObject, mapScalars, objectsIn, own } from "./shape.ts";
 
 const PART = "(?:\"[^\"]+\"|'[^']+'|`[^`]+`|\\[[^\\]]+\\]|[\\p{L}_$][\\p{L}\\p{N}_$]*)";
 const ID = `${PART}(?:\\.${PART})*`;
@@ -130,12 +130,8 @@ function fitsType(value: Json, type: string): boolean {
 /** Whole identifiers replaced, in keys and in text. */
 export function replaceIdentifiers(params: Json, from: string, to: string): Json {
   const whole = new RegExp(`(?<![\\p{L}\\p{N}_$])${RegExp.escape(from)}(?![\\p{L}\\p{N}_$])`, "gu");
-  const walk = (value: Json): Json => {
-    if (typeof value === "string") return value.replace(whole, () => to);
-    if (Array.isArray(value)) return value.map(walk);
-    return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key === from ? to : key, walk(one)])) : value;
-  };
-  return walk(params);
+  const renamed = (value: Json): Json => (typeof value === "string" ? value.replace(whole, () => to) : value);
+  return mapScalars(params, renamed, (key) => (key === from ? to : key));
 }
 
 /** Columns a schema tool lists, with their types where it tells them. */

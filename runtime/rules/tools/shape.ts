@@ -52,6 +52,13 @@ export function requiredOf(schema: Json): string[] {
   return Array.isArray(names) ? names.filter((one) => typeof one === "string") : [];
 }
 
+/** The same value with each scalar in it and each name of a field changed. */
+export function mapScalars(value: Json, change: (scalar: Json) => Json, name: (key: string) => string): Json {
+  if (Array.isArray(value)) return value.map((one) => mapScalars(one, change, name));
+  if (!isObject(value)) return change(value);
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [name(key), mapScalars(one, change, name)]));
+}
+
 /** Objects of an answer from the outside in, breadth first; at most 10,000 and four levels deep, where records stand. */
 export function objectsIn(answer: Json): Fields[] {
   const found: Fields[] = [];

@@ -16,7 +16,7 @@ import { type PolicyFinding, lintRules, undeclared } from "../../rules/policy/li
 import { ACTION_WORDS, type Action, type Judgement, type RuleSet, actionOf, judge } from "../../rules/policy/verdict.ts";
 import { isCurrency } from "../../rules/tools/trace.ts";
 import type { Json, Policies, Tree } from "../../kernel/ports.ts";
-import { STRICTNESS } from "../../kernel/states.ts";
+import { STRICTNESS } from "../../kernel/verdict.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { checkYaml, readYaml } from "../../scripts/yaml-text.ts";
 import type { Config } from "./config.ts";

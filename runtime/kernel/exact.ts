@@ -4,7 +4,7 @@
  * half-up once to its currency, so 4 % / 12 of 1,501.50 is 5.005 and not 5.00499. Nothing here touches a double but `exact` of a number.
  */
 
-/** Decimals that count: what one figure may have (shapes.ts). */
+/** Decimals that count: what one figure may have (primitives/compute/shapes.ts). */
 const DIGITS = 60;
 /** Decimals behind them. 100: an amount of 18 decimals times two figures of 60 is still exact. */
 const GUARD = 10n ** 100n;
