@@ -19,14 +19,9 @@ export interface GitOptions {
   branch: () => string;
   /** Where texts made of files are kept. */
   kept?: NonNullable<Tree["kept"]>;
-  /** Author and committer of a run's commits. */
-  author?: string;
   /** For the crash tests: called at each stage of a commit. */
   reached?: (stage: Stage) => void;
 }
-
-/** Author and committer of what the runtime commits, unless told otherwise. */
-export const AUTHOR = "Cleared <cleared@localhost>";
 
 /** In the order a person should deal with them. */
 const IN_PROGRESS: [string, string][] = [
@@ -135,7 +130,6 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     dir,
     gitDir,
     branch: options.branch,
-    author: options.author ?? AUTHOR,
     objects,
     worktree,
     lock,

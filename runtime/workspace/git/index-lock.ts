@@ -16,16 +16,7 @@ const TOKEN = /^cleared lock (\d+) [0-9a-f]+$/;
 const CARETAKER =
   'while IFS= read -r line; do :; done; first=; IFS= read -r first < "$1"; [ "$first" = "$2" ] && rm -f -- "$1"; rm -f -- "$3" "$4"';
 
-export interface IndexLock {
-  /** Where the next index is made ready before it is renamed into place. */
-  readonly draft: string;
-  /** False when somebody else held the lock for the whole time. */
-  take(timeoutMs: number): Promise<boolean>;
-  /** @throws OWNER_FENCED when another process took it while this one stood still: what was begun under it is that one's to finish */
-  assertHeld(): void;
-  release(): void;
-  close(): void;
-}
+export type IndexLock = ReturnType<typeof createIndexLock>;
 
 // Whoever holds it longer than this stands still; it looks before it goes on (assertHeld).
 const HELD_MS = 10_000;
@@ -73,7 +64,7 @@ export async function betweenCommits<T>(gitDir: string, read: () => Promise<T>):
   return read();
 }
 
-export function createIndexLock(gitDir: string): IndexLock {
+export function createIndexLock(gitDir: string) {
   sweep(gitDir);
   const lock = join(gitDir, "index.lock");
   const name = `${process.pid}-${randomBytes(6).toString("hex")}`;
@@ -98,8 +89,10 @@ export function createIndexLock(gitDir: string): IndexLock {
   }
 
   return {
+    /** Where the next index is made ready before it is renamed into place. */
     draft,
-    async take(timeoutMs) {
+    /** False when somebody else held the lock for the whole time. */
+    async take(timeoutMs: number): Promise<boolean> {
       prepare();
       const until = Date.now() + timeoutMs;
       for (;;) {
@@ -118,17 +111,18 @@ export function createIndexLock(gitDir: string): IndexLock {
         await sleep(20);
       }
     },
-    assertHeld() {
+    /** @throws OWNER_FENCED when another process took it while this one stood still: what was begun under it is that one's to finish */
+    assertHeld(): void {
       if (readOr(lock, "").trim() === token) return;
       held = false;
       throw new ClearedError("OWNER_FENCED", "Another process took this commit over while this one was suspended.");
     },
-    release() {
+    release(): void {
       if (!held) return;
       held = false;
       if (readOr(lock, "").trim() === token) unlinkSync(lock);
     },
-    close() {
+    close(): void {
       this.release();
       rmSync(tokenFile, { force: true });
       rmSync(draft, { force: true });
