@@ -1,19 +1,20 @@
 /**
- * A new workspace: the starter files in a git repository of their own, a key for the first person, a launcher, the first commit.
- * All or nothing: a folder that was empty before is empty again when something fails.
+ * A new workspace: the starter files in a git repository of their own, a key for the first person, a launcher, the first commit, and the
+ * hook that checks a person's commits. All or nothing: a folder that was empty before is empty again when something fails.
  */
 import { generateKeyPairSync } from "node:crypto";
-import { chmod, cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { parseConfig, parseTrust } from "./settings/config.ts";
-import { tryGit } from "./git/git-process.ts";
+import { git, gitFailed, tryGit } from "./git/git-process.ts";
 import { keepConfirmation, lookAtTrust } from "./settings/confirmation.ts";
-import { AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, SCRIPTS, STATE, TRUST, agentFile, policyFile, scriptFile } from "./layout.ts";
-import { keepKey } from "./own-folders.ts";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { agentFile, AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, policyFile, scriptFile, SCRIPTS, STATE, TRUST } from "./layout.ts";
+import { keepKey, readIfThere } from "./own-folders.ts";
 import { parseHeader } from "../scripts/header.ts";
+import { commandEnv, SETTINGS } from "./git/environment.ts";
 
 export interface InitOptions {
   /** Name of the business. */
@@ -64,8 +65,6 @@ export async function initWorkspace(dir: string, options: InitOptions): Promise<
     await write(target, files, options);
     await options.prepare?.(target);
     const { branch } = parseConfig(await readFile(join(target, CONFIG), "utf8"));
-    // Read when it is needed: every other command does without it.
-    const { makeRepository } = await import("./git/new-repository.ts");
     await makeRepository(target, branch, person, `bootstrap: books of ${options.name.replace(/\s+/g, " ").trim()}`);
     keepKey(files.half, files.key);
     // Whoever made it has written its trust.yaml.
@@ -89,6 +88,40 @@ async function assertEmpty(target: string): Promise<boolean> {
   if (first !== undefined)
     throw new ClearedError("WORKSPACE_EXISTS", `${target} is not empty (it has ${first}). Choose a new or empty folder.`);
   return true;
+}
+
+/**
+ * Makes `dir` a repository and commits all that lies in it, by simple-git, as nobody else has written to it yet. Who commits stands in the
+ * user's own configuration, else `person` is kept in this one, so that the person's own commits work too.
+ * @throws GIT_FAILED with git's own words, STORE_FULL
+ */
+async function makeRepository(dir: string, branch: string, person: string, message: string): Promise<void> {
+  // Read when it is needed: every other command does without it.
+  const { simpleGit } = await import("simple-git");
+  const env = commandEnv({});
+  const git = simpleGit({
+    baseDir: dir,
+    config: SETTINGS.map(([key, value]) => `${key}=${value}`),
+    allowEnvironment: Object.keys(env),
+    // What it would refuse is what switches programs off: no hook, no monitor, no editor, no pager, no question, few protocols.
+    unsafe: {
+      allowUnsafeHooksPath: true,
+      allowUnsafeFsMonitor: true,
+      allowUnsafeEditor: true,
+      allowUnsafePager: true,
+      allowUnsafeAskPass: true,
+      allowUnsafeProtocolOverride: true,
+    },
+  }).env(env);
+  try {
+    await git.init(["-q", "-b", branch]);
+    for (const [key, value] of Object.entries({ "user.name": person, "user.email": "cleared@localhost" }))
+      if (((await git.getConfig(key)).value ?? "").trim() === "") await git.addConfig(key, value);
+    await git.add("-A");
+    await git.commit(message, { "-q": null, "--no-gpg-sign": null });
+  } catch (error) {
+    throw gitFailed("The first commit", error instanceof Error ? error.message : String(error));
+  }
 }
 
 interface Filled {
@@ -190,4 +223,32 @@ export function partsOf(product: string, agents: readonly string[]): Parts {
     if (existsSync(join(product, policy))) files.add(policy);
   }
   return { files: [...files].sort(), tools: [...tools].sort() };
+}
+
+/**
+ * Writes .git/hooks/pre-commit, `file`, with `line`, unless there is one. program: the launcher, by its absolute path. there: it does this
+ * already; foreign: somebody's own, which is never touched, or hooks are kept elsewhere.
+ */
+export async function installHook(dir: string, program: string) {
+  const line = `node '${program.replaceAll("'", "'\\''")}' check --staged`;
+  const elsewhere = await hooksPath(dir);
+  const folder = elsewhere ?? join(resolve(dir, (await git(dir, ["rev-parse", "--git-common-dir"])).toString().trim()), "hooks");
+  const file = join(folder, "pre-commit");
+  const own = readIfThere(file);
+  if (own?.includes(line) === true) return { file, line, status: "there" as const };
+  // A link that leads nowhere yet is somebody's own, too.
+  if (own !== null || elsewhere !== null || (await lstat(file).catch(() => null)) !== null)
+    return { file, line, status: "foreign" as const };
+  await mkdir(dirname(file), { recursive: true });
+  const about = "Checks what is about to be committed; made by cleared init --hooks. Once without: git commit --no-verify";
+  await writeFile(file, `#!/bin/sh\n# ${about}\nexec ${line}\n`, { flag: "wx" });
+  await chmod(file, 0o755);
+  return { file, line, status: "made" as const };
+}
+
+/** Where the user's own git keeps hooks, when that is not .git/hooks. Our own commands set it, which does not count. */
+async function hooksPath(dir: string): Promise<string | null> {
+  const { stdout } = await tryGit(dir, ["config", "--show-scope", "--type=path", "--get-all", "core.hooksPath"]);
+  const own = /^(?!command\t)\w+\t(.*)$/m.exec(stdout.toString())?.[1];
+  return own === undefined ? null : resolve(dir, own);
 }
