@@ -10,7 +10,7 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, Finding, Git, Refused, RowsQuestion, RunRecord, Tree, UnknownAccount } from "../kernel/ports.ts";
 import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/books/claims.ts";
 import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
-import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/books/correct-entry.ts";
+import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/books/decisions.ts";
 import { decideSame, leaveOut, reviveRows } from "../workspace/books/decide-rows.ts";
 import { accountOf, legsOf } from "../workspace/books/draft.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";

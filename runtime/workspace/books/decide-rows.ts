@@ -16,9 +16,8 @@ import { findEntry, loadChart } from "./months.ts";
 import { type Overlay, overlayOn } from "../overlay.ts";
 import { type KeptReceipt, receiptAt, receiptToYaml } from "../statements/receipt.ts";
 import { bare } from "./reversals.ts";
-import { heal, settle } from "./settle.ts";
+import { heal, placeBalances, settle } from "./view-balances.ts";
 import { factsOfKey } from "../statements/identity.ts";
-import { placeBalances } from "./view-balances.ts";
 
 interface Answer {
   approve: boolean;

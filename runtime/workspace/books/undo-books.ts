@@ -5,7 +5,7 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Entry, Tree } from "../../kernel/ports.ts";
-import { correctionsOf } from "./correct-entry.ts";
+import { correctionsOf } from "./decisions.ts";
 import { ownKind } from "./entry-id.ts";
 import type { BookRules } from "./invariants.ts";
 import { printEntry } from "./journal-text.ts";

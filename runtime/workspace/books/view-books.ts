@@ -6,7 +6,7 @@ import { isDay } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Books, Entry, EntryDraft, EntryFilter, EntryStatus, Row } from "../../kernel/ports.ts";
 import { type Exact, fromExact, plus, type Totals, ZERO } from "./amounts.ts";
-import { asCorrected, correctionsOf } from "./correct-entry.ts";
+import { asCorrected, correctionsOf } from "./decisions.ts";
 import { accountOf, toEntry } from "./draft.ts";
 import { isEntryId, ownKind } from "./entry-id.ts";
 import { assertEntry, type BookRules } from "./invariants.ts";

@@ -6,11 +6,9 @@ import type { Refused } from "../../kernel/ports.ts";
 import { negated } from "../books/amounts.ts";
 import { amountReader, type AmountReader, cleanText, collapse, datePattern, excerpt, isCurrency, readDay } from "./cells.ts";
 import { type Column, type Dialect, hasHeader, matchTemplate } from "./dialect.ts";
-import { DAMAGED } from "./encoding.ts";
+import { type CsvRecord, DAMAGED, readRecords } from "./records.ts";
 import { cellCounts, headerIndex, headerName, requiredNames } from "./match.ts";
-import { NOTHING_STATED, prove, type Stated } from "./proof.ts";
-import { type CsvRecord, readRecords } from "./records.ts";
-import type { ParsedRow, Statement } from "./types.ts";
+import { NOTHING_STATED, type ParsedRow, prove, type Stated, type Statement } from "./proof.ts";
 
 /** More rows than any export of a bank; the books take them in smaller files. */
 export const ROW_LIMIT = 200_000;

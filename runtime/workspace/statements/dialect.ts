@@ -6,7 +6,7 @@ import { z } from "zod";
 import { ClearedError } from "../../kernel/errors.ts";
 import { checkYaml, readYaml } from "../../scripts/yaml-text.ts";
 import { datePattern, isCurrency } from "./cells.ts";
-import { ENCODINGS } from "./encoding.ts";
+import { ENCODINGS } from "./records.ts";
 
 /**
  * Line templates for the preamble of a CSV: `Ending balance as of {closing_date},,"{closing}"`. Matched by searching for the

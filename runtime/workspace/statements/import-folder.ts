@@ -10,21 +10,22 @@ import { ClearedError } from "../../kernel/errors.ts";
 import {
   contentOf,
   type ImportFile,
+  inodeOf,
   list,
   markOf,
   namesLike,
   readImport,
   readWhole,
   sha256,
+  SIZE_LIMIT,
   statOf,
   UNFINISHED,
   UNFINISHED_NAME,
+  writersOf,
 } from "./import-files.ts";
 import { IMPORT, PROCESSED, RECEIPTS, STATEMENTS } from "../layout.ts";
 import { oddKind } from "../own-folders.ts";
 import { excerpt } from "./cells.ts";
-import { SIZE_LIMIT } from "./size.ts";
-import { inodeOf, writersOf } from "./writers.ts";
 
 /** A file that is not taken now. */
 export interface Waiting {

@@ -5,12 +5,11 @@
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { readCsv } from "./csv.ts";
 import { type Dialect, hasHeader, mappingDialect } from "./dialect.ts";
-import { decode, isBinary, peek, PEEKED } from "./encoding.ts";
-import { guessDialect } from "./guess.ts";
-import { matchDialect } from "./match.ts";
+import { decode, isBinary, peek, PEEKED } from "./records.ts";
+import { guessDialect, matchDialect } from "./match.ts";
 import { isOfx, readOfx } from "./ofx.ts";
-import { SIZE_LIMIT } from "./size.ts";
-import type { Statement } from "./types.ts";
+import { SIZE_LIMIT } from "./import-files.ts";
+import type { Statement } from "./proof.ts";
 
 export interface ParseOptions {
   dialects: Dialect[];
@@ -59,27 +58,19 @@ function readStatement(name: string, bytes: Uint8Array, options: ParseOptions): 
       at: { file: name, line: 1 },
     });
   }
-  const dialect = chooseDialect(name, bytes, options);
+  const read = (dialect: Dialect) => readCsv(name, decode(name, bytes, dialect.encoding), dialect, options.defaultCurrency);
   try {
-    return readCsv(name, decode(name, bytes, dialect.encoding), dialect, options.defaultCurrency);
+    return read(chooseDialect(name, top, options));
   } catch (error) {
-    if (options.dialect === undefined || options.mapping !== undefined || !lacksHeader(error)) throw error;
-    const other = withoutHeader(name, bytes, options.dialects, error);
-    return readCsv(name, decode(name, bytes, other.encoding), other, options.defaultCurrency);
+    if (options.mapping !== undefined || !lacksHeader(error)) throw error;
+    return read(withoutHeader(name, top, bytes.length <= PEEKED, options.dialects, error));
   }
 }
 
-function chooseDialect(name: string, bytes: Uint8Array, { dialects, dialect, mapping }: ParseOptions): Dialect {
+function chooseDialect(name: string, top: string, { dialects, dialect, mapping }: ParseOptions): Dialect {
   if (mapping !== undefined) return mappingDialect(mapping, dialect ?? "generic");
   // The encoding is the dialect's, so the dialect is found on a lenient reading and the strict one comes after.
-  if (dialect === undefined) {
-    try {
-      return matchDialect(name, peek(bytes), dialects);
-    } catch (error) {
-      if (!lacksHeader(error)) throw error;
-      return withoutHeader(name, bytes, dialects, error);
-    }
-  }
+  if (dialect === undefined) return matchDialect(name, top, dialects);
   const named = dialects.find((one) => one.name === dialect);
   if (named !== undefined) return named;
   const names = dialects.map((one) => one.name);
@@ -95,9 +86,8 @@ function lacksHeader(error: unknown): error is ClearedError {
 }
 
 /** The dialect that reads the rows of a file whose header is missing. @throws STATEMENT_DIALECT with a guess, else the error that was met */
-function withoutHeader(name: string, bytes: Uint8Array, dialects: Dialect[], error: ClearedError): Dialect {
-  const top = peek(bytes);
-  const guess = guessDialect(name, top, bytes.length <= PEEKED);
+function withoutHeader(name: string, top: string, isWhole: boolean, dialects: Dialect[], error: ClearedError): Dialect {
+  const guess = guessDialect(name, top, isWhole);
   if (guess === null) throw error;
   const headless = dialects.filter((one) => !hasHeader(one));
   try {

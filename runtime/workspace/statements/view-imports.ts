@@ -4,22 +4,20 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Imports, Json, Receipt, Refused, Row, Tree } from "../../kernel/ports.ts";
-import { earlierOf } from "./grown.ts";
-import type { ImportFile } from "./import-files.ts";
+import { earlierOf } from "./tidy.ts";
+import { type ImportFile, PORTION } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
 import { IMPORTERS } from "../layout.ts";
 import { loadChart } from "../books/months.ts";
 import type { Overlay } from "../overlay.ts";
-import { sortRows } from "./known-rows.ts";
+import { type PairRow, sortRows } from "./known-rows.ts";
 import { fromMeta, type Parsed, type ParsedRow, statedOf, toMeta, toParsedRow } from "./parsed-statement.ts";
 import { lineOf, unknownAccounts, matchAccount, settingsFor } from "./questions.ts";
 import { dependsOn, receiptAt, UNREADABLE } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Dialect } from "./dialect.ts";
 import { factsOfKey, type KeyedRow, toKeyedRows } from "./identity.ts";
-import type { PairRow } from "./pairs.ts";
-import { PORTION } from "./size.ts";
-import type { Statement } from "./types.ts";
+import type { Statement } from "./proof.ts";
 import type { BookedRow } from "../books/view-books.ts";
 import { type ReceiptContext, receiptHashes, writeReceipt } from "./view-receipt.ts";
 

@@ -6,7 +6,7 @@
 import type { ClearedError } from "../../kernel/errors.ts";
 import type { AskedRow, Entry, Refused, Tree } from "../../kernel/ports.ts";
 import { negated } from "../books/amounts.ts";
-import { goneFrom, listedBy, receiptsAbout, receiptTree } from "../books/claims.ts";
+import { goneFrom, receiptsAbout, receiptTree } from "../books/claims.ts";
 import type { Config } from "../settings/config.ts";
 import { contradictionOf } from "./contradiction.ts";
 import { entryId } from "../books/entry-id.ts";
@@ -16,9 +16,8 @@ import type { Overlay } from "../overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { goneQuestion, inQuestions, refusedQuestions, sameQuestions, likelyAccount } from "./questions.ts";
 import { isOpenReceipt, type KeptReceipt, NOTHING_RECORDED, receiptAt, receiptToYaml } from "./receipt.ts";
-import { heal } from "../books/settle.ts";
+import { contextOf, heal, type StatedContext, stateClosing, stateOpening } from "../books/view-balances.ts";
 import { factsOfKey, nextTwin } from "./identity.ts";
-import { type StatedContext, stateClosing, stateOpening } from "../books/view-balances.ts";
 
 export interface ReceiptContext {
   config: Config;
@@ -153,8 +152,7 @@ async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, close
   const { booked } = receipt.record;
   const isFresh = ({ id, date, tags: { key = "" } }: Entry): boolean =>
     overlay.mine.has(id) && Object.hasOwn(booked, key.includes("#") ? entryId(date, key.replace(/#\d+$/, "")) : id);
-  const [isOpen, isAsked] = [isOpenReceipt(receipt), receipt.asked.length > 0];
-  return { overlay, config, closed: await closed(), by: { run }, hash: receipt.hash, listed: listedBy(receipt), isFresh, isOpen, isAsked };
+  return contextOf(receipt, { overlay, config, closed: await closed(), by: { run } }, isFresh);
 }
 
 /** States openings and closings, and those of earlier statements that tie now. Answers the gap. */
