@@ -112,7 +112,7 @@ async function areNew(fresh: readonly KeyedRow[], stated: readonly Stated[], ove
 
 const toPairRow = ({ id, date, amount, currency, description: text }: KeyedRow["row"]): PairRow => ({ id, date, amount, currency, text });
 
-/** Months of what pairs.ts compares with these rows: entries up to 6 days away, and those as near to them. */
+/** Months of what `pairsOf` compares with these rows: entries up to 6 days away, and those as near to them. */
 type Months = ReadonlySet<string>;
 const monthsAround = (rows: readonly KeyedRow[]): Months =>
   new Set([...new Set(rows.map(({ row }) => row.date))].flatMap((day) => [-12, 0, 12].map((days) => monthFile(shifted(day, days)))));

@@ -4,10 +4,10 @@
  * a guess is never used by itself, it is shown to a person as the dialect file it would become. Where two readings are possible (03/04:
  * March or April?) there is none.
  */
-import { ClearedError } from "../../kernel/errors.ts";
+import type { ClearedError } from "../../kernel/errors.ts";
 import { type AmountForm, amountReader, collapse, datePattern, excerpt, PLAIN_AMOUNT, readDay } from "./cells.ts";
 import { type Dialect, hasHeader } from "./dialect.ts";
-import { type CsvRecord, readRecords } from "./records.ts";
+import { type CsvRecord, readRecords, unreadable } from "./records.ts";
 import { writeYaml } from "../../scripts/yaml-text.ts";
 
 // How many records at the top are looked at: preambles of banks are shorter.
@@ -50,11 +50,8 @@ export function matchDialect(file: string, top: string, dialects: Dialect[]): Di
   const [winner, second] = winners;
   if (winner === undefined) throw unknownDialect(file, top, dialects, heads);
   if (second !== undefined) {
-    throw new ClearedError(
-      "STATEMENT_DIALECT",
-      `The dialects ${winners.map((one) => one.name).join(" and ")} all fit. Name the right one in config.yaml: statements: [{match: {file: "${excerpt(file)}"}, account: ..., dialect: ${second.name}}].`,
-      { at: { file, line: 1 } },
-    );
+    const message = `The dialects ${winners.map((one) => one.name).join(" and ")} all fit. Name the right one in config.yaml: statements: [{match: {file: "${excerpt(file)}"}, account: ..., dialect: ${second.name}}].`;
+    throw unreadable("STATEMENT_DIALECT", message, 1);
   }
   return winner;
 }
@@ -105,10 +102,7 @@ function unknownDialect(file: string, top: string, dialects: Dialect[], heads: M
       ? ""
       : ` The nearest is ${near.dialect.name}, which also needs ${near.missing.map((name) => `"${name}"`).join(", ") || "the header on the first line"}.`;
   const message = `No dialect reads this file. Its first line is: ${excerpt(line)}.${nearest} Add a dialect in importers/, or describe the columns in config.yaml: statements: [{match: {file: "${excerpt(file)}"}, account: ..., dialect: generic, mapping: {columns: {...}, date: ...}}].`;
-  return new ClearedError("STATEMENT_DIALECT", message, {
-    at: { file, line: 1 },
-    data: { header: excerpt(line), nearest: near?.dialect.name ?? null },
-  });
+  return unreadable("STATEMENT_DIALECT", message, 1, { header: excerpt(line), nearest: near?.dialect.name ?? null });
 }
 
 export interface Guess {

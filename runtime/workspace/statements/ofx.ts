@@ -3,17 +3,17 @@
  * escaped entities, bare ampersands). One pass over the tags without a tree, so no nesting can exhaust the stack, and linear in the size of
  * the file, whatever it holds: a tag or CDATA section that never ends is looked for once.
  */
-import { ClearedError } from "../../kernel/errors.ts";
 import type { Refused } from "../../kernel/ports.ts";
 import { amountReader, cleanText, collapse, datePattern, excerpt, isCurrency, PLAIN_AMOUNT, readDay } from "./cells.ts";
-import { ROW_LIMIT } from "./csv.ts";
-import { DAMAGED, decode, type Encoding, isMultiByteUtf8 } from "./records.ts";
-import { NOTHING_STATED, type ParsedRow, prove, type Statement } from "./proof.ts";
+import { MOST_ROWS, ROW_LIMIT } from "./csv.ts";
+import { DAMAGED, decode, type Encoding, isMultiByteUtf8, unreadable } from "./records.ts";
+import { NOTHING_STATED, type ParsedRow, prove, type Refusal, type Statement, toRow } from "./proof.ts";
 
 const POINT = amountReader(PLAIN_AMOUNT);
 // OFX 1.0.2, 3.2.9: the decimal mark is a point or a comma, without any thousands mark.
 const COMMA = amountReader({ ...PLAIN_AMOUNT, decimal: "," });
 const DAY = datePattern("ofx") ?? /$^/;
+const FORM = { pattern: DAY, words: "an OFX date" };
 
 const STATEMENTS = new Set(["STMTRS", "CCSTMTRS", "INVSTMTRS"]);
 const SECTIONS = new Set(
@@ -45,11 +45,9 @@ export function isOfx(top: string): boolean {
  * The statements of the file, one per account.
  * @throws STATEMENT_ENCODING, STATEMENT_INVALID, FILE_TOO_LARGE
  */
-export function readOfx(file: string, bytes: Uint8Array, defaultCurrency: string): Statement[] {
-  const text = decode(file, bytes, declaredEncoding(bytes));
-  const { raw, closed, faults } = collect(file, text);
-  if (!closed)
-    throw new ClearedError("STATEMENT_INVALID", "The file ends before </OFX>: it is cut off. Download it again.", { at: { file } });
+export function readOfx(bytes: Uint8Array, defaultCurrency: string): Statement[] {
+  const { raw, closed, faults } = collect(decode(bytes, declaredEncoding(bytes)));
+  if (!closed) throw unreadable("STATEMENT_INVALID", "The file ends before </OFX>: it is cut off. Download it again.");
   const cash = raw.filter((one) => one.trades === 0 || one.transactions.length > 0);
   const answered = faults.length === 0 ? "" : `The bank answered: ${excerpt(faults.join("; "))}.`;
   if (cash.length === 0) {
@@ -59,7 +57,7 @@ export function readOfx(file: string, bytes: Uint8Array, defaultCurrency: string
         : raw.length > 0
           ? "It holds purchases and sales of securities only, which are not read; export the cash account, or CSV."
           : "It holds no bank or card statement.";
-    throw new ClearedError("STATEMENT_INVALID", `No statement can be taken from this OFX file. ${why}`, { at: { file } });
+    throw unreadable("STATEMENT_INVALID", `No statement can be taken from this OFX file. ${why}`);
   }
   return cash.map((one, i) => {
     const statement = toStatement(one, defaultCurrency);
@@ -83,7 +81,7 @@ function declaredEncoding(bytes: Uint8Array): Encoding {
   return /^(?:CHARSET\s*:\s*(?:1252|ISO-?8859-?1|8859-1|NONE)|ENCODING\s*:\s*USASCII)/im.test(top) ? "windows-1252" : "utf-8";
 }
 
-function collect(file: string, text: string) {
+function collect(text: string) {
   const raw: RawStatement[] = [];
   const open: string[] = [];
   let statement: RawStatement | null = null;
@@ -106,11 +104,7 @@ function collect(file: string, text: string) {
       open.length = 0;
     } else if (name === "STMTTRN" && statement !== null) {
       if (++count > ROW_LIMIT)
-        throw new ClearedError(
-          "FILE_TOO_LARGE",
-          `The file has more than ${ROW_LIMIT.toLocaleString("en-US")} transactions. Export it in shorter ranges.`,
-          { at: { file } },
-        );
+        throw unreadable("FILE_TOO_LARGE", `The file has more than ${MOST_ROWS} transactions. Export it in shorter ranges.`);
       transaction = { line, values: new Map() };
       statement.transactions.push(transaction);
       open.length = 0;
@@ -144,7 +138,7 @@ function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
   const rows: ParsedRow[] = [];
   const refused: Refused[] = [];
   for (const transaction of raw.transactions) {
-    const row = toRow(transaction, currency);
+    const row = rowOf(transaction, currency);
     if ("reason" in row) refused.push({ line: transaction.line, code: "STATEMENT_ROW", message: row.reason });
     else rows.push(row);
   }
@@ -156,36 +150,17 @@ function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
   return prove(draft, { ...NOTHING_STATED, closing, from: day(values.get("DTSTART")), to: day(values.get("DTEND")) });
 }
 
-function toRow({ line, values }: Raw, statementCurrency: string): ParsedRow | { reason: string } {
+function rowOf({ line, values }: Raw, statementCurrency: string): ParsedRow | Refusal {
+  const of = (...tags: string[]): string => tags.map((tag) => values.get(tag)).find((value) => value !== undefined) ?? "";
   for (const value of values.values()) if (value.includes("\0")) return { reason: DAMAGED };
-  const posted = values.get("DTPOSTED") ?? "";
-  if (posted === "") return { reason: "The date (DTPOSTED) is empty." };
-  const read = readDay(posted, DAY);
-  if ("fault" in read)
-    return { reason: `"${excerpt(posted)}" is not ${read.fault === "shape" ? "an OFX date" : "a calendar day from 1970 to 2069"}.` };
+  const date = of("DTPOSTED");
+  if (date === "") return { reason: "The date (DTPOSTED) is empty." };
   // CURRENCY says in what the amount is; ORIGCURRENCY only what it was converted from (OFX 1.0.2, 5.2).
   const currency = values.get("CURRENCY.CURSYM")?.trim().toUpperCase() ?? statementCurrency;
-  if (!isCurrency(currency)) return { reason: `"${excerpt(currency)}" is not a currency: three capitals such as USD.` };
-  const text = values.get("TRNAMT") ?? "";
-  const amount = readAmount(text, currency);
-  if ("reason" in amount) return amount;
-  if (/^[0.]+$/.test(amount.amount)) return { reason: "The amount is zero: nothing moves, so there is nothing to book." };
-  const name = cleanText(values.get("NAME") ?? values.get("PAYEE.NAME") ?? "").trim();
-  const memo = cleanText(values.get("MEMO") ?? "").trim();
-  const raw = memo.startsWith(name) ? memo : name.startsWith(memo) ? name : `${name} ${memo}`;
-  const payee = collapse(cleanText(values.get("PAYEE.NAME") ?? ""));
-  const row: ParsedRow = {
-    line,
-    date: read.day,
-    amount: amount.amount,
-    currency,
-    description: collapse(raw),
-    raw_description: raw,
-    type: collapse(cleanText(values.get("TRNTYPE") ?? "")),
-    bank_id: collapse(cleanText(values.get("FITID") ?? "")) || null,
-  };
-  if (payee !== "") row.counterparty = payee;
-  return row;
+  const amount = readAmount(of("TRNAMT"), currency);
+  const [name, memo] = [cleanText(of("NAME", "PAYEE.NAME")).trim(), cleanText(of("MEMO")).trim()];
+  const text = memo.startsWith(name) ? memo : name.startsWith(memo) ? name : `${name} ${memo}`;
+  return toRow({ line, date, currency, amount, text, type: of("TRNTYPE"), id: of("FITID"), counterparty: of("PAYEE.NAME") }, FORM);
 }
 
 function readAmount(text: string, currency: string) {

@@ -5,7 +5,7 @@
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { readCsv } from "./csv.ts";
 import { type Dialect, hasHeader, mappingDialect } from "./dialect.ts";
-import { decode, isBinary, peek, PEEKED } from "./records.ts";
+import { assertText, decode, peek, PEEKED, unreadable } from "./records.ts";
 import { guessDialect, matchDialect } from "./match.ts";
 import { isOfx, readOfx } from "./ofx.ts";
 import { SIZE_LIMIT } from "./import-files.ts";
@@ -35,9 +35,12 @@ export function parseStatement(name: string, bytes: Uint8Array, options: ParseOp
     const refused = found.flatMap((one) => one.refused);
     if (refused.length <= MOST_REFUSED) return found;
     const why = `${refused.length.toLocaleString("en-US")} rows cannot be read, the first at line ${refused[0]?.line}: ${refused[0]?.message}`;
-    throw new ClearedError("STATEMENT_INVALID", `${why} Export it again, or correct its dialect.`, { at: { file: name } });
+    throw unreadable("STATEMENT_INVALID", `${why} Export it again, or correct its dialect.`);
   } catch (error) {
-    if (error instanceof ClearedError) throw error;
+    if (error instanceof ClearedError) {
+      if (error.at?.file === "") error.at.file = name;
+      throw error;
+    }
     // A fault of a reader costs the one file, which is named, and no other.
     const why = `The reader of statements failed at this file: ${error instanceof Error ? error.message : String(error)}.`;
     throw new ClearedError("STATEMENT_INVALID", `${why} Export it in another form.`, { at: { file: name }, cause: error });
@@ -45,20 +48,14 @@ export function parseStatement(name: string, bytes: Uint8Array, options: ParseOp
 }
 
 function readStatement(name: string, bytes: Uint8Array, options: ParseOptions): Statement[] {
-  if (bytes.length > SIZE_LIMIT)
-    throw new ClearedError("FILE_TOO_LARGE", "The statement is larger than 64 MiB. Export it in shorter ranges.", { at: { file: name } });
+  if (bytes.length > SIZE_LIMIT) throw unreadable("FILE_TOO_LARGE", "The statement is larger than 64 MiB. Export it in shorter ranges.");
   const top = peek(bytes);
-  if (top.trim() === "") throw new ClearedError("STATEMENT_INVALID", "The file is empty. Download it again.", { at: { file: name } });
-  if (isOfx(top)) return readOfx(name, bytes, options.defaultCurrency);
+  if (top.trim() === "") throw unreadable("STATEMENT_INVALID", "The file is empty. Download it again.");
+  if (isOfx(top)) return readOfx(bytes, options.defaultCurrency);
   const foreign = foreignFormat(name, top);
-  if (foreign !== null)
-    throw new ClearedError("STATEMENT_DIALECT", `${foreign} Export the statement as CSV, OFX or QFX.`, { at: { file: name, line: 1 } });
-  if (isBinary(top) && options.dialect === undefined && options.mapping === undefined) {
-    throw new ClearedError("STATEMENT_ENCODING", "The file is binary, or UTF-16 without a byte order mark. Export it as UTF-8 text.", {
-      at: { file: name, line: 1 },
-    });
-  }
-  const read = (dialect: Dialect) => readCsv(name, decode(name, bytes, dialect.encoding), dialect, options.defaultCurrency);
+  if (foreign !== null) throw unreadable("STATEMENT_DIALECT", `${foreign} Export the statement as CSV, OFX or QFX.`, 1);
+  if (options.dialect === undefined && options.mapping === undefined) assertText(top);
+  const read = (dialect: Dialect) => readCsv(decode(bytes, dialect.encoding), dialect, options.defaultCurrency);
   try {
     return read(chooseDialect(name, top, options));
   } catch (error) {
@@ -74,11 +71,8 @@ function chooseDialect(name: string, top: string, { dialects, dialect, mapping }
   const named = dialects.find((one) => one.name === dialect);
   if (named !== undefined) return named;
   const names = dialects.map((one) => one.name);
-  throw new ClearedError(
-    "STATEMENT_DIALECT",
-    `There is no dialect "${dialect}" in importers/.${didYouMean(dialect, names)} Known: ${names.join(", ") || "none"}.`,
-    { at: { file: name } },
-  );
+  const near = didYouMean(dialect, names);
+  throw unreadable("STATEMENT_DIALECT", `There is no dialect "${dialect}" in importers/.${near} Known: ${names.join(", ") || "none"}.`);
 }
 
 function lacksHeader(error: unknown): error is ClearedError {
@@ -96,7 +90,7 @@ function withoutHeader(name: string, top: string, isWhole: boolean, dialects: Di
     if (!lacksHeader(none)) throw none;
   }
   const message = `The file has no header line, and no dialect reads it. It looks like this: ${guess.words}. Approve the card to have such files read so (it adds a dialect to importers/), or write the dialect yourself.`;
-  throw new ClearedError("STATEMENT_DIALECT", message, { at: { file: name, line: 1 }, data: { dialect: guess.dialect } });
+  throw unreadable("STATEMENT_DIALECT", message, 1, { dialect: guess.dialect });
 }
 
 /** What the file is when it is neither CSV nor OFX, in a sentence, or null. */

@@ -8,6 +8,7 @@
 import type { Refused, Row } from "../../kernel/ports.ts";
 import { currencyPlaces } from "../../kernel/money.ts";
 import { fromExact, toExact } from "../books/amounts.ts";
+import { type AmountReader, cleanText, collapse, excerpt, isCurrency, readDay } from "./cells.ts";
 
 /** What the file itself says about its balances and range. */
 export type Stated = Pick<Statement, "opening" | "closing" | "from" | "to">;
@@ -136,6 +137,38 @@ export interface ParsedRow extends Omit<Row, "id" | "reference" | "account"> {
   line: number;
   /** The bank's own id of the row (FITID, reference number), or null. */
   bank_id: string | null;
+}
+
+/** Why a row is refused. `shape` marks a date in another form, which is a fault of the dialect when every row has it. */
+export interface Refusal {
+  reason: string;
+  shape?: boolean;
+}
+
+/** What any format says of a row, in the bank's words; the amount as it was read in that currency. */
+interface RowText extends Record<"date" | "currency" | "text" | "type" | "id" | "counterparty", string> {
+  line: number;
+  amount: ReturnType<AmountReader>;
+}
+
+/** `form`: how days are written. */
+export function toRow({ line, date, currency, amount, ...words }: RowText, form: { pattern: RegExp; words: string }): ParsedRow | Refusal {
+  const read = readDay(date, form.pattern);
+  if ("fault" in read) {
+    const shape = read.fault === "shape";
+    return { reason: `"${excerpt(date)}" is not ${shape ? form.words : "a calendar day from 1970 to 2069"}.`, shape };
+  }
+  if (!isCurrency(currency)) return { reason: `"${excerpt(currency)}" is not a currency: three capitals such as USD.` };
+  if ("reason" in amount) return amount;
+  if (/^-?[0.]+$/.test(amount.amount)) return { reason: "The amount is zero: nothing moves, so there is nothing to book." };
+  const row: ParsedRow = {
+    ...{ line, date: read.day, amount: amount.amount, currency },
+    ...{ description: collapse(words.text), raw_description: words.text },
+    type: collapse(cleanText(words.type)),
+    bank_id: collapse(cleanText(words.id)) || null,
+  };
+  const counterparty = collapse(cleanText(words.counterparty));
+  return counterparty === "" ? row : { ...row, counterparty };
 }
 
 export interface Statement {

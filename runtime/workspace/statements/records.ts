@@ -5,11 +5,15 @@
  */
 import { createRequire } from "node:module";
 import { occurrences } from "./cells.ts";
-import { ClearedError } from "../../kernel/errors.ts";
+import { ClearedError, type Code } from "../../kernel/errors.ts";
 
 // Loaded when the first statement is read: most processes read none.
 const load = createRequire(import.meta.url);
 const papaparse = () => load("papaparse") as typeof import("papaparse");
+
+/** Why a file as a whole is not read. `parseStatement` adds which one it is. */
+export const unreadable = (code: Code, message: string, line?: number, data?: Record<string, unknown>): ClearedError =>
+  new ClearedError(code, message, { at: { file: "", ...(line === undefined ? {} : { line }) }, data });
 
 export interface CsvRecord {
   cells: string[];
@@ -105,37 +109,31 @@ function markOf(bytes: Uint8Array): Encoding | null {
  * The text without its byte order mark. The mark, where there is one, beats `declared`.
  * @throws STATEMENT_ENCODING with the line of the first bad byte
  */
-export function decode(file: string, bytes: Uint8Array, declared: Encoding): string {
+export function decode(bytes: Uint8Array, declared: Encoding): string {
   const mark = markOf(bytes);
   const encoding = mark ?? declared;
   const text = tryDecode(bytes, encoding);
   if (text === null) {
-    throw new ClearedError(
-      "STATEMENT_ENCODING",
-      `The file is not ${encoding}. Export it as UTF-8, or set encoding: windows-1252 in its dialect if that is what the bank writes.`,
-      { at: { file, line: badLine(bytes, encoding) } },
-    );
+    const message = `The file is not ${encoding}. Export it as UTF-8, or set encoding: windows-1252 in its dialect if that is what the bank writes.`;
+    throw unreadable("STATEMENT_ENCODING", message, badLine(bytes, encoding));
   }
   if (mark === null && encoding === "windows-1252" && isMultiByteUtf8(bytes)) {
-    throw new ClearedError(
-      "STATEMENT_ENCODING",
-      "The dialect says windows-1252, but the file is UTF-8. Export it as before, or set encoding: utf-8 in its dialect.",
-      { at: { file } },
-    );
+    const message = "The dialect says windows-1252, but the file is UTF-8. Export it as before, or set encoding: utf-8 in its dialect.";
+    throw unreadable("STATEMENT_ENCODING", message);
   }
-  if (isBinary(text)) {
-    throw new ClearedError("STATEMENT_ENCODING", "The file is binary, or UTF-16 without a byte order mark. Export it as UTF-8 text.", {
-      at: { file, line: lineAt(text, text.indexOf("\0")) },
-    });
-  }
+  assertText(text);
   return text;
+}
+
+/** @throws STATEMENT_ENCODING for a text that is none; a single NUL in a statement costs its own row only */
+export function assertText(text: string): void {
+  if (occurrences(text, "\0", text.length / 20) * 20 <= text.length) return;
+  const message = "The file is binary, or UTF-16 without a byte order mark. Export it as UTF-8 text.";
+  throw unreadable("STATEMENT_ENCODING", message, lineAt(text, text.indexOf("\0")));
 }
 
 /** Why a row with a NUL character is refused: a disk or a download has lost what stood there. */
 export const DAMAGED = "The row contains a NUL character: the file is damaged here. Download it again.";
-
-/** True of a text that is none; a single NUL in a statement costs its own row only. */
-export const isBinary = (text: string): boolean => occurrences(text, "\0", text.length / 20) * 20 > text.length;
 
 /** So many bytes are looked at before the dialect is known. */
 export const PEEKED = 65_536;

@@ -26,7 +26,7 @@ export interface ReceiptContext {
   /** The last day of the closed period as HEAD says, or undefined. */
   closed(): Promise<string | undefined>;
   /** Names or hashes of files that are imported although they have a receipt. */
-  again: readonly string[];
+  again?: readonly string[];
 }
 
 /** Hashes of all statements that have a receipt. */
@@ -58,7 +58,7 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
   }
   overlay.record({ op: "processed", name, hash: found.hash });
   // Nothing booked: all of it is left to the next run, or a failed run was resumed after another one had imported the file.
-  const isToBeWritten = before === null ? receipt.later === undefined : isRepeated(name, before, context);
+  const isToBeWritten = before === null ? receipt.later === undefined : before.later !== undefined || isAgain(found.hash, name, context);
   if (!isToBeWritten && receipt.new + receipt.twin === 0) return receipt;
   const whole = addedTo(before, receipt);
   overlay.record({ op: "file", path, text: receiptToYaml(whole), base: await (await overlay.head()).blob(path) });
@@ -124,9 +124,8 @@ async function receiptOf(name: string, parsed: Parsed, before: KeptReceipt | nul
   };
 }
 
-function isRepeated(name: string, before: KeptReceipt, { again }: ReceiptContext): boolean {
-  return before.later !== undefined || again.includes(name) || again.includes(before.hash);
-}
+export const isAgain = (hash: string, name: string, { again = [] }: ReceiptContext): boolean =>
+  again.includes(hash) || again.includes(name);
 
 /** The receipt of a content with what earlier runs over it have booked, which this run knew. */
 function addedTo(before: KeptReceipt | null, receipt: KeptReceipt): KeptReceipt {
