@@ -12,7 +12,7 @@ import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/books
 import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
 import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/books/decisions.ts";
 import { decideSame, leaveOut, reviveRows } from "../workspace/books/decide-rows.ts";
-import { accountOf, legsOf } from "../workspace/books/draft.ts";
+import { accountOf, legsOf, monthsOf } from "../workspace/books/invariants.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";
 import { filesIn } from "../workspace/statements/import-files.ts";
 import { CONFIG, IMPORT, receiptFile } from "../workspace/layout.ts";
@@ -22,7 +22,6 @@ import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../workspace/s
 import { excerpt } from "../workspace/statements/cells.ts";
 import { spelledOut } from "../kernel/text.ts";
 import { withItem } from "../scripts/yaml-text.ts";
-import { monthsOf } from "../workspace/books/reversals.ts";
 import type { Proposal } from "../change/proposal-types.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
 import type { Host } from "./host.ts";

@@ -11,7 +11,7 @@ import type { Call, Entry, Git, RunRecord, Step, Tree } from "../../kernel/ports
 import { asCorrected, correctionsOf } from "../../workspace/books/decisions.ts";
 import { parseJournal } from "../../workspace/books/journal-text.ts";
 import { findEntry } from "../../workspace/books/months.ts";
-import { monthsOf } from "../../workspace/books/reversals.ts";
+import { monthsOf } from "../../workspace/books/invariants.ts";
 import { sourceBlob, treeOver } from "../../workspace/git/tree.ts";
 import { CASES, caseFile } from "../../workspace/layout.ts";
 import { type Compared, recordingOf, sizeOf } from "./backtest.ts";

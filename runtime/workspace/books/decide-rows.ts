@@ -7,7 +7,7 @@ import type { AskedRow, Entry, Files, Posting, Tree } from "../../kernel/ports.t
 import { minus, negated, toExact, withPlaces } from "./amounts.ts";
 import { allReceipts, claimedBy, existingIn, receiptsAbout, receiptTree } from "./claims.ts";
 import type { Config } from "../settings/config.ts";
-import { accountOf } from "./draft.ts";
+import { accountOf, bare } from "./invariants.ts";
 import { cleanEntry } from "./journal-text.ts";
 import { receiptFile } from "../layout.ts";
 import { applyEdits, plain } from "./ledger.ts";
@@ -15,7 +15,6 @@ import { type Chart, placesOf } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
 import { type Overlay, overlayOn } from "../overlay.ts";
 import { type KeptReceipt, receiptAt, receiptToYaml } from "../statements/receipt.ts";
-import { bare } from "./reversals.ts";
 import { heal, placeBalances, settle } from "./view-balances.ts";
 import { factsOfKey } from "../statements/identity.ts";
 

@@ -6,15 +6,13 @@
  */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Entry, Files, Tree } from "../../kernel/ports.ts";
-import { accountOf } from "./draft.ts";
+import { accountOf, bare, type BookRules, type Months, monthsOf, reversalOf, unfit } from "./invariants.ts";
 import { dayOfId, entryId, isEntryId, ownKind } from "./entry-id.ts";
-import type { BookRules } from "./invariants.ts";
 import { IMPORTERS, monthFile, receiptFile, RECEIPTS } from "../layout.ts";
 import { applyEdits, noEdits, plain } from "./ledger.ts";
 import type { Chart } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
 import { ALL_ROWS, receiptAt, receiptToYaml } from "../statements/receipt.ts";
-import { bare, type Months, monthsOf, reversalOf } from "./reversals.ts";
 import { shifted } from "../../kernel/day.ts";
 import { negated } from "./amounts.ts";
 
@@ -42,12 +40,8 @@ export async function confirmEntry(head: Tree, id: string, decision: EntryDecisi
   if (entry === null) throw new ClearedError("JOURNAL_ENTRY_MISSING", `No entry has the id "${id.slice(0, 40)}".`);
   const chart = await loadChart(head);
   const reversal = await reversalOf(entry, monthsOf(head));
-  if (reversal !== null && decision.account !== undefined) {
-    throw new ClearedError(
-      "JOURNAL_STATUS",
-      `${id} has been voided by ${reversal}, so its account does not matter any more. Approve it without one, or reject it.`,
-    );
-  }
+  if (reversal !== null && decision.account !== undefined)
+    throw unfit(id, `has been voided by ${reversal}, so its account does not matter any more. Approve it without one, or reject it.`);
   const to = reversal !== null ? undefined : decision.approve ? decision.account : rules.accounts.suspense;
   const target = to === undefined ? null : accountOf(chart, to).name;
   if (entry.status !== "pending-review") {
@@ -55,10 +49,7 @@ export async function confirmEntry(head: Tree, id: string, decision: EntryDecisi
       entry.tags["by"] === decision.by &&
       (target === null ? entry.status === "user-confirmed" : entry.postings.some(({ account }) => account === target));
     if (isSame) return new Map();
-    throw new ClearedError(
-      "JOURNAL_STATUS",
-      `${id} is already ${entry.status}. \`cleared correct ${id} --account NUMBER\` moves a confirmed entry.`,
-    );
+    throw unfit(id, `is already ${entry.status}. \`cleared correct ${id} --account NUMBER\` moves a confirmed entry.`);
   }
   const decided = decide(plain(entry), decision, target, chart);
   return (await applyEdits(head, { ...noEdits(), replace: new Map([[id, decided]]) }, rules)).files();
@@ -69,12 +60,8 @@ function decide(entry: Entry, { approve, by, reason }: EntryDecision, target: st
   const tags = { ...entry.tags, by, ...(note === undefined ? {} : { note }) };
   if (target === null) return { ...entry, status: "user-confirmed", tags };
   const legs = otherLegs(entry, chart);
-  if (legs.length === 0 || (approve && legs.length > 1)) {
-    throw new ClearedError(
-      "JOURNAL_STATUS",
-      `${entry.id} has not exactly one leg beside the bank's, so it is not clear which one moves. Void it and write a new entry.`,
-    );
-  }
+  const unclear = "has not exactly one leg beside the bank's, so it is not clear which one moves. Void it and write a new entry.";
+  if (legs.length === 0 || (approve && legs.length > 1)) throw unfit(entry.id, unclear);
   if (approve && entry.postings.some(({ account }, i) => account === target && !legs.includes(i))) throw wouldCancel(entry.id, target);
   const isThere = approve && entry.postings[legs[0] ?? 0]?.account === target;
   const postings = entry.postings.map((posting, i) => (legs.includes(i) ? { ...posting, account: target } : posting));
@@ -149,12 +136,11 @@ export async function correctable(head: Tree, id: string): Promise<Entry> {
   const entry = of === undefined ? found : await findEntry(head, of);
   if (entry === null) throw new ClearedError("JOURNAL_ENTRY_MISSING", `No entry has the id "${(of ?? id).slice(0, 40)}".`);
   const kind = ownKind(entry);
-  const no = (why: string) => new ClearedError("JOURNAL_STATUS", `${entry.id} ${why}`);
   if (entry.status === "pending-review")
-    throw no("waits to be confirmed. `cleared queue` has its card; `cleared approve N --account NUMBER` moves it there.");
-  if (kind !== null) throw no(`is ${kind === "void" ? "a reversal" : "a stated balance"} and cannot be corrected.`);
+    throw unfit(entry.id, "waits to be confirmed. `cleared queue` has its card; `cleared approve N --account NUMBER` moves it there.");
+  if (kind !== null) throw unfit(entry.id, `is ${kind === "void" ? "a reversal" : "a stated balance"} and cannot be corrected.`);
   const reversal = await reversalOf(entry, monthsOf(head));
-  if (reversal !== null) throw no(`has been voided by ${reversal}, so its account does not matter any more.`);
+  if (reversal !== null) throw unfit(entry.id, `has been voided by ${reversal}, so its account does not matter any more.`);
   return entry;
 }
 
@@ -174,10 +160,10 @@ export async function correctEntry(head: Tree, id: string, decision: EntryDecisi
   const legs = postings.filter((_, i) => places.includes(i));
   const [from, second] = new Set(legs.map(({ account }) => account));
   if (from === undefined || second !== undefined)
-    throw new ClearedError("JOURNAL_STATUS", `${entry.id} has not exactly one account beside the bank's, so it is not clear what moves.`);
+    throw unfit(entry.id, `has not exactly one account beside the bank's, so it is not clear what moves.`);
   if (from === target) {
     if (corrections.at(-1)?.tags["by"] === decision.by) return new Map();
-    throw new ClearedError("JOURNAL_STATUS", `${entry.id} is on ${target} already.`);
+    throw unfit(entry.id, `is on ${target} already.`);
   }
   if (postings.some(({ account }) => account === target)) throw wouldCancel(entry.id, target);
   const key = `correct:${entry.id}:${corrections.length + 1}`;

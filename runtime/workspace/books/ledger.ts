@@ -6,12 +6,11 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { Entry, EntryStatus, Tree } from "../../kernel/ports.ts";
 import { checkAssertions, type MonthChange } from "./assertions.ts";
 import { ownKind } from "./entry-id.ts";
-import { type BookRules, assertEntry, assertOpen } from "./invariants.ts";
+import { assertEntry, assertOpen, assertReversals, type BookRules } from "./invariants.ts";
 import { cleanEntry, printEntry } from "./journal-text.ts";
 import { MAIN_JOURNAL, monthFile } from "../layout.ts";
 import { addCommodity, addInclude, addTag, type Chart, dropInclude } from "./main-journal.ts";
 import { loadChart, loadMonth, type Month, monthOfId, toMonth, wholeMonth } from "./months.ts";
-import { assertReversals } from "./reversals.ts";
 
 /** What is to change in the books. An id is in at most one of `add` and the others. */
 export interface Edits {

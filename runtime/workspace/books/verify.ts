@@ -8,12 +8,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 import { addTo, type Balances, fromExact, isPlainAmount, minus, toBalances, toExact, totalOf, type Totals } from "./amounts.ts";
-import { faultsOf } from "./invariants.ts";
+import { faultsOf, isMirror } from "./invariants.ts";
 import { type ParsedEntry, parseJournal } from "./journal-text.ts";
 import { CONFIG, JOURNAL, MAIN_JOURNAL, monthFile } from "../layout.ts";
 import { accountHint, type Chart, isMonthFile, parseMain } from "./main-journal.ts";
 import { monthOfId, toMonth } from "./months.ts";
-import { isMirror } from "./reversals.ts";
 import { makeOwnFolder, userState } from "../own-folders.ts";
 import { readRecords } from "../statements/records.ts";
 

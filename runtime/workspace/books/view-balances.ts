@@ -22,7 +22,7 @@ import {
 } from "./bank-balances.ts";
 import { goneFrom, listedBy, receiptsAbout, receiptTree } from "./claims.ts";
 import type { Config } from "../settings/config.ts";
-import { accountOf } from "./draft.ts";
+import { accountOf } from "./invariants.ts";
 import { entryId } from "./entry-id.ts";
 import { cleanEntry } from "./journal-text.ts";
 import { plain } from "./ledger.ts";

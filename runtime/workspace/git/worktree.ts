@@ -97,14 +97,15 @@ export function createWorktree(dir: string, gitDir: string) {
     return edited;
   }
 
-  async function mark(): Promise<string> {
+  /** Changes whenever the user's index does. */
+  async function indexMark(): Promise<string> {
     const found = await stat(index, { bigint: true }).catch(() => null);
     return found === null ? "none" : `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
   }
 
   return {
     editedFiles,
-    indexMark: mark,
+    indexMark,
     /** Paths whose index entry or file is not the `old` one. `file`: another index than the user's. */
     async edited(touched: readonly Touched[], file = index): Promise<string[]> {
       const items = await indexItems(touched, file);
@@ -114,7 +115,7 @@ export function createWorktree(dir: string, gitDir: string) {
     /** A copy of the user's index at `draft`; answers a mark that changes whenever the user's index does. */
     async copyIndex(draft: string): Promise<string> {
       const before = await stat(index).catch(() => null);
-      const taken = await mark();
+      const taken = await indexMark();
       await rm(draft, { force: true });
       if (before === null) return taken;
       await copyFile(index, draft);

@@ -7,7 +7,7 @@
  * everything in the workspace that looks like code counts, and whatever file a command names. The scripts of agents/ and scripts/ change with
  * every proposal and run in the sandbox: they count once a command, or code that counts, names them.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { join, posix, relative, resolve } from "node:path";
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import type { Json } from "../../kernel/ports.ts";
@@ -29,8 +29,6 @@ export interface Seen {
 /** `text`: its hash. */
 type Confirmed = Pick<Seen, "text" | "value" | "code">;
 
-const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
-
 /** @throws CONFIG_INVALID, PLUGIN_INVALID */
 export function lookAtTrust(dir: string): Seen {
   const text = readIfThere(join(dir, TRUST)) ?? "";
@@ -46,7 +44,7 @@ export function confirmedTrust(dir: string, text: string): { trust: Trust } | { 
   const kept = lastOf(dir);
   if (kept === null) return { before: null };
   const trust = trustOf(kept.value);
-  const same = kept.text === digest(text) && JSON.stringify(broughtCode(dir, trust)) === JSON.stringify(kept.code);
+  const same = kept.text === hash("sha256", text) && JSON.stringify(broughtCode(dir, trust)) === JSON.stringify(kept.code);
   return same ? { trust } : { before: { trust, code: kept.code } };
 }
 
@@ -56,7 +54,7 @@ export function keepConfirmation(dir: string, { text, value, code }: Seen): void
   makeOwnFolder(join(dir, STATE).slice(0, -1));
   // One that came with the folder is known to whoever made the folder.
   writePrivate(join(dir, ID), lastOf(dir)?.id ?? randomBytes(16).toString("hex"));
-  keepFor("confirmed", dir, { text: digest(text), value, code } satisfies Confirmed);
+  keepFor("confirmed", dir, { text: hash("sha256", text), value, code } satisfies Confirmed);
   // Told here and not by the next command.
   lastOf(dir);
 }
