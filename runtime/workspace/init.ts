@@ -124,16 +124,11 @@ async function makeRepository(dir: string, branch: string, person: string, messa
   }
 }
 
-interface Filled {
-  config: string;
-  trust: string;
-  /** The person's key: its public half as trust.yaml has it, and the private one, PEM. */
-  half: string;
-  key: string;
-}
-
-/** The starter's two settings files with the business, this machine's time zone and the person in their places. */
-async function fill({ from, name }: InitOptions, person: string): Promise<Filled> {
+/**
+ * The starter's two settings files with the business, this machine's time zone and the person in their places; and the person's key: its
+ * public half as trust.yaml has it, and the private one, PEM.
+ */
+async function fill({ from, name }: InitOptions, person: string) {
   const pair = generateKeyPairSync("ed25519");
   const key = pair.publicKey.export({ type: "spki", format: "der" }).toString("base64");
   const config = (await readFile(join(from, CONFIG), "utf8"))
@@ -151,7 +146,7 @@ async function fill({ from, name }: InitOptions, person: string): Promise<Filled
   return { config, trust, half: key, key: pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
-async function write(target: string, { config, trust }: Filled, { from, agents }: InitOptions): Promise<void> {
+async function write(target: string, { config, trust }: Awaited<ReturnType<typeof fill>>, { from, agents }: InitOptions): Promise<void> {
   const wanted = agents === undefined ? null : new Set(partsOf(from, agents).files);
   // Dialects are of no process: whatever bank there is, its statements are read.
   const isWanted = (path: string) => wanted === null || path.startsWith(IMPORTERS) || !path.includes(".") || wanted.has(path);
@@ -182,25 +177,19 @@ async function writeLauncher(dir: string, product: string): Promise<void> {
   await writeFile(join(dir, "cleared.cmd"), `@echo off\r\nnode "${program.replaceAll("%", "%%")}" %*\r\n`);
 }
 
-/**
- * The processes that come with the product, and what each is made of: its script, the sub-scripts and agents it calls, its policy, and the
- * tools it calls. Read from the texts of the product's own folder, which are trusted.
- */
-export interface Parts {
-  /** Paths relative to the product and to a workspace alike. */
-  files: string[];
-  /** SERVER/NAME */
-  tools: string[];
-}
-
+/** The processes that come with the product. */
 export function starterAgents(product: string): string[] {
   return readdirSync(join(product, AGENTS))
     .flatMap((name) => (name.endsWith(".ts") ? [name.slice(0, -3)] : []))
     .sort();
 }
 
-/** What these agents are made of, each file once. @throws AGENT_UNKNOWN */
-export function partsOf(product: string, agents: readonly string[]): Parts {
+/**
+ * What these agents are made of: their scripts, the sub-scripts and agents they call, their policies (paths relative to the product and to a
+ * workspace alike), and the tools that they call (SERVER/NAME). Read from the texts of the product's own folder, which are trusted.
+ * @throws AGENT_UNKNOWN
+ */
+export function partsOf(product: string, agents: readonly string[]): { files: string[]; tools: string[] } {
   const all = starterAgents(product);
   const queue = agents.map((name) => {
     if (!all.includes(name))

@@ -4,9 +4,8 @@
  */
 import { lstatSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { ClearedError } from "../kernel/errors.ts";
-import type { DiskCache } from "../scripts/disk-cache.ts";
 import { dayIn } from "../scripts/header.ts";
 import type {
   Card,
@@ -24,38 +23,24 @@ import type {
   WorkspaceView,
 } from "../kernel/ports.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./settings/config.ts";
-import { legsOf } from "./books/draft.ts";
-import type { ImportFile } from "./statements/import-files.ts";
-import type { ImportFolder } from "./statements/import-folder.ts";
+import { legsOf } from "./books/invariants.ts";
+import type { PoliciesOptions } from "./settings/policies.ts";
 import { AUDIT, CONFIG, DATA, RECEIPTS } from "./layout.ts";
 import { applyEdits } from "./books/ledger.ts";
 import { createOverlay, type Overlay } from "./overlay.ts";
 import { receiptFromYaml, receiptToYaml } from "./statements/receipt.ts";
 import { tidyImports } from "./statements/tidy.ts";
 import { createBooks } from "./books/view-books.ts";
-import { createImports } from "./statements/view-imports.ts";
+import { createImports, type ImportsContext } from "./statements/view-imports.ts";
 import { oddKind, plainFolder } from "./own-folders.ts";
 import { redact } from "../rules/privacy/scan.ts";
 
 type GivenPorts = Pick<WorkspaceView["ports"], "notices" | "tools" | "children" | "llm" | "session" | "agents">;
 
-export interface ViewOptions extends GivenPorts {
+export interface ViewOptions extends GivenPorts, PoliciesOptions, Omit<ImportsContext, "overlay" | "closed"> {
   dir: string;
-  folder: ImportFolder;
   git: Git;
-  /** The tree of the run's pin: config and dialects are read as they were. */
-  base: Tree;
   config: Config;
-  run: string;
-  /** Where texts that were read before are kept. */
-  cache?: DiskCache;
-  /** The policy document given with the run. */
-  given?: string | undefined;
-  /** Names or hashes of statements that are imported again on purpose. */
-  again?: readonly string[];
-  /** The statements the run was started for, and how many rows of them it gets. */
-  files?: readonly ImportFile[] | undefined;
-  rows?: number | undefined;
   /** The run's clock, ms. */
   now(): number;
   pending(): Card[];
@@ -67,18 +52,14 @@ export interface ViewOptions extends GivenPorts {
   log(message: string): void;
 }
 
-// Loaded by the first verdict: it takes as much as the rest of the view.
-let loading: Promise<typeof import("./settings/policies.ts")> | null = null;
-const loadPolicies = () => (loading ??= import("./settings/policies.ts"));
-
 export function createView(options: ViewOptions): WorkspaceView {
-  const { dir, folder, git, config, run, base, again = [], files = null, rows } = options;
+  const { dir, folder, git, config, run, base } = options;
   const { notices, tools, children, llm, session, agents, wishes } = options;
   const overlay = createOverlay(git);
   const today = (ms: number) => dayIn(config.timezone, ms);
   const closed = closedThrough(options);
   const closedAtHead = async (): Promise<string | undefined> => closed(await overlay.head());
-  const imports = createImports({ folder, base, config, overlay, run, closed: closedAtHead, again, files, rows });
+  const imports = createImports({ ...options, overlay, closed: closedAtHead });
   // Only a commit can complete an import.
   let landed = false;
   let wished = 0;
@@ -90,7 +71,9 @@ export function createView(options: ViewOptions): WorkspaceView {
     rowsOf: (reference) => imports.rowsOf(reference),
   });
 
-  let policies: Promise<ReturnType<Awaited<ReturnType<typeof loadPolicies>>["createPolicies"]>> | null = null;
+  // Loaded by the first verdict: it takes as much as the rest of the view.
+  const loadPolicies = async () => (await import("./settings/policies.ts")).createPolicies(options);
+  let policies: ReturnType<typeof loadPolicies> | null = null;
 
   const landing = async (head: Tree) => landingOn(overlay, head, await closed(head));
 
@@ -117,7 +100,7 @@ export function createView(options: ViewOptions): WorkspaceView {
       gitLog: (query) => git.log(query),
       policies: {
         evaluate: async (name, facts, own) => {
-          const judges = await (policies ??= loadPolicies().then((one) => one.createPolicies(options)));
+          const judges = await (policies ??= loadPolicies());
           const { declared, ...verdict } = await judges.evaluate(name, facts, own);
           overlay.record({ op: "verdict", verdict, declared, currency: config.currency });
           return verdict;
@@ -256,10 +239,7 @@ function assertPath(dir: string, path: string): void {
 export function createAudit(overlay: Overlay): PrimitivePorts["audit"] {
   return async ({ date, at, agent, run, refs, ...said }, key) => {
     const [subject, text] = [redact(said.subject), redact(said.text)];
-    const id = createHash("sha256")
-      .update(JSON.stringify([key, agent, subject, text, refs]))
-      .digest("hex")
-      .slice(0, 16);
+    const id = hash("sha256", JSON.stringify([key, agent, subject, text, refs])).slice(0, 16);
     const file = `${AUDIT}${date.slice(0, 7)}/${date.slice(8)}-${id}.json`;
     const own = overlay.files.get(file);
     const base = own === undefined ? await (await overlay.head()).blob(file) : own.base;
