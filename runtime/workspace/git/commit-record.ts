@@ -10,6 +10,7 @@ import { isAncestor } from "./past.ts";
 import type { Objects } from "./tree.ts";
 import { assertPath, type Touched, type Worktree } from "./worktree.ts";
 import { STATE } from "../layout.ts";
+import { ifThere } from "../own-folders.ts";
 
 export interface RecordParts {
   dir: string;
@@ -33,10 +34,7 @@ export function createRecord({ dir, objects, worktree, lock, head: headOf, block
   const drop = () => rm(recordFile, { force: true });
 
   async function read(): Promise<Intent | null> {
-    const text = await readFile(recordFile, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return null;
-      throw error;
-    });
+    const text = await ifThere(readFile(recordFile, "utf8"));
     if (text === null) return null;
     try {
       const intent = JSON.parse(text) as Intent;

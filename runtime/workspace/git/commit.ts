@@ -7,6 +7,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { CommitRequest, CommitResult } from "../../kernel/ports.ts";
+import { createTurns } from "../../kernel/turns.ts";
 import { keepNote, writing } from "./leftovers.ts";
 import { composeMessage } from "./past.ts";
 import { gitFailed, KeptGit, lockedBy, type Take } from "./git-process.ts";
@@ -212,13 +213,14 @@ export function createCommitter(parts: CommitterParts) {
     }
   }
 
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
 
   return {
     /** Finishes what a killed process began; answers why that must wait, or null. */
     finish: record.finish,
-    async commit(request: CommitRequest): Promise<CommitResult> {
-      const turn = last.then(async (): Promise<CommitResult> => {
+    /** One at a time; one that fails does not stop the next. */
+    commit: (request: CommitRequest): Promise<CommitResult> =>
+      inTurn(async () => {
         const message = composeMessage(request.message, request.trailers);
         for (let left = TRIES; left > 0; left--) {
           const end = await attempt(request, message).catch((error: unknown): CommitResult => {
@@ -232,15 +234,11 @@ export function createCommitter(parts: CommitterParts) {
           status: "blocked",
           reason: `The branch or the files kept changing while the commit was made (${TRIES} tries). It is tried again by itself.`,
         };
-      });
-      // One commit at a time; a failed one does not stop the next.
-      last = turn.catch(() => undefined);
-      return turn;
-    },
-    async close(): Promise<void> {
-      await last;
-      await Promise.all([importer.close(), mover.close()]);
-      note?.drop();
-    },
+      }),
+    close: (): Promise<void> =>
+      inTurn(async () => {
+        await Promise.all([importer.close(), mover.close()]);
+        note?.drop();
+      }),
   };
 }

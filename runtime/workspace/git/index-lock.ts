@@ -5,11 +5,12 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ClearedError } from "../../kernel/errors.ts";
 import { exists, standsStill } from "../../kernel/processes.ts";
+import { readOr } from "../own-folders.ts";
 
 const TOKEN = /^cleared lock (\d+) [0-9a-f]+$/;
 // Answers only when our end of its input closes, which is when we are gone; by then only our own lock may be removed.
@@ -20,15 +21,6 @@ export type IndexLock = ReturnType<typeof createIndexLock>;
 
 // Whoever holds it longer than this stands still; it looks before it goes on (assertHeld).
 const HELD_MS = 10_000;
-
-function readOr(path: string, otherwise: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    // Gone in the meantime, or never there: both mean that there is nothing to read.
-    return otherwise;
-  }
-}
 
 /** Removes what a killed process of ours left in the git folder; never touches a lock without our token. */
 function sweep(gitDir: string): void {

@@ -9,6 +9,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { writing, scratchPath } from "./leftovers.ts";
 import { git, tryGit } from "./git-process.ts";
 import { blobId, type Item } from "./tree.ts";
+import { ifThere } from "../own-folders.ts";
 
 /** One path a commit changes: its entry before and after, null where there is no file. */
 export interface Touched {
@@ -142,9 +143,7 @@ export function createWorktree(dir: string, gitDir: string) {
     },
     async installIndex(draft: string): Promise<void> {
       // Without a draft there was no index and nothing to enter into one.
-      await rename(draft, index).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "ENOENT") throw error;
-      });
+      await ifThere(rename(draft, index));
     },
     /** Why one of these files may not be put into its place, or null: a folder that may not be written to, a disk that is read-only. */
     async barred(touched: readonly Touched[]): Promise<string | null> {

@@ -10,7 +10,7 @@ import { join, parse } from "node:path";
 import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { IMPORT } from "../layout.ts";
-import { namesIn, oddKind, plainFolder } from "../own-folders.ts";
+import { ifThere, namesIn, oddKind, plainFolder, readOr } from "../own-folders.ts";
 import { excerpt } from "./cells.ts";
 
 export interface ImportFile {
@@ -51,14 +51,8 @@ export async function filesIn(dir: string, folder: string): Promise<ImportFile[]
 
 /** @throws FILE_INVALID, also for a link: through one, files from outside of the workspace would be read */
 export async function list(dir: string, folder: string): Promise<Dirent[]> {
-  const path = plainFolder(dir, folder);
-  try {
-    const entries = await readdir(path, { withFileTypes: true });
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  }
+  const entries = (await ifThere(readdir(plainFolder(dir, folder), { withFileTypes: true }))) ?? [];
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Of a regular file; null when there is none. */
@@ -173,7 +167,8 @@ export function writersOf(files: readonly Pick<Stats, "dev" | "ino">[]): Map<str
     if (!/^\d+$/.test(pid)) continue;
     for (const fd of namesIn(`/proc/${pid}/fd`)) {
       const inode = writtenBy(pid, fd);
-      if (inode !== null && wanted.has(inode) && !found.has(inode)) found.set(inode, `${nameOf(pid)} (process ${pid})`);
+      if (inode !== null && wanted.has(inode) && !found.has(inode))
+        found.set(inode, `${readOr(`/proc/${pid}/comm`, "a program").trim()} (process ${pid})`);
     }
   }
   return found;
@@ -189,13 +184,5 @@ function writtenBy(pid: string, fd: string): string | null {
     return inodeOf(statSync(`/proc/${pid}/fd/${fd}`));
   } catch {
     return null; // closed, or ended, since it was listed
-  }
-}
-
-function nameOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
-  } catch {
-    return "a program"; // it has ended since
   }
 }
