@@ -66,11 +66,6 @@ export function balancesIn(legs: readonly Leg[], isFresh: (entry: Entry) => bool
   return held;
 }
 
-/** Those of the bank that held before. */
-export function heldBefore(balances: readonly Held[]): Held[] {
-  return balances.filter(({ entry, was }) => ownKind(entry) === "closing" && was.units === 0n);
-}
-
 /** Those of the bank that do not hold. */
 export function failing(balances: readonly Held[]): Held[] {
   return balances.filter(({ entry, off }) => ownKind(entry) === "closing" && off.units !== 0n);

@@ -7,6 +7,7 @@ import type { AskedRow, Entry, Files, Posting, Tree } from "../../kernel/ports.t
 import { minus, negated, toExact, withPlaces } from "./amounts.ts";
 import { allReceipts, claimedBy, existingIn, receiptsAbout, receiptTree } from "./claims.ts";
 import type { Config } from "../settings/config.ts";
+import type { EntryDecision } from "./decisions.ts";
 import { accountOf, bare } from "./invariants.ts";
 import { cleanEntry } from "./journal-text.ts";
 import { receiptFile } from "../layout.ts";
@@ -18,11 +19,6 @@ import { type KeptReceipt, receiptAt, receiptToYaml } from "../statements/receip
 import { heal, placeBalances, settle } from "./view-balances.ts";
 import { factsOfKey } from "../statements/identity.ts";
 
-interface Answer {
-  approve: boolean;
-  by: string;
-}
-
 /**
  * Rows of a question: with a yes they are the entries they were compared with, which take over the bank's references; with a no they are
  * payments of their own, booked to the accounts of those entries. Once nothing of a statement is open, its balance is stated.
@@ -31,7 +27,7 @@ interface Answer {
 export async function decideSame(
   head: Tree,
   { hash, question }: { hash: string; question: string },
-  { approve, by }: Answer,
+  { approve, by }: Pick<EntryDecision, "approve" | "by">,
   config: Config,
 ): Promise<Files> {
   const asking = await receiptAt(head, hash);

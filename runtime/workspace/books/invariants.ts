@@ -13,15 +13,13 @@ import type { Account, Entry, EntryDraft, Posting, Tree } from "../../kernel/por
 import { decimalsOf, type Exact, fromExact, isPlainAmount, minus, negated, plus, toExact, withPlaces, ZERO } from "./amounts.ts";
 import { entryId } from "./entry-id.ts";
 import { cleanEntry, isTagName, MAX_KEY } from "./journal-text.ts";
+import type { Config } from "../settings/config.ts";
 import { accountHint, type Chart, placesOf } from "./main-journal.ts";
 import { monthFile } from "../layout.ts";
 import { findEntry, monthFiles, wholeMonth } from "./months.ts";
 
 /** What config.yaml rules about the books. */
-export interface BookRules {
-  /** The last day of the closed period, or undefined. */
-  closed_through?: string | undefined;
-}
+export type BookRules = Pick<Config, "closed_through">;
 
 interface Fault {
   code: Code;

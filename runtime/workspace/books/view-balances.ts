@@ -10,7 +10,6 @@ import {
   balancesIn,
   explainedShift,
   failing,
-  heldBefore,
   isCheckpoint,
   isListed,
   isProven,
@@ -23,7 +22,7 @@ import {
 import { goneFrom, listedBy, receiptsAbout, receiptTree } from "./claims.ts";
 import type { Config } from "../settings/config.ts";
 import { accountOf } from "./invariants.ts";
-import { entryId } from "./entry-id.ts";
+import { entryId, ownKind } from "./entry-id.ts";
 import { cleanEntry } from "./journal-text.ts";
 import { plain } from "./ledger.ts";
 import { placesOf } from "./main-journal.ts";
@@ -137,7 +136,7 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
   const key = `opening:${part.account}${isHome(part, config) ? "" : `:${currency}`}`;
   const legs = await legsOf(overlay, name, currency, first === null ? [] : [first, closing?.date ?? first]);
   const balances = balancesIn(legs, context.isFresh);
-  const held = heldBefore(balances);
+  const held = balances.filter(({ entry, was }) => ownKind(entry) === "closing" && was.units === 0n);
   const ids = new Set(held.map(({ entry }) => entry.id));
   if (first === null) return ids;
   const old = legs.filter(isCheckpoint);

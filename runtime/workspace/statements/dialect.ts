@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { ClearedError } from "../../kernel/errors.ts";
 import { checkYaml, readYaml } from "../../scripts/yaml-text.ts";
-import { datePattern, isCurrency } from "./cells.ts";
+import { amountForm, datePattern, isCurrency, PLAIN_AMOUNT } from "./cells.ts";
 import { ENCODINGS } from "./records.ts";
 
 /**
@@ -49,13 +49,6 @@ const columns = z.strictObject({
   account: column.optional().describe("bank account of the row; a file with several becomes several statements"),
 });
 
-const amount = z.strictObject({
-  decimal: z.enum([".", ","]).default(".").describe("the decimal mark"),
-  thousands: z.enum(["", ".", ",", "'", " "]).default("").describe("the mark between thousands"),
-  sign: z.string().max(4).default("").describe("currency sign that may be next to the amount"),
-  parentheses: z.boolean().default(false).describe("(12.00) means -12.00"),
-});
-
 const skip = z.strictObject({
   column: column.describe("where to look"),
   is: words.optional().describe("leave the row out when the cell is one of these"),
@@ -91,7 +84,7 @@ const dialectSchema = z
       .string()
       .refine((form) => datePattern(form) !== null, "write a form such as MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx")
       .describe("how days are written: MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx"),
-    amount: amount.default({ decimal: ".", thousands: "", sign: "", parentheses: false }).describe("how amounts are written"),
+    amount: amountForm.default(PLAIN_AMOUNT).describe("how amounts are written"),
     sign: z.enum(["signed", "inverted"]).default("signed").describe("inverted: spending is positive, as on some credit cards"),
     direction: z
       .strictObject({ column: column.describe("the column with the word"), out: words, in: words })
@@ -123,7 +116,7 @@ const dialectSchema = z
   });
 
 /** For docs/DIALECTS.md. */
-export const DIALECT_SCHEMAS = { Keys: dialectSchema, match, columns, amount, skip };
+export const DIALECT_SCHEMAS = { Keys: dialectSchema, match, columns, amount: amountForm, skip };
 
 export type Dialect = z.output<typeof dialectSchema>;
 export type Column = z.output<typeof column>;

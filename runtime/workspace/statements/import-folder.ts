@@ -7,6 +7,7 @@ import type { Stats } from "node:fs";
 import { mkdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
+import { createTurns } from "../../kernel/turns.ts";
 import {
   contentOf,
   type ImportFile,
@@ -163,6 +164,8 @@ export function createImportFolder(dir: string, options: FolderOptions) {
 
   return {
     ...{ dir, look, settled, keep, take },
+    /** A run that ends tidies, and so does whoever looks into the folder. */
+    inTurn: createTurns(),
     /** What has moved to processed/ a while ago, by path: somebody may still be writing it. */
     moved: new Map<string, Moved & { mark: string; until: number }>(),
     /** What its owner has not told yet, a sentence each. */

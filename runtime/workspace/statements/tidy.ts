@@ -8,7 +8,6 @@ import { constants } from "node:fs";
 import { copyFile, link, lstat, readdir, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Finding, Receipt, Tree } from "../../kernel/ports.ts";
-import { createTurns } from "../../kernel/turns.ts";
 import { contentOf, filesIn, type ImportFile, inodeOf, markOf, namesLike, readWhole, sha256, statOf, writersOf } from "./import-files.ts";
 import type { ImportFolder, Moved } from "./import-folder.ts";
 import { IMPORT, PROCESSED, STATEMENTS } from "../layout.ts";
@@ -22,13 +21,8 @@ import type { Statement } from "./proof.ts";
 const WATCHED_MS = 600_000;
 const KEPT_MS = 30 * 86_400_000;
 
-// A run that ends tidies, and so does whoever looks into the folder.
-const turns = new WeakMap<ImportFolder, ReturnType<typeof createTurns>>();
-
 /** Moves what is done. Files that turned out to be others than those that were booked are told in `folder.said`. @throws FILE_INVALID for a link in the way */
-export async function tidyImports(folder: ImportFolder, head: Tree): Promise<void> {
-  return turns.getOrInsertComputed(folder, createTurns)(() => tidy(folder, head));
-}
+export const tidyImports = (folder: ImportFolder, head: Tree): Promise<void> => folder.inTurn(() => tidy(folder, head));
 
 async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
   const { dir, said } = folder;
