@@ -3,7 +3,7 @@
  * Plain JavaScript without dependencies, because it runs on whatever Node the user has (20 or later), before anything is installed.
  * Invariants: two starts never install at once; a signal ends the child once; no child outlives this process (see follow.js).
  */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -162,7 +162,7 @@ async function install() {
   // Development tools are included even under NODE_ENV=production: `npm test` needs them, and tsc checks agent scripts.
   const flags = ["--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
   const last = await npm(["ci", ...flags]);
-  if (last.code !== 0) {
+  if (last.failed) {
     process.stderr.write("failed\n");
     fail(
       `${last.text.trimEnd().split("\n").slice(-30).join("\n")}\n\nnpm could not install the packages. Once the cause above is gone, run the same command again.`,
@@ -174,24 +174,18 @@ async function install() {
 function npm(args) {
   const own = process.env.npm_execpath;
   const windows = process.platform === "win32";
-  const child =
-    own !== undefined && basename(own).startsWith("npm-cli")
-      ? spawn(process.execPath, [own, ...args], { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] })
-      : spawn(windows ? "npm.cmd" : "npm", args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"], shell: windows });
-  const stop = () => child.kill("SIGTERM");
-  process.once("SIGTERM", stop);
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk) => {
-      text = (text + chunk).slice(-20_000);
-    });
-  }
+  const isOwn = own !== undefined && basename(own).startsWith("npm-cli");
+  const [command, first] = isOwn ? [process.execPath, [own]] : [windows ? "npm.cmd" : "npm", []];
   return new Promise((resolve) => {
-    child.once("error", (error) => resolve({ code: 1, signal: null, text: `npm does not start: ${error.message}` }));
-    child.once("close", (code, signal) => {
+    const options = { cwd: ROOT, shell: windows && !isOwn, maxBuffer: Number.POSITIVE_INFINITY };
+    const child = execFile(command, [...first, ...args], options, (error, out, err) => {
       process.off("SIGTERM", stop);
-      resolve({ code: code ?? 1, signal, text });
+      const started = error === null || child.pid !== undefined;
+      resolve({ failed: error !== null, text: started ? out + err : `npm does not start: ${error.message}` });
     });
+    const stop = () => child.kill("SIGTERM");
+    process.once("SIGTERM", stop);
+    child.stdin?.end();
   });
 }
 
@@ -250,11 +244,7 @@ function isAlive(pid) {
 }
 
 function fail(message, code = UNSUPPORTED) {
-  rmSyncOwnLock();
+  if (readHolder() === process.pid) rmSync(lockFile, { force: true });
   console.error(message);
   process.exit(code);
-}
-
-function rmSyncOwnLock() {
-  if (readHolder() === process.pid) rmSync(lockFile, { force: true });
 }

@@ -118,13 +118,7 @@ amount: {decimal: ",", thousands: "."}
 currency: EUR
 \`\`\`
 
-${keys({
-  Keys: DIALECT_SCHEMAS.dialect,
-  match: DIALECT_SCHEMAS.match,
-  columns: DIALECT_SCHEMAS.columns,
-  amount: DIALECT_SCHEMAS.amount,
-  skip: DIALECT_SCHEMAS.skip,
-})}`;
+${keys(DIALECT_SCHEMAS)}`;
 
 const KINDS: Record<ErrorKind, string> = {
   script: "The agent script is wrong.",

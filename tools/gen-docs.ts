@@ -2,7 +2,7 @@
  * Writes the generated pages of docs/; with --check it writes nothing and exits 1 when one is stale.
  * Run by `npm run gen` and `npm run check`.
  */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { primitives } from "../primitives/index.ts";
 import { dialectsDoc, errorsDoc, headerDoc, primitivesDoc } from "./docs-pages.ts";
@@ -14,21 +14,15 @@ const pages: Record<string, string> = {
   "HEADER.md": headerDoc(),
   "DIALECTS.md": dialectsDoc(),
 };
-const check = process.argv.includes("--check");
 
-await mkdir(docs, { recursive: true });
 for (const [name, text] of Object.entries(pages)) {
   const url = new URL(name, docs);
-  const before = await readFile(url, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
-  if (before === text) continue;
-  if (!check) {
-    await writeFile(url, text);
+  if (existsSync(url) && readFileSync(url, "utf8") === text) continue;
+  if (process.argv.includes("--check")) {
+    console.error(`docs/${name} is stale. Run npm run gen.`);
+    process.exitCode = 1;
+  } else {
+    writeFileSync(url, text);
     console.log(`wrote ${fileURLToPath(url)}`);
-    continue;
   }
-  console.error(`docs/${name} is stale. Run npm run gen.`);
-  process.exitCode = 1;
 }

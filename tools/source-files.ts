@@ -1,6 +1,6 @@
 /** Which files count as our source: what git tracks or would track, so that a check sees a file before it is committed. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export const ROOT = join(import.meta.dirname, "..");
@@ -18,18 +18,7 @@ export function sourceFiles(folders: string[], endings: string[]): SourceFile[] 
     encoding: "utf8",
   });
   const paths = [...new Set(listed.split("\0"))].filter((path) => endings.some((ending) => path.endsWith(ending))).sort();
-  return paths.flatMap((path) => {
-    const text = readIfThere(join(ROOT, path));
-    return text === null ? [] : [{ path, text }];
-  });
-}
-
-/** A file that git still lists but that was just removed is no source. */
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+  // A file that git still lists but that was just removed is no source.
+  const there = paths.filter((path) => existsSync(join(ROOT, path)));
+  return there.map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 }

@@ -11,9 +11,8 @@ import type { Card, Decision, Entry, Files, RuleOffers, Tree } from "../kernel/p
 import { count, oneLine } from "../kernel/text.ts";
 import { inCapitals, payeeOf, separatingText } from "../rules/separating-text.ts";
 import { withRule } from "../scripts/rule-rows.ts";
-import { asCorrected, correctEntry } from "../workspace/books/correct-entry.ts";
-import { confirmEntry, otherLegs } from "../workspace/books/decisions.ts";
-import { accountOf } from "../workspace/books/draft.ts";
+import { asCorrected, confirmEntry, correctEntry, otherLegs } from "../workspace/books/decisions.ts";
+import { accountOf } from "../workspace/books/invariants.ts";
 import { ownKind } from "../workspace/books/entry-id.ts";
 import { findEntry, loadChart, monthFiles, readEntries } from "../workspace/books/months.ts";
 import { treeOver } from "../workspace/git/tree.ts";

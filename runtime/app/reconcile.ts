@@ -6,7 +6,7 @@ import { NOTHING_ASKED, toReleased } from "../engine/cards.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Entry, RunRecord, Tree } from "../kernel/ports.ts";
-import { legsOf } from "../workspace/books/draft.ts";
+import { legsOf } from "../workspace/books/invariants.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
 import type { Config } from "../workspace/settings/config.ts";
 import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/months.ts";

@@ -1,19 +1,20 @@
 /**
- * A new workspace: the starter files in a git repository of their own, a key for the first person, a launcher, the first commit.
- * All or nothing: a folder that was empty before is empty again when something fails.
+ * A new workspace: the starter files in a git repository of their own, a key for the first person, a launcher, the first commit, and the
+ * hook that checks a person's commits. All or nothing: a folder that was empty before is empty again when something fails.
  */
 import { generateKeyPairSync } from "node:crypto";
-import { chmod, cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { parseConfig, parseTrust } from "./settings/config.ts";
-import { tryGit } from "./git/git-process.ts";
+import { git, gitFailed, tryGit } from "./git/git-process.ts";
 import { keepConfirmation, lookAtTrust } from "./settings/confirmation.ts";
-import { AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, SCRIPTS, STATE, TRUST, agentFile, policyFile, scriptFile } from "./layout.ts";
-import { keepKey } from "./own-folders.ts";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { agentFile, AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, policyFile, scriptFile, SCRIPTS, STATE, TRUST } from "./layout.ts";
+import { keepKey, readIfThere } from "./own-folders.ts";
 import { parseHeader } from "../scripts/header.ts";
+import { commandEnv, SETTINGS } from "./git/environment.ts";
 
 export interface InitOptions {
   /** Name of the business. */
@@ -64,8 +65,6 @@ export async function initWorkspace(dir: string, options: InitOptions): Promise<
     await write(target, files, options);
     await options.prepare?.(target);
     const { branch } = parseConfig(await readFile(join(target, CONFIG), "utf8"));
-    // Read when it is needed: every other command does without it.
-    const { makeRepository } = await import("./git/new-repository.ts");
     await makeRepository(target, branch, person, `bootstrap: books of ${options.name.replace(/\s+/g, " ").trim()}`);
     keepKey(files.half, files.key);
     // Whoever made it has written its trust.yaml.
@@ -91,16 +90,45 @@ async function assertEmpty(target: string): Promise<boolean> {
   return true;
 }
 
-interface Filled {
-  config: string;
-  trust: string;
-  /** The person's key: its public half as trust.yaml has it, and the private one, PEM. */
-  half: string;
-  key: string;
+/**
+ * Makes `dir` a repository and commits all that lies in it, by simple-git, as nobody else has written to it yet. Who commits stands in the
+ * user's own configuration, else `person` is kept in this one, so that the person's own commits work too.
+ * @throws GIT_FAILED with git's own words, STORE_FULL
+ */
+async function makeRepository(dir: string, branch: string, person: string, message: string): Promise<void> {
+  // Read when it is needed: every other command does without it.
+  const { simpleGit } = await import("simple-git");
+  const env = commandEnv({});
+  const git = simpleGit({
+    baseDir: dir,
+    config: SETTINGS.map(([key, value]) => `${key}=${value}`),
+    allowEnvironment: Object.keys(env),
+    // What it would refuse is what switches programs off: no hook, no monitor, no editor, no pager, no question, few protocols.
+    unsafe: {
+      allowUnsafeHooksPath: true,
+      allowUnsafeFsMonitor: true,
+      allowUnsafeEditor: true,
+      allowUnsafePager: true,
+      allowUnsafeAskPass: true,
+      allowUnsafeProtocolOverride: true,
+    },
+  }).env(env);
+  try {
+    await git.init(["-q", "-b", branch]);
+    for (const [key, value] of Object.entries({ "user.name": person, "user.email": "cleared@localhost" }))
+      if (((await git.getConfig(key)).value ?? "").trim() === "") await git.addConfig(key, value);
+    await git.add("-A");
+    await git.commit(message, { "-q": null, "--no-gpg-sign": null });
+  } catch (error) {
+    throw gitFailed("The first commit", error instanceof Error ? error.message : String(error));
+  }
 }
 
-/** The starter's two settings files with the business, this machine's time zone and the person in their places. */
-async function fill({ from, name }: InitOptions, person: string): Promise<Filled> {
+/**
+ * The starter's two settings files with the business, this machine's time zone and the person in their places; and the person's key: its
+ * public half as trust.yaml has it, and the private one, PEM.
+ */
+async function fill({ from, name }: InitOptions, person: string) {
   const pair = generateKeyPairSync("ed25519");
   const key = pair.publicKey.export({ type: "spki", format: "der" }).toString("base64");
   const config = (await readFile(join(from, CONFIG), "utf8"))
@@ -118,7 +146,7 @@ async function fill({ from, name }: InitOptions, person: string): Promise<Filled
   return { config, trust, half: key, key: pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
-async function write(target: string, { config, trust }: Filled, { from, agents }: InitOptions): Promise<void> {
+async function write(target: string, { config, trust }: Awaited<ReturnType<typeof fill>>, { from, agents }: InitOptions): Promise<void> {
   const wanted = agents === undefined ? null : new Set(partsOf(from, agents).files);
   // Dialects are of no process: whatever bank there is, its statements are read.
   const isWanted = (path: string) => wanted === null || path.startsWith(IMPORTERS) || !path.includes(".") || wanted.has(path);
@@ -149,25 +177,19 @@ async function writeLauncher(dir: string, product: string): Promise<void> {
   await writeFile(join(dir, "cleared.cmd"), `@echo off\r\nnode "${program.replaceAll("%", "%%")}" %*\r\n`);
 }
 
-/**
- * The processes that come with the product, and what each is made of: its script, the sub-scripts and agents it calls, its policy, and the
- * tools it calls. Read from the texts of the product's own folder, which are trusted.
- */
-export interface Parts {
-  /** Paths relative to the product and to a workspace alike. */
-  files: string[];
-  /** SERVER/NAME */
-  tools: string[];
-}
-
+/** The processes that come with the product. */
 export function starterAgents(product: string): string[] {
   return readdirSync(join(product, AGENTS))
     .flatMap((name) => (name.endsWith(".ts") ? [name.slice(0, -3)] : []))
     .sort();
 }
 
-/** What these agents are made of, each file once. @throws AGENT_UNKNOWN */
-export function partsOf(product: string, agents: readonly string[]): Parts {
+/**
+ * What these agents are made of: their scripts, the sub-scripts and agents they call, their policies (paths relative to the product and to a
+ * workspace alike), and the tools that they call (SERVER/NAME). Read from the texts of the product's own folder, which are trusted.
+ * @throws AGENT_UNKNOWN
+ */
+export function partsOf(product: string, agents: readonly string[]): { files: string[]; tools: string[] } {
   const all = starterAgents(product);
   const queue = agents.map((name) => {
     if (!all.includes(name))
@@ -190,4 +212,32 @@ export function partsOf(product: string, agents: readonly string[]): Parts {
     if (existsSync(join(product, policy))) files.add(policy);
   }
   return { files: [...files].sort(), tools: [...tools].sort() };
+}
+
+/**
+ * Writes .git/hooks/pre-commit, `file`, with `line`, unless there is one. program: the launcher, by its absolute path. there: it does this
+ * already; foreign: somebody's own, which is never touched, or hooks are kept elsewhere.
+ */
+export async function installHook(dir: string, program: string) {
+  const line = `node '${program.replaceAll("'", "'\\''")}' check --staged`;
+  const elsewhere = await hooksPath(dir);
+  const folder = elsewhere ?? join(resolve(dir, (await git(dir, ["rev-parse", "--git-common-dir"])).toString().trim()), "hooks");
+  const file = join(folder, "pre-commit");
+  const own = readIfThere(file);
+  if (own?.includes(line) === true) return { file, line, status: "there" as const };
+  // A link that leads nowhere yet is somebody's own, too.
+  if (own !== null || elsewhere !== null || (await lstat(file).catch(() => null)) !== null)
+    return { file, line, status: "foreign" as const };
+  await mkdir(dirname(file), { recursive: true });
+  const about = "Checks what is about to be committed; made by cleared init --hooks. Once without: git commit --no-verify";
+  await writeFile(file, `#!/bin/sh\n# ${about}\nexec ${line}\n`, { flag: "wx" });
+  await chmod(file, 0o755);
+  return { file, line, status: "made" as const };
+}
+
+/** Where the user's own git keeps hooks, when that is not .git/hooks. Our own commands set it, which does not count. */
+async function hooksPath(dir: string): Promise<string | null> {
+  const { stdout } = await tryGit(dir, ["config", "--show-scope", "--type=path", "--get-all", "core.hooksPath"]);
+  const own = /^(?!command\t)\w+\t(.*)$/m.exec(stdout.toString())?.[1];
+  return own === undefined ? null : resolve(dir, own);
 }

@@ -12,42 +12,10 @@ import { digestOf, findEntry, loadMonth, monthFiles, monthOfId, wholeMonth } fro
 // A run that reads ten thousand times does not ask git for HEAD each time; what it reads is recorded anyway.
 const HEAD_FRESH_MS = 100;
 
-export interface Overlay {
-  /** The tree at HEAD. */
-  head(): Promise<Tree>;
-  /** Apply a change and keep it for `takeChanges` and the next commit. */
-  record(change: Change): void;
-  /** Add entries. They are cleaned, so their text reads back as exactly them and need not be parsed for it. */
-  add(entries: readonly Entry[]): void;
-  /** Apply a change of a recorded step. */
-  apply(change: Change): void;
-  takeChanges(): Change[];
-  /** The same view, to try changes on. */
-  fork(): Overlay;
-  /** Everything written so far is at HEAD now. */
-  committed(): void;
-  dirty(): boolean;
-  edits(): Edits;
-  /** Files written and not yet committed. */
-  files: ReadonlyMap<string, { text: string | null; base: string | null }>;
-  /** Every entry this run added, committed or not. */
-  mine: ReadonlyMap<string, Entry>;
-  /** Keys this run has used for entries, new or known. */
-  usedKeys: ReadonlySet<string>;
-  /** Counts the changes: what was read of the entries is as it was while it stays the same, and HEAD does. */
-  version(): number;
-  /** Entry added last, or null. */
-  last(): string | null;
-  /** Those of the ids that exist. @throws JOURNAL_FORM, as the next two, when an entry of their month cannot be read */
-  existing(ids: Iterable<string>): Promise<Set<string>>;
-  get(id: string): Promise<Entry | null>;
-  /** HEAD, where it has the month as it is; null where it may not. */
-  untouched(file: string): Promise<Tree | null>;
-  /** Months with entries, oldest first. */
-  months(): Promise<string[]>;
-  /** Entries of a month in file order. */
-  month(file: string): Promise<readonly Entry[]>;
-}
+export type Overlay = ReturnType<typeof createOverlay>;
+
+/** A file as it is to be (null: gone), and its blob when the run first wrote it. */
+type HeldFile = Omit<Extract<Change, { op: "file" }>, "op" | "path">;
 
 /** What an overlay holds beside HEAD. */
 interface Held {
@@ -55,7 +23,7 @@ interface Held {
   byFile: Map<string, Set<string>>;
   status: Map<string, EntryStatus>;
   removed: Set<string>;
-  files: Map<string, { text: string | null; base: string | null }>;
+  files: Map<string, HeldFile>;
   mine: Map<string, Entry>;
   usedKeys: Set<string>;
 }
@@ -63,8 +31,11 @@ interface Held {
 /** An empty overlay over one tree. */
 export const overlayOn = (tree: Tree): Overlay => createOverlay({ head: async () => tree.commit, tree: () => tree });
 
+/** The same view, to try changes on. */
+export const forkOf = ({ git, held }: Overlay): Overlay => createOverlay(git, held);
+
 /** An overlay over the branch of `git`: empty, or with what another one holds. */
-export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Overlay {
+export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held) {
   const added = new Map(from?.added);
   const byFile = new Map([...(from?.byFile ?? [])].map(([file, ids]) => [file, new Set(ids)]));
   const status = new Map(from?.status);
@@ -72,6 +43,7 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
   const files = new Map(from?.files);
   const mine = new Map(from?.mine);
   const usedKeys = new Set(from?.usedKeys);
+  const held: Held = { added, byFile, status, removed, files, mine, usedKeys };
   let fresh: Change[] = [];
   let lastId: string | null = null;
   let version = 0;
@@ -139,33 +111,43 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
   };
 
   return {
+    ...{ git, held },
+    /** The tree at HEAD. */
     head,
+    /** Apply a change of a recorded step. */
     apply,
+    /** Everything written so far is at HEAD now. */
     committed,
+    /** Entries of a month in file order. @throws JOURNAL_FORM, as `existing` and `get`, when an entry of their month cannot be read */
     month,
-    untouched: async (file) => {
+    /** HEAD, where it has the month as it is; null where it may not. */
+    untouched: async (file: string): Promise<Tree | null> => {
       const isTouched = (byFile.get(file)?.size ?? 0) + status.size + removed.size > 0;
       return isTouched ? null : head();
     },
-    files,
-    mine,
-    usedKeys,
-    fork: () => createOverlay(git, { added, byFile, status, removed, files, mine, usedKeys }),
-    record: (change) => {
+    /** Files written and not yet committed. */
+    files: files as ReadonlyMap<string, HeldFile>,
+    /** Every entry this run added, committed or not. */
+    mine: mine as ReadonlyMap<string, Entry>,
+    /** Keys this run has used for entries, new or known. */
+    usedKeys: usedKeys as ReadonlySet<string>,
+    /** Apply a change and keep it for `takeChanges` and the next commit. */
+    record: (change: Change): void => {
       apply(change);
       fresh.push(change);
     },
-    add: (entries) => {
+    /** Add entries. They are cleaned, so their text reads back as exactly them and need not be parsed for it. */
+    add: (entries: readonly Entry[]): void => {
       entries.forEach(put);
       fresh.push(toChange(entries));
     },
-    takeChanges: () => {
+    takeChanges: (): Change[] => {
       const taken = fresh;
       fresh = [];
       return taken;
     },
-    dirty: () => added.size + status.size + removed.size + files.size > 0,
-    edits: () => ({
+    dirty: (): boolean => added.size + status.size + removed.size + files.size > 0,
+    edits: (): Edits => ({
       add: [...added.values()],
       status: new Map(status),
       replace: new Map(),
@@ -173,9 +155,12 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
       // One that stood there before and is only put elsewhere is nothing to leave out.
       soft: new Set([...added.values()].filter((entry) => ownKind(entry) === "closing" && !removed.has(entry.id)).map((entry) => entry.id)),
     }),
-    version: () => version,
-    last: () => lastId,
-    existing: async (ids) => {
+    /** Counts the changes: what was read of the entries is as it was while it stays the same, and HEAD does. */
+    version: (): number => version,
+    /** Entry added last, or null. */
+    last: (): string | null => lastId,
+    /** Those of the ids that exist. */
+    existing: async (ids: Iterable<string>): Promise<Set<string>> => {
       const found = new Set<string>();
       const tree = await head();
       for (const [file, group] of Map.groupBy(ids, monthOfId)) {
@@ -184,14 +169,15 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
       }
       return found;
     },
-    get: async (id) => {
+    get: async (id: string): Promise<Entry | null> => {
       if (removed.has(id)) return added.get(id) ?? null;
       const own = added.get(id);
       const entry =
         own === undefined ? await findEntry(await head(), id) : ((await loadMonth(await head(), monthOfId(id)))?.byId.get(id) ?? own);
       return entry === null ? null : asIs(entry);
     },
-    months: async () =>
+    /** Months with entries, oldest first. */
+    months: async (): Promise<string[]> =>
       [...new Set([...(await monthFiles(await head())), ...[...byFile].filter(([, ids]) => ids.size > 0).map(([file]) => file)])].sort(),
   };
 }

@@ -176,6 +176,22 @@ function entriesOf(folder: string) {
   }
 }
 
+/** The text of a file that may be gone at any moment; `otherwise` where it is, or cannot be read. */
+export function readOr(path: string, otherwise: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return otherwise;
+  }
+}
+
+/** What is done with a file; null where it is not there. */
+export const ifThere = <T>(work: Promise<T>): Promise<T | null> =>
+  work.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+
 /** Names in a folder; none where it is not there, has just gone, or is another user's. */
 export function namesIn(folder: string, recursive = false): string[] {
   try {

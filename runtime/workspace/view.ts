@@ -2,42 +2,45 @@
  * One run's view of its workspace: HEAD of the branch plus what the run has written. Primitives read and write through it; the engine
  * takes the changes of each step from it, gives them back on a resume, and commits them as data on whatever HEAD is by then.
  */
+import { lstatSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { hash } from "node:crypto";
 import { ClearedError } from "../kernel/errors.ts";
-import type { DiskCache } from "../scripts/disk-cache.ts";
 import { dayIn } from "../scripts/header.ts";
-import type { Card, Change, CommitResult, Files, Git, Json, ProposalRequest, Row, Step, Tree, WorkspaceView } from "../kernel/ports.ts";
-import { createAudit, createDataFiles } from "./data-files.ts";
+import type {
+  Card,
+  Change,
+  CommitResult,
+  DataFiles,
+  Files,
+  Git,
+  Json,
+  PrimitivePorts,
+  ProposalRequest,
+  Row,
+  Step,
+  Tree,
+  WorkspaceView,
+} from "../kernel/ports.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./settings/config.ts";
-import { legsOf } from "./books/draft.ts";
-import type { ImportFile } from "./statements/import-files.ts";
-import type { ImportFolder } from "./statements/import-folder.ts";
-import { CONFIG, RECEIPTS } from "./layout.ts";
+import { legsOf } from "./books/invariants.ts";
+import type { PoliciesOptions } from "./settings/policies.ts";
+import { AUDIT, CONFIG, DATA, RECEIPTS } from "./layout.ts";
 import { applyEdits } from "./books/ledger.ts";
 import { createOverlay, type Overlay } from "./overlay.ts";
 import { receiptFromYaml, receiptToYaml } from "./statements/receipt.ts";
 import { tidyImports } from "./statements/tidy.ts";
 import { createBooks } from "./books/view-books.ts";
-import { createImports } from "./statements/view-imports.ts";
+import { createImports, type ImportsContext } from "./statements/view-imports.ts";
+import { oddKind, plainFolder } from "./own-folders.ts";
+import { redact } from "../rules/privacy/scan.ts";
 
 type GivenPorts = Pick<WorkspaceView["ports"], "notices" | "tools" | "children" | "llm" | "session" | "agents">;
 
-export interface ViewOptions extends GivenPorts {
+export interface ViewOptions extends GivenPorts, PoliciesOptions, Omit<ImportsContext, "overlay" | "closed"> {
   dir: string;
-  folder: ImportFolder;
   git: Git;
-  /** The tree of the run's pin: config and dialects are read as they were. */
-  base: Tree;
   config: Config;
-  run: string;
-  /** Where texts that were read before are kept. */
-  cache?: DiskCache;
-  /** The policy document given with the run. */
-  given?: string | undefined;
-  /** Names or hashes of statements that are imported again on purpose. */
-  again?: readonly string[];
-  /** The statements the run was started for, and how many rows of them it gets. */
-  files?: readonly ImportFile[] | undefined;
-  rows?: number | undefined;
   /** The run's clock, ms. */
   now(): number;
   pending(): Card[];
@@ -49,18 +52,14 @@ export interface ViewOptions extends GivenPorts {
   log(message: string): void;
 }
 
-// Loaded by the first verdict: it takes as much as the rest of the view.
-let loading: Promise<typeof import("./settings/policies.ts")> | null = null;
-const loadPolicies = () => (loading ??= import("./settings/policies.ts"));
-
 export function createView(options: ViewOptions): WorkspaceView {
-  const { dir, folder, git, config, run, base, again = [], files = null, rows } = options;
+  const { dir, folder, git, config, run, base } = options;
   const { notices, tools, children, llm, session, agents, wishes } = options;
   const overlay = createOverlay(git);
   const today = (ms: number) => dayIn(config.timezone, ms);
   const closed = closedThrough(options);
   const closedAtHead = async (): Promise<string | undefined> => closed(await overlay.head());
-  const imports = createImports({ folder, base, config, overlay, run, closed: closedAtHead, again, files, rows });
+  const imports = createImports({ ...options, overlay, closed: closedAtHead });
   // Only a commit can complete an import.
   let landed = false;
   let wished = 0;
@@ -72,7 +71,9 @@ export function createView(options: ViewOptions): WorkspaceView {
     rowsOf: (reference) => imports.rowsOf(reference),
   });
 
-  let policies: Promise<ReturnType<Awaited<ReturnType<typeof loadPolicies>>["createPolicies"]>> | null = null;
+  // Loaded by the first verdict: it takes as much as the rest of the view.
+  const loadPolicies = async () => (await import("./settings/policies.ts")).createPolicies(options);
+  let policies: ReturnType<typeof loadPolicies> | null = null;
 
   const landing = async (head: Tree) => landingOn(overlay, head, await closed(head));
 
@@ -99,7 +100,7 @@ export function createView(options: ViewOptions): WorkspaceView {
       gitLog: (query) => git.log(query),
       policies: {
         evaluate: async (name, facts, own) => {
-          const judges = await (policies ??= loadPolicies().then((one) => one.createPolicies(options)));
+          const judges = await (policies ??= loadPolicies());
           const { declared, ...verdict } = await judges.evaluate(name, facts, own);
           overlay.record({ op: "verdict", verdict, declared, currency: config.currency });
           return verdict;
@@ -184,4 +185,66 @@ async function landingOn(overlay: Overlay, head: Tree, closed_through: string | 
     if (typeof text === "string") own.set(path, receiptToYaml({ ...receiptFromYaml(text, path), gap }));
   }
   return async () => new Map([...(await applied.files()), ...own]);
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+export function createDataFiles(dir: string, overlay: Overlay): DataFiles {
+  return {
+    read: async (path) => {
+      assertPath(dir, path);
+      const own = overlay.files.get(path);
+      return own === undefined ? (await overlay.head()).read(path) : own.text;
+    },
+    write: async (path, text) => {
+      assertPath(dir, path);
+      if (Buffer.byteLength(text) > MAX_BYTES)
+        throw new ClearedError("FILE_TOO_LARGE", `${path} would have more than 1 MiB.`, { at: { file: path } });
+      if (text.includes("\0") || !text.isWellFormed())
+        throw new ClearedError("FILE_INVALID", `The text for ${path} holds a NUL or half a character; data/ holds text.`, {
+          at: { file: path },
+        });
+      const own = overlay.files.get(path);
+      const base = own === undefined ? await (await overlay.head()).blob(path) : own.base;
+      overlay.record({ op: "file", path, text, base });
+    },
+  };
+}
+
+/** @throws FILE_INVALID unless the path stays below data/, in letters that are the same file everywhere */
+function assertPath(dir: string, path: string): void {
+  const parts = path.split("/");
+  const plain =
+    path.length <= 200 &&
+    path.startsWith(DATA) &&
+    parts.length > 1 &&
+    parts.every((part) => /^[A-Za-z0-9_][A-Za-z0-9_. -]*$/.test(part) && !part.endsWith(".") && !part.endsWith(" "));
+  if (!plain) {
+    throw new ClearedError(
+      "FILE_INVALID",
+      `"${path.slice(0, 100)}" is not a path of a data file. Write ${DATA}NAME with letters, digits, "_", "-" and "."; no part begins with a dot.`,
+    );
+  }
+  // A link in the work tree would lead the refresh after the commit out of the folder.
+  const found = lstatSync(join(plainFolder(dir, dirname(path)), basename(path)), { throwIfNoEntry: false });
+  const odd = found === undefined ? null : oddKind(found);
+  if (odd !== null) throw new ClearedError("FILE_INVALID", `${path} is ${odd} and is not used. Move it away.`, { at: { file: path } });
+}
+
+/**
+ * The audit record: one file a line, `audit/YYYY-MM/DD-<id>.json`, canonical JSON.
+ * Two runs or two clones never write the same file, so nothing is merged. Card numbers, keys and the like are hidden.
+ * The id is of content and key: a repeat changes nothing. The time is not part of it, as a repeat comes later.
+ */
+export function createAudit(overlay: Overlay): PrimitivePorts["audit"] {
+  return async ({ date, at, agent, run, refs, ...said }, key) => {
+    const [subject, text] = [redact(said.subject), redact(said.text)];
+    const id = hash("sha256", JSON.stringify([key, agent, subject, text, refs])).slice(0, 16);
+    const file = `${AUDIT}${date.slice(0, 7)}/${date.slice(8)}-${id}.json`;
+    const own = overlay.files.get(file);
+    const base = own === undefined ? await (await overlay.head()).blob(file) : own.base;
+    if (base === null && own === undefined)
+      overlay.record({ op: "file", path: file, text: `${JSON.stringify({ id, date, at, agent, run, subject, text, refs })}\n`, base });
+    return { id, file };
+  };
 }

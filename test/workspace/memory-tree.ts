@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import type { Tree } from "../../runtime/kernel/ports.ts";
-import { verifyIndependent } from "../../runtime/workspace/books/verify-independent.ts";
-import { verifyBooks, type Verified } from "../../runtime/workspace/books/verify.ts";
+import { type Verified, verifyBooks, verifyIndependent } from "../../runtime/workspace/books/verify.ts";
 
 export const MAIN = `; The books of a test
 commodity USD

@@ -1,6 +1,6 @@
 /** Each statement finds its account of the books, by the rules of config.yaml. */
 import { describe, expect, test } from "vitest";
-import { bankAccounts, likelyAccount, matchAccount, settingsFor } from "../../runtime/workspace/statements/questions.ts";
+import { likelyAccount, matchAccount, settingsFor } from "../../runtime/workspace/statements/questions.ts";
 
 describe("account", () => {
   const rules = [
@@ -38,13 +38,13 @@ describe("account", () => {
   });
 
   test("bank accounts are assets below Assets:Bank", () => {
-    expect(
-      bankAccounts([
-        { id: "1010", name: "Assets:Bank:Checking", type: "asset" },
-        { id: "1200", name: "Assets:Receivable", type: "asset" },
-        { id: "5010", name: "Expenses:Bank:Fees", type: "expense" },
-      ]),
-    ).toEqual(["1010"]);
+    const accounts = [
+      { id: "1010", name: "Assets:Bank:Checking", type: "asset" as const },
+      { id: "1200", name: "Assets:Receivable", type: "asset" as const },
+      { id: "5010", name: "Expenses:Bank:Fees", type: "expense" as const },
+    ];
+    expect(matchAccount([], accounts, "other.csv", origin)).toBe("1010");
+    expect(likelyAccount([], accounts, false)?.id).toBe("1010");
   });
 
   test("no file pattern costs time", () => {

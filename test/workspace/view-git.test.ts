@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createGit } from "../../runtime/workspace/git/git.ts";
-import { verifyIndependent } from "../../runtime/workspace/books/verify-independent.ts";
-import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
+import { verifyBooks, verifyIndependent } from "../../runtime/workspace/books/verify.ts";
 import { book, importAll, memoryWorkspace, money, startFiles, statement, viewOf, type Workspace, writeFiles } from "./books-bench.ts";
 
 async function gitWorkspace(work: (workspace: Workspace) => Promise<void>): Promise<void> {

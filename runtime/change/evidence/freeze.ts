@@ -8,10 +8,10 @@
 import { createHash } from "node:crypto";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Call, Entry, Git, RunRecord, Step, Tree } from "../../kernel/ports.ts";
-import { asCorrected, correctionsOf } from "../../workspace/books/correct-entry.ts";
+import { asCorrected, correctionsOf } from "../../workspace/books/decisions.ts";
 import { parseJournal } from "../../workspace/books/journal-text.ts";
 import { findEntry } from "../../workspace/books/months.ts";
-import { monthsOf } from "../../workspace/books/reversals.ts";
+import { monthsOf } from "../../workspace/books/invariants.ts";
 import { sourceBlob, treeOver } from "../../workspace/git/tree.ts";
 import { CASES, caseFile } from "../../workspace/layout.ts";
 import { type Compared, recordingOf, sizeOf } from "./backtest.ts";

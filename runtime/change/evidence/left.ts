@@ -4,9 +4,9 @@
  */
 import type { Cards, Entry, Tree } from "../../kernel/ports.ts";
 import { parseJournal } from "../../workspace/books/journal-text.ts";
-import { asCorrected, correctionsOf } from "../../workspace/books/correct-entry.ts";
+import { asCorrected, correctionsOf } from "../../workspace/books/decisions.ts";
 import { digestOfReadable, findEntry, monthFiles, monthOfId } from "../../workspace/books/months.ts";
-import { monthsOf } from "../../workspace/books/reversals.ts";
+import { monthsOf } from "../../workspace/books/invariants.ts";
 
 export type LeftEntry = Pick<Entry, "status" | "postings">;
 

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 import { type Edit, type ReadEdit, editsOf, readEdits, takeBack } from "../../workspace/git/working-edits.ts";
+import { changesOf } from "../../workspace/git/past.ts";
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { isProposable, problem, refused } from "./paths.ts";
@@ -96,7 +97,7 @@ export async function proposeBranch(world: ProposalWorld, wording: Wording, bran
   const tree = world.git.tree(tip);
   const files: Record<string, string | null> = {};
   const problems: Finding[] = [];
-  for (const { path, now } of await refs.between(base, tip)) {
+  for (const { path, now } of await changesOf(world.dir, base, tip)) {
     const bytes = now === null ? null : await refs.read((objects) => objects.find(now.oid));
     if (now !== null && !now.mode.startsWith("100"))
       problems.push(problem(path, "is a link or a submodule; proposals change plain files only."));

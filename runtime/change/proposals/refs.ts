@@ -1,12 +1,12 @@
 /** The refs of proposals as git has them, each read once: what a pair of object ids means never changes. */
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import { type Difference, type SideRefs, parseCommit } from "../../workspace/git/proposal-refs.ts";
+import { type SideRefs, parseCommit } from "../../workspace/git/proposal-refs.ts";
 import { type Kept, readProposal, whyOf } from "./document.ts";
 import { getFact, setFact } from "../../engine/store/facts.ts";
 import type { Database } from "../../engine/database.ts";
 import type { Git } from "../../kernel/ports.ts";
-import { isOurs, type PastCommit, parseTrailers } from "../../workspace/git/past.ts";
+import { type Difference, isOurs, type PastCommit, parseTrailers } from "../../workspace/git/past.ts";
 
 export const REFS = "refs/cleared/proposals/";
 const ID = /^prop_[0-9A-HJKMNP-TV-Z]{10}$/;

@@ -9,7 +9,7 @@ import { dayIn } from "../../scripts/header.ts";
 import { amountsIn } from "../../rules/tools/trace.ts";
 import { fromExact, minus, totalOf } from "../../workspace/books/amounts.ts";
 import type { Config } from "../../workspace/settings/config.ts";
-import { changedBy, commitNamed, commitsSaying, newestTouching, type PastCommit, revertOf, touchesOf } from "../../workspace/git/past.ts";
+import { changedBy, changesOf, commitNamed, commitsSaying, newestTouching, type PastCommit, revertOf } from "../../workspace/git/past.ts";
 import { JOURNAL, MAIN_JOURNAL, RECEIPTS } from "../../workspace/layout.ts";
 import { isMonthFile } from "../../workspace/books/main-journal.ts";
 import { loadMonth, toMonth } from "../../workspace/books/months.ts";
@@ -145,7 +145,7 @@ async function lastImport(world: PlanWorld, head: string): Promise<[run: string,
 
 /** Names of the statements whose receipts a commit wrote. */
 async function statementsIn({ dir, git }: PlanWorld, { commit }: PastCommit): Promise<string[]> {
-  const written = (await touchesOf(dir, commit)).filter(({ path, after }) => path.startsWith(RECEIPTS) && after !== null);
+  const written = (await changesOf(dir, `${commit}^1`, commit)).filter(({ path, now }) => path.startsWith(RECEIPTS) && now !== null);
   const texts = await Promise.all(written.map(async ({ path }) => receiptFromYaml((await git.tree(commit).read(path)) ?? "", path).file));
   return [...new Set(texts)];
 }
@@ -159,7 +159,7 @@ export async function planAt(
 ): Promise<UndoPlan & { texts: Map<string, string | null> }> {
   const past = [];
   for (const one of target.commits.toReversed()) {
-    const touches = await touchesOf(world.dir, one.commit);
+    const touches = await changesOf(world.dir, one.parent, one.commit);
     const [before, after] = [world.git.tree(one.parent), world.git.tree(one.commit)];
     past.push({ commit: one, touches, before, after, paths: touches.map(({ path }) => path) });
   }
@@ -209,10 +209,11 @@ interface Span {
   last: string;
 }
 
-function spansOf(past: readonly { commit: PastCommit; touches: Awaited<ReturnType<typeof touchesOf>>; before: Tree }[]): Map<string, Span> {
+function spansOf(past: readonly { commit: PastCommit; touches: Awaited<ReturnType<typeof changesOf>>; before: Tree }[]): Map<string, Span> {
   const spans = new Map<string, Span>();
   for (const { commit, touches, before: base } of past) {
-    for (const { path, before, after } of touches) {
+    for (const { path, was, now } of touches) {
+      const [before, after] = [was?.oid ?? null, now?.oid ?? null];
       const first = spans.get(path);
       const last = commit.commit;
       if (first === undefined) spans.set(path, { before, after, unbroken: true, base, last });

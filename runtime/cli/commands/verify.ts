@@ -2,9 +2,8 @@
 import { formatAt } from "../../kernel/errors.ts";
 import { withGit } from "../../workspace/git/git.ts";
 import { JOURNAL, MAIN_JOURNAL } from "../../workspace/layout.ts";
-import { changedStatements } from "../../workspace/statements/grown.ts";
-import { secondOpinion } from "../../workspace/books/verify-independent.ts";
-import { verifyBooks } from "../../workspace/books/verify.ts";
+import { changedStatements } from "../../workspace/statements/tidy.ts";
+import { secondOpinion, verifyBooks } from "../../workspace/books/verify.ts";
 import { readLocal } from "../../app/local.ts";
 import { goneFindings } from "../../app/rows.ts";
 import type { Command } from "../invocation.ts";

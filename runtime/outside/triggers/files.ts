@@ -5,9 +5,8 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { Json, RunStatus } from "../../kernel/ports.ts";
-import type { ImportFile } from "../../workspace/statements/import-files.ts";
+import { type ImportFile, PORTION } from "../../workspace/statements/import-files.ts";
 import type { Waiting } from "../../workspace/statements/import-folder.ts";
-import { PORTION } from "../../workspace/statements/size.ts";
 import { type StartPorts, listensTo, watchedFolder } from "./events.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

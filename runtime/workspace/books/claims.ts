@@ -11,11 +11,7 @@ import type { Overlay } from "../overlay.ts";
 import { type KeptReceipt, receiptFromYaml } from "../statements/receipt.ts";
 import { treeOver } from "../git/tree.ts";
 
-interface Span {
-  account: string;
-  from: string;
-  to: string;
-}
+type Span = Record<"account" | "from" | "to", string>;
 
 /** What is known of a receipt without reading it again. */
 interface Summary {

@@ -7,7 +7,8 @@ import type { AskedRow, Entry, Files, Posting, Tree } from "../../kernel/ports.t
 import { minus, negated, toExact, withPlaces } from "./amounts.ts";
 import { allReceipts, claimedBy, existingIn, receiptsAbout, receiptTree } from "./claims.ts";
 import type { Config } from "../settings/config.ts";
-import { accountOf } from "./draft.ts";
+import type { EntryDecision } from "./decisions.ts";
+import { accountOf, bare } from "./invariants.ts";
 import { cleanEntry } from "./journal-text.ts";
 import { receiptFile } from "../layout.ts";
 import { applyEdits, plain } from "./ledger.ts";
@@ -15,15 +16,8 @@ import { type Chart, placesOf } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
 import { type Overlay, overlayOn } from "../overlay.ts";
 import { type KeptReceipt, receiptAt, receiptToYaml } from "../statements/receipt.ts";
-import { bare } from "./reversals.ts";
-import { heal, settle } from "./settle.ts";
+import { heal, placeBalances, settle } from "./view-balances.ts";
 import { factsOfKey } from "../statements/identity.ts";
-import { placeBalances } from "./view-balances.ts";
-
-interface Answer {
-  approve: boolean;
-  by: string;
-}
 
 /**
  * Rows of a question: with a yes they are the entries they were compared with, which take over the bank's references; with a no they are
@@ -33,7 +27,7 @@ interface Answer {
 export async function decideSame(
   head: Tree,
   { hash, question }: { hash: string; question: string },
-  { approve, by }: Answer,
+  { approve, by }: Pick<EntryDecision, "approve" | "by">,
   config: Config,
 ): Promise<Files> {
   const asking = await receiptAt(head, hash);

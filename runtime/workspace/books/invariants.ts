@@ -1,21 +1,25 @@
 /**
  * The invariants of one entry: balanced in every currency, one amount per leg, known accounts, a real day outside the closed period,
- * an id that is the hash of its key, exact decimals. Every write passes here, and so does `cleared verify`.
+ * an id that is the hash of its key, exact decimals. Every write passes here, and so does `cleared verify`. And the way from what a script
+ * hands in to an entry: legs with debit or credit become signed postings on accounts of the chart, amounts get the currency's digits. All of
+ * it is untrusted; what does not fit is refused here, at the call, and not first at the commit. And reversals: an entry is cancelled by its
+ * mirror image, once, and never edited. What a reversal mirrors may change between the call and the commit (a person moves a leg, another
+ * run voids it first), so the commit looks again.
  */
 import { isBookDay } from "../../kernel/day.ts";
 import { ClearedError, type Code } from "../../kernel/errors.ts";
-import { CURRENCY_PATTERN } from "../../kernel/money.ts";
-import type { Entry, Posting } from "../../kernel/ports.ts";
-import { decimalsOf, type Exact, fromExact, isPlainAmount, minus, plus, toExact, withPlaces, ZERO } from "./amounts.ts";
+import { AMOUNT_PATTERN, CURRENCY_PATTERN } from "../../kernel/money.ts";
+import type { Account, Entry, EntryDraft, Posting, Tree } from "../../kernel/ports.ts";
+import { decimalsOf, type Exact, fromExact, isPlainAmount, minus, negated, plus, toExact, withPlaces, ZERO } from "./amounts.ts";
 import { entryId } from "./entry-id.ts";
-import { isTagName } from "./journal-text.ts";
+import { cleanEntry, isTagName, MAX_KEY } from "./journal-text.ts";
+import type { Config } from "../settings/config.ts";
 import { accountHint, type Chart, placesOf } from "./main-journal.ts";
+import { monthFile } from "../layout.ts";
+import { findEntry, monthFiles, wholeMonth } from "./months.ts";
 
 /** What config.yaml rules about the books. */
-export interface BookRules {
-  /** The last day of the closed period, or undefined. */
-  closed_through?: string | undefined;
-}
+export type BookRules = Pick<Config, "closed_through">;
 
 interface Fault {
   code: Code;
@@ -102,6 +106,10 @@ export function assertEntry(entry: Entry, chart: Chart, rules: BookRules): void 
   assertOpen(entry.date, rules);
 }
 
+/** Why something is not done with an entry as it is: "ENTRY has been voided ...". */
+export const unfit = (id: string, why: string, data?: Record<string, unknown>): ClearedError =>
+  new ClearedError("JOURNAL_STATUS", `${id} ${why}`, { data });
+
 /** @throws JOURNAL_CLOSED */
 export function assertOpen(date: string, rules: BookRules): void {
   if (rules.closed_through !== undefined && date <= rules.closed_through) {
@@ -110,4 +118,152 @@ export function assertOpen(date: string, rules: BookRules): void {
       `${date} lies in the period closed through ${rules.closed_through}. Date the entry after that day, or move closed_through back in config.yaml first.`,
     );
   }
+}
+
+/** What a card says of an entry, so that it can be read without the books: date, account, amount and currency, leg by leg. */
+export const legsOf = ({ date, postings }: Entry): string[] =>
+  postings.map(({ account, amount, currency }) => `${date}  ${account}  ${amount} ${currency}`);
+
+/** Tags the books write themselves. */
+const OWN_TAGS: ReadonlySet<string> = new Set(["key", "run", "ref", "voids", "corrects", "status"]);
+
+/**
+ * The entry of a draft under an import key.
+ * @throws JOURNAL_*, ACCOUNT_UNKNOWN, PARAMS_INVALID
+ */
+export function toEntry(
+  draft: EntryDraft,
+  key: string,
+  tags: Record<string, string>,
+  chart: Chart,
+  rules: BookRules & { currency: string },
+): Entry {
+  if (key.length > MAX_KEY || key.trim() === "")
+    throw new ClearedError("JOURNAL_KEY", `A key has 1 to ${MAX_KEY} characters; this one has ${key.trim().length}.`);
+  if (draft.status === "voided")
+    throw new ClearedError("JOURNAL_STATUS", "An entry is not written as voided. Write it, then journal_void it.");
+  for (const name of Object.keys(draft.tags)) {
+    if (OWN_TAGS.has(name) || !isTagName(name))
+      throw new ClearedError(
+        "PARAMS_INVALID",
+        `"${name.slice(0, 40)}" is not a tag an entry may carry. Use small letters, digits, "-" and "_".`,
+      );
+  }
+  // Else a script could pass for a stated balance, which a later import moves or removes.
+  if (/^(?:opening|closing|void|correct):/.test(key))
+    throw new ClearedError("JOURNAL_KEY", `"${key.slice(0, 60)}" begins like a key of the books' own. Choose another first word.`);
+  const entry = cleanEntry({
+    id: entryId(draft.date, key.toWellFormed()),
+    date: draft.date,
+    status: draft.status,
+    counterparty: draft.counterparty ?? "",
+    description: draft.description,
+    tags: { ...draft.tags, ...tags, key: key.toWellFormed() },
+    postings: draft.legs.map((leg) => toPosting(leg, chart, rules.currency)),
+  });
+  assertEntry(entry, chart, rules);
+  return entry;
+}
+
+function toPosting(leg: EntryDraft["legs"][number], chart: Chart, home: string): Posting {
+  const account = accountOf(chart, leg.account);
+  const currency = leg.currency ?? home;
+  const given = [leg.debit, leg.credit].filter((value) => value !== undefined);
+  if (given.length !== 1 || given[0] === undefined) {
+    throw new ClearedError("JOURNAL_LEG", `The leg on ${account.name} needs exactly one of debit and credit; it has ${given.length}.`);
+  }
+  const amount = positive(given[0], currency, chart, account.name);
+  const posting = { account: account.name, amount: leg.debit === undefined ? `-${amount}` : amount, currency };
+  if (leg.cost === undefined) return posting;
+  return { ...posting, cost: { amount: positive(leg.cost.amount, leg.cost.currency, chart, account.name), currency: leg.cost.currency } };
+}
+
+function positive(text: string, currency: string, chart: Chart, account: string): string {
+  if (typeof text !== "string" || !AMOUNT_PATTERN.test(text)) {
+    throw new ClearedError("JOURNAL_AMOUNT", `"${String(text).slice(0, 60)}" is not an amount. Write it as text such as "42.99".`);
+  }
+  if (!CURRENCY_PATTERN.test(currency))
+    throw new ClearedError("JOURNAL_AMOUNT", `"${currency.slice(0, 20)}" is not a currency such as USD.`);
+  if (toExact(text).units <= 0n)
+    throw new ClearedError("JOURNAL_LEG", `The leg on ${account} has the amount ${text}; write a positive amount as debit or credit.`);
+  const places = placesOf(chart, currency);
+  const written = withPlaces(text, places);
+  if (written === null) throw new ClearedError("JOURNAL_AMOUNT", `${text} ${currency} has more than ${places} digits after the point.`);
+  return written;
+}
+
+/** The account of a number or name. @throws ACCOUNT_UNKNOWN with the nearest one */
+export function accountOf(chart: Chart, word: string): Account {
+  const account = chart.byWord.get(String(word));
+  if (account === undefined) {
+    throw new ClearedError(
+      "ACCOUNT_UNKNOWN",
+      `No account has the number or name "${String(word).slice(0, 80)}".${accountHint(chart, String(word))}`,
+    );
+  }
+  return account;
+}
+
+/** The books as reversals are looked for in them: a run's view, or a tree. */
+export interface Months {
+  /** Oldest first. */
+  months(): Promise<string[]>;
+  month(file: string): Promise<readonly Entry[]>;
+}
+
+export function monthsOf(tree: Tree): Months {
+  return { months: () => monthFiles(tree), month: async (file) => (await wholeMonth(tree, file))?.entries ?? [] };
+}
+
+/** A leg without the balance that it states. */
+export const bare = ({ assertion: _, ...leg }: Posting): Posting => leg;
+
+const keyOf = (entry: Entry): string => `void:${entry.id}`;
+
+/** The mirror image of an entry, of today: a balance that the bank stated for an earlier day stays true. */
+export function mirrorOf(entry: Entry, reason: string, context: { today: string; run: string }): Entry {
+  const date = entry.date > context.today ? entry.date : context.today;
+  return cleanEntry({
+    id: entryId(date, keyOf(entry)),
+    date,
+    status: "voided",
+    counterparty: entry.counterparty,
+    description: `Void ${entry.description}`,
+    tags: { key: keyOf(entry), note: reason, run: context.run, voids: entry.id },
+    postings: entry.postings.map((leg) => ({ ...bare(leg), amount: negated(leg.amount) })),
+  });
+}
+
+/** Id of the reversal of an entry, or null. It is of the entry's day or later, so only those months are read. */
+export async function reversalOf(entry: Entry, books: Months): Promise<string | null> {
+  for (const file of await books.months()) {
+    if (file < monthFile(entry.date)) continue;
+    const found = (await books.month(file)).find((other) => other.status === "voided" && other.tags["key"] === keyOf(entry));
+    if (found !== undefined) return found.id;
+  }
+  return null;
+}
+
+/** @throws WORKSPACE_CONFLICT when an added reversal does not mirror what the books hold by now, or is the second one */
+export async function assertReversals(head: Tree, added: readonly Entry[]): Promise<void> {
+  for (const reversal of added.filter((entry) => entry.status === "voided")) {
+    const id = reversal.tags["voids"] ?? "";
+    const entry = added.find((other) => other.id === id) ?? (await findEntry(head, id));
+    if (entry === null || !isMirror(entry, reversal) || (await reversalOf(entry, monthsOf(head))) !== null) {
+      throw new ClearedError(
+        "WORKSPACE_CONFLICT",
+        `${id} was changed, voided or removed since the run voided it. Start the run again; it will read the new books.`,
+        { data: { entry: id } },
+      );
+    }
+  }
+}
+
+/** True when the two cancel out, leg by leg. */
+export function isMirror(entry: Entry, reversal: Entry): boolean {
+  return entry.postings.length === reversal.postings.length && entry.postings.every((posting, i) => cancel(posting, reversal.postings[i]));
+}
+
+function cancel(a: Posting, b: Posting | undefined): boolean {
+  return a.account === b?.account && a.currency === b.currency && a.amount === negated(b.amount);
 }

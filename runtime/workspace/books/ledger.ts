@@ -6,12 +6,11 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { Entry, EntryStatus, Tree } from "../../kernel/ports.ts";
 import { checkAssertions, type MonthChange } from "./assertions.ts";
 import { ownKind } from "./entry-id.ts";
-import { type BookRules, assertEntry, assertOpen } from "./invariants.ts";
+import { assertEntry, assertOpen, assertReversals, type BookRules } from "./invariants.ts";
 import { cleanEntry, printEntry } from "./journal-text.ts";
 import { MAIN_JOURNAL, monthFile } from "../layout.ts";
 import { addCommodity, addInclude, addTag, type Chart, dropInclude } from "./main-journal.ts";
 import { loadChart, loadMonth, type Month, monthOfId, toMonth, wholeMonth } from "./months.ts";
-import { assertReversals } from "./reversals.ts";
 
 /** What is to change in the books. An id is in at most one of `add` and the others. */
 export interface Edits {
@@ -30,23 +29,14 @@ export function noEdits(): Edits {
   return { add: [], status: new Map(), replace: new Map(), remove: new Set(), soft: new Set() };
 }
 
-export interface Applied {
-  /** New text by path; null removes the file. Printed when it is asked for: who only asks whether the edits hold never does. */
-  files(): Promise<Map<string, string | null>>;
-  /** Soft assertions that were left out: id -> what the assertion says minus what the books say. */
-  dropped: Map<string, string>;
-  /** Ids that exist already and were skipped. */
-  known: Set<string>;
-}
-
 /**
- * The new content of the files that the edits touch.
+ * The new content of the files that the edits touch (null removes one); soft assertions that were left out, id -> what the assertion says
+ * minus what the books say.
  * @throws JOURNAL_*, ACCOUNT_UNKNOWN, WORKSPACE_CONFLICT when an entry is no longer as the edit expects
  */
-export async function applyEdits(head: Tree, edits: Edits, rules: BookRules): Promise<Applied> {
+export async function applyEdits(head: Tree, edits: Edits, rules: BookRules) {
   const chart = await loadChart(head);
-  const known = new Set<string>();
-  let add = await newEntries(head, edits, known);
+  let add = await newEntries(head, edits);
   await assertReversals(head, add);
   const dropped = new Map<string, string>();
   for (;;) {
@@ -61,13 +51,15 @@ export async function applyEdits(head: Tree, edits: Edits, rules: BookRules): Pr
         { data: { entry: hard.id, account: hard.account, difference: hard.difference } },
       );
     }
-    if (soft.length === 0) return { files: () => toFiles(head, changes, add, chart), dropped, known };
+    // Printed when it is asked for: who only asks whether the edits hold never does.
+    if (soft.length === 0) return { files: () => toFiles(head, changes, add, chart), dropped };
     for (const { id, difference } of soft) dropped.set(id, difference);
     add = add.filter((entry) => !dropped.has(entry.id));
   }
 }
 
-async function newEntries(head: Tree, edits: Edits, known: Set<string>): Promise<Entry[]> {
+/** Without those whose id exists already. */
+async function newEntries(head: Tree, edits: Edits): Promise<Entry[]> {
   const seen = new Set<string>();
   const fresh: Entry[] = [];
   const months = new Map<string, Month | null>();
@@ -75,8 +67,8 @@ async function newEntries(head: Tree, edits: Edits, known: Set<string>): Promise
     const file = monthOfId(entry.id);
     let month = months.get(file);
     if (month === undefined) months.set(file, (month = await wholeMonth(head, file)));
-    if (seen.has(entry.id) || (month?.byId.has(entry.id) === true && !edits.remove.has(entry.id))) known.add(entry.id);
-    else fresh.push(entry);
+    const isKnown = seen.has(entry.id) || (month?.byId.has(entry.id) === true && !edits.remove.has(entry.id));
+    if (!isKnown) fresh.push(entry);
     seen.add(entry.id);
   }
   return fresh;

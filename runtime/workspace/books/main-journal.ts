@@ -121,24 +121,19 @@ export function addInclude(text: string, path: string): string {
 /** The text without the include of a month's file. */
 export const dropInclude = (text: string, path: string): string => text.replace(`include ${path}\n`, "");
 
-/** The text with a commodity of its usual digits, after the last one. */
-export function addCommodity(text: string, currency: string): string {
-  const lines = text.split("\n");
-  const block = [`commodity ${currency}`, `    format 1,000.${"0".repeat(usualPlaces(currency))} ${currency}`];
-  if (lines.includes(block[0] ?? "")) return text;
-  const last = lines.findLastIndex((line) => line.startsWith("commodity "));
-  return lines.toSpliced(last < 0 ? firstDirective(lines) : last + 2, 0, ...block).join("\n");
-}
+/** The text with a commodity of its usual digits. */
+export const addCommodity = (text: string, currency: string): string =>
+  declare(text, [`commodity ${currency}`, `    format 1,000.${"0".repeat(usualPlaces(currency))} ${currency}`]);
 
-/** The text with a tag's declaration, after the last one. */
-export function addTag(text: string, name: string): string {
-  const lines = text.split("\n");
-  if (lines.includes(`tag ${name}`)) return text;
-  const last = lines.findLastIndex((line) => line.startsWith("tag "));
-  return lines.toSpliced(last < 0 ? firstDirective(lines) : last + 1, 0, `tag ${name}`).join("\n");
-}
+/** The text with a tag's declaration. */
+export const addTag = (text: string, name: string): string => declare(text, [`tag ${name}`]);
 
-function firstDirective(lines: string[]): number {
+/** After the last declaration of that kind, else before the accounts. */
+function declare(text: string, block: readonly [string, ...string[]]): string {
+  const lines = text.split("\n");
+  if (lines.includes(block[0])) return text;
+  const kind = block[0].slice(0, block[0].indexOf(" ") + 1);
+  const last = lines.findLastIndex((line) => line.startsWith(kind));
   const first = lines.findIndex((line) => /^(?:account|include) /.test(line));
-  return first < 0 ? 0 : first;
+  return lines.toSpliced(last < 0 ? Math.max(first, 0) : last + block.length, 0, ...block).join("\n");
 }

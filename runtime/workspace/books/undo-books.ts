@@ -5,14 +5,13 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Entry, Tree } from "../../kernel/ports.ts";
-import { correctionsOf } from "./correct-entry.ts";
+import { correctionsOf } from "./decisions.ts";
 import { ownKind } from "./entry-id.ts";
-import type { BookRules } from "./invariants.ts";
+import { type BookRules, mirrorOf, monthsOf, reversalOf } from "./invariants.ts";
 import { printEntry } from "./journal-text.ts";
 import { applyEdits, type Edits, noEdits, plain } from "./ledger.ts";
 import { isMonthFile } from "./main-journal.ts";
 import { findEntry, loadMonth } from "./months.ts";
-import { mirrorOf, monthsOf, reversalOf } from "./reversals.ts";
 
 /** The books around one commit; `paths`: what it changed. */
 export interface PastBooks {
@@ -137,8 +136,7 @@ async function reverse(
     const was = back.get(id);
     const isStated = ownKind(now) === "opening" || ownKind(now) === "closing";
     if (was === undefined && !isStated) edits.add.push(mirrorOf(plain(now), context.reason, context));
-    else if (was !== undefined && rules.closed_through !== undefined && now.date <= rules.closed_through) kept.push(id);
-    else if (was !== undefined) {
+    else if (was !== undefined && !(rules.closed_through !== undefined && now.date <= rules.closed_through)) {
       edits.remove.add(id);
       edits.add.push(was);
     } else kept.push(id);

@@ -2,33 +2,34 @@
  * What a statement says about balances, written into the books: an opening entry at the first import of an account, and the closing
  * balance as an assertion when every row is booked and the sum ties. An older statement moves the opening back in time; what later
  * statements proved stays true. An opening or an assertion gives way only to rows that have just come in and explain all of it.
+ * Statements whose rows are in the books by now are settled: by an import, for those before it that did not tie, and by a decision.
  */
 import type { Entry } from "../../kernel/ports.ts";
 import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
-import { legsOf } from "./account-legs.ts";
 import {
   balancesIn,
   explainedShift,
   failing,
-  heldBefore,
   isCheckpoint,
   isListed,
   isProven,
   type Leg,
-  type Stated,
+  legsOf,
   sumOf,
   through,
   unexplained,
 } from "./bank-balances.ts";
-import { goneFrom, receiptsAbout, receiptTree } from "./claims.ts";
+import { goneFrom, listedBy, receiptsAbout, receiptTree } from "./claims.ts";
 import type { Config } from "../settings/config.ts";
-import { accountOf } from "./draft.ts";
-import { entryId } from "./entry-id.ts";
+import { accountOf } from "./invariants.ts";
+import { entryId, ownKind } from "./entry-id.ts";
 import { cleanEntry } from "./journal-text.ts";
 import { plain } from "./ledger.ts";
 import { placesOf } from "./main-journal.ts";
 import { loadChart } from "./months.ts";
 import type { Overlay } from "../overlay.ts";
+import { receiptFile } from "../layout.ts";
+import { isOpenReceipt, type KeptReceipt, receiptToYaml, type Stated } from "../statements/receipt.ts";
 
 /** A statement beside the books that its balances are written into. */
 export interface StatedContext {
@@ -135,7 +136,7 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
   const key = `opening:${part.account}${isHome(part, config) ? "" : `:${currency}`}`;
   const legs = await legsOf(overlay, name, currency, first === null ? [] : [first, closing?.date ?? first]);
   const balances = balancesIn(legs, context.isFresh);
-  const held = heldBefore(balances);
+  const held = balances.filter(({ entry, was }) => ownKind(entry) === "closing" && was.units === 0n);
   const ids = new Set(held.map(({ entry }) => entry.id));
   if (first === null) return ids;
   const old = legs.filter(isCheckpoint);
@@ -215,3 +216,51 @@ function isSame(a: Leg["entry"], b: Leg["entry"]): boolean {
 }
 
 const isHome = (part: Stated, config: Config): boolean => part.currency === config.currency;
+
+type SettleContext = Pick<StatedContext, "overlay" | "config" | "closed" | "by">;
+
+/** A receipt's statement beside the books. `isFresh`: entries of it that are new. */
+export const contextOf = (receipt: KeptReceipt, context: SettleContext, isFresh: (entry: Entry) => boolean): StatedContext => ({
+  ...context,
+  ...{ hash: receipt.hash, listed: listedBy(receipt), isFresh, isOpen: isOpenReceipt(receipt), isAsked: receipt.asked.length > 0 },
+});
+
+/** The receipt once its balances are stated. @throws JOURNAL_FORM */
+export async function settle(receipt: KeptReceipt, context: SettleContext, isFresh: (entry: Entry) => boolean): Promise<KeptReceipt> {
+  const gaps: (string | null)[] = [];
+  for (const part of receipt.record.stated) gaps.push(await stateBalances(part, contextOf(receipt, context, isFresh)));
+  return { ...receipt, gap: gaps.find((gap) => gap !== null) ?? null };
+}
+
+/**
+ * Statements that did not tie or wait for an answer, looked at again: rows that are in the books by now are asked about no more, and
+ * balances that tie now are stated. @throws JOURNAL_FORM
+ */
+export async function heal(receipts: readonly KeptReceipt[], context: SettleContext): Promise<void> {
+  const { overlay } = context;
+  for (const receipt of receipts) {
+    const now = await withoutAnswered(receipt, overlay);
+    const mayBeTied =
+      receipt.gap !== null && (await Promise.all(receipt.record.stated.map((part) => mayTie(part, overlay)))).includes(true);
+    if (now === receipt && (!mayBeTied || isOpenReceipt(receipt))) continue;
+    const after = isOpenReceipt(now) ? now : await settle(now, context, () => false);
+    if (now === receipt && after.gap === receipt.gap) continue;
+    const path = receiptFile(receipt.hash);
+    const base = overlay.files.get(path)?.base ?? (await (await overlay.head()).blob(path));
+    overlay.record({ op: "file", path, text: receiptToYaml(after), base });
+  }
+}
+
+/** Rows that were asked about or deleted, and are in the books by now. */
+async function withoutAnswered(receipt: KeptReceipt, overlay: Overlay): Promise<KeptReceipt> {
+  const { asked, removed, record } = receipt;
+  const there = await overlay.existing([...asked.map(({ id }) => id), ...removed]);
+  if (there.size === 0) return receipt;
+  return {
+    ...receipt,
+    asked: asked.filter(({ id }) => !there.has(id)),
+    removed: removed.filter((id) => !there.has(id)),
+    known: receipt.known + there.size,
+    record: { ...record, known: [...record.known, ...there] },
+  };
+}

@@ -4,18 +4,16 @@
  */
 import { isDay } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Books, Entry, EntryDraft, EntryFilter, EntryStatus, Row } from "../../kernel/ports.ts";
+import type { Books, Entry, EntryDraft, EntryFilter, Row } from "../../kernel/ports.ts";
 import { type Exact, fromExact, plus, type Totals, ZERO } from "./amounts.ts";
-import { asCorrected, correctionsOf } from "./correct-entry.ts";
-import { accountOf, toEntry } from "./draft.ts";
+import { asCorrected, correctionsOf } from "./decisions.ts";
+import { accountOf, assertEntry, type BookRules, mirrorOf, reversalOf, toEntry, unfit } from "./invariants.ts";
 import { isEntryId, ownKind } from "./entry-id.ts";
-import { assertEntry, type BookRules } from "./invariants.ts";
 import { cleanEntry } from "./journal-text.ts";
 import { plain } from "./ledger.ts";
 import type { Chart } from "./main-journal.ts";
 import { addPostings, assertWhole, loadChart } from "./months.ts";
 import type { Overlay } from "../overlay.ts";
-import { mirrorOf, reversalOf } from "./reversals.ts";
 
 /** A row of a statement, as far as booking it goes. */
 export interface BookedRow extends Pick<Row, "id" | "date" | "currency"> {
@@ -86,31 +84,23 @@ export function createBooks(context: BooksContext): Books {
     setStatus: async (id, status) => {
       const entry = await existing(id);
       if (entry.status === status) return;
-      if (entry.status !== "pending-review" || status === "voided") throw statusError(entry, status);
+      const rule = "Only a pending entry changes its status; a confirmed one is moved by `cleared correct`.";
+      if (entry.status !== "pending-review" || status === "voided")
+        throw unfit(id, `is ${entry.status} and cannot become ${status}. ${rule}`);
       assertEntry({ ...plain(entry), status }, await chart(), await context.rules());
       overlay.record({ op: "status", id, status });
     },
     void: async (id, reason) => {
       const entry = await existing(id);
       const stated = ownKind(entry);
-      if (entry.status === "voided" || stated !== null) {
-        throw new ClearedError(
-          "JOURNAL_STATUS",
-          `${entry.id} is ${entry.status === "voided" ? "itself a reversal" : stated === "correct" ? "a correction" : "a stated balance"} and cannot be voided.`,
-        );
-      }
+      const isOdd = entry.status === "voided" ? "itself a reversal" : stated === "correct" ? "a correction" : "a stated balance";
+      if (entry.status === "voided" || stated !== null) throw unfit(entry.id, `is ${isOdd} and cannot be voided.`);
       const earlier = await reversalOf(entry, overlay);
-      if (earlier !== null)
-        throw new ClearedError("JOURNAL_STATUS", `${entry.id} has been voided already, by ${earlier}.`, {
-          data: { void_entry_id: earlier },
-        });
+      if (earlier !== null) throw unfit(entry.id, `has been voided already, by ${earlier}.`, { void_entry_id: earlier });
       const now = asCorrected(entry, await correctionsOf(entry, overlay)).postings;
       const at = now.findIndex(({ account }, i) => account !== entry.postings[i]?.account);
-      if (at >= 0)
-        throw new ClearedError(
-          "JOURNAL_STATUS",
-          `${entry.id} has been corrected. Void it after \`cleared correct ${entry.id} --account "${entry.postings[at]?.account}"\`, which moves it back.`,
-        );
+      const back = `cleared correct ${entry.id} --account "${entry.postings[at]?.account}"`;
+      if (at >= 0) throw unfit(entry.id, `has been corrected. Void it after \`${back}\`, which moves it back.`);
       const reversal = mirrorOf(entry, reason, { today: context.today(), run: context.run });
       assertEntry(reversal, await chart(), await context.rules());
       overlay.add([cleanEntry(reversal)]);
@@ -150,9 +140,8 @@ function keyOf(
     return { key: draft.key, ...(reference === "" ? {} : { ref: reference }) };
   }
   for (let position = moved.get(reference) ?? positions.get(reference) ?? 0; ; position++) {
-    const row = rows[position % rows.length];
+    const row = rows[position % rows.length] as BookedRow;
     const round = Math.floor(position / rows.length) + 1;
-    if (row === undefined) throw new ClearedError("INTERNAL", "A reference lost its rows.");
     const key = round === 1 ? row.key : `${row.key}#${round}`;
     if (used.has(key) || context.overlay.usedKeys.has(key)) continue;
     if (row.date !== draft.date) {
@@ -165,13 +154,6 @@ function keyOf(
     const { currency, held } = row;
     return { key, currency, ...(reference === row.id ? {} : { ref: reference }), ...(held === undefined ? {} : { held }) };
   }
-}
-
-function statusError(entry: Entry, status: EntryStatus): ClearedError {
-  return new ClearedError(
-    "JOURNAL_STATUS",
-    `${entry.id} is ${entry.status} and cannot become ${status}. Only a pending entry changes its status; a confirmed one is moved by \`cleared correct\`.`,
-  );
 }
 
 async function query(overlay: Overlay, chart: Chart, filter: EntryFilter): Promise<Entry[]> {

@@ -4,11 +4,13 @@
  */
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { lockedBy, tryGit } from "./git-process.ts";
+import { lockedBy } from "./git-process.ts";
 import type { IndexLock } from "./index-lock.ts";
+import { isAncestor } from "./past.ts";
 import type { Objects } from "./tree.ts";
 import { assertPath, type Touched, type Worktree } from "./worktree.ts";
 import { STATE } from "../layout.ts";
+import { ifThere } from "../own-folders.ts";
 
 export interface RecordParts {
   dir: string;
@@ -25,25 +27,14 @@ export interface Intent {
   touched: Touched[];
 }
 
-export interface CommitRecord {
-  write(intent: Intent): Promise<void>;
-  read(): Promise<Intent | null>;
-  drop(): Promise<void>;
-  /** Index and files follow the branch if it has moved. Answers why that must wait: git is busy, another branch, a folder nobody may write to. */
-  finish(): Promise<string | null>;
-}
-
 const LOCK_WAIT_MS = 2000;
 
-export function createRecord({ dir, objects, worktree, lock, head: headOf, blockedBy }: RecordParts): CommitRecord {
+export function createRecord({ dir, objects, worktree, lock, head: headOf, blockedBy }: RecordParts) {
   const recordFile = join(dir, STATE, "refresh.json");
   const drop = () => rm(recordFile, { force: true });
 
   async function read(): Promise<Intent | null> {
-    const text = await readFile(recordFile, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return null;
-      throw error;
-    });
+    const text = await ifThere(readFile(recordFile, "utf8"));
     if (text === null) return null;
     try {
       const intent = JSON.parse(text) as Intent;
@@ -60,8 +51,7 @@ export function createRecord({ dir, objects, worktree, lock, head: headOf, block
     const blocked = (await blockedBy()) ?? (await worktree.barred(touched));
     if (blocked !== null) return blocked;
     const head = await headOf();
-    const moved = head === commit || (await tryGit(dir, ["merge-base", "--is-ancestor", commit, head])).status === 0;
-    if (moved) {
+    if (head === commit || (await isAncestor(dir, commit, head))) {
       const tree = objects.tree(head);
       const now: Touched[] = [];
       for (const { path, old } of touched) now.push({ path, old, next: await tree.item(path) });
@@ -82,7 +72,7 @@ export function createRecord({ dir, objects, worktree, lock, head: headOf, block
   return {
     read,
     drop,
-    async write(intent) {
+    async write(intent: Intent): Promise<void> {
       await mkdir(join(dir, STATE), { recursive: true });
       const draft = `${recordFile}.new`;
       const file = await open(draft, "w", 0o600);
@@ -91,7 +81,8 @@ export function createRecord({ dir, objects, worktree, lock, head: headOf, block
       await file.close();
       await rename(draft, recordFile);
     },
-    async finish() {
+    /** Index and files follow the branch if it has moved. Answers why that must wait: git is busy, another branch, a folder nobody may write to. */
+    async finish(): Promise<string | null> {
       if ((await read()) === null) return null;
       if (!(await lock.take(LOCK_WAIT_MS))) return lockedBy("index.lock");
       try {

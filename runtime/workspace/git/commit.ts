@@ -7,6 +7,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { CommitRequest, CommitResult } from "../../kernel/ports.ts";
+import { createTurns } from "../../kernel/turns.ts";
 import { keepNote, writing } from "./leftovers.ts";
 import { composeMessage } from "./past.ts";
 import { gitFailed, KeptGit, lockedBy, type Take } from "./git-process.ts";
@@ -19,16 +20,8 @@ export type Stage = "objects" | "draft" | "locked" | "recorded" | "moved" | "ind
 export interface CommitterParts extends RecordParts {
   gitDir: string;
   branch(): string;
-  author: string;
   /** Called when a stage has been reached; the crash tests kill the process here. */
   reached(stage: Stage): void;
-}
-
-export interface Committer {
-  commit(request: CommitRequest): Promise<CommitResult>;
-  /** Finishes what a killed process began; answers why that must wait, or null. */
-  finish(): Promise<string | null>;
-  close(): Promise<void>;
 }
 
 interface Change extends Touched {
@@ -40,6 +33,8 @@ const LOCK_WAIT_MS = 2000;
 const TRIES = 12;
 // fast-import keeps every object it wrote in memory; a fresh one now and then keeps the host small.
 const IMPORTS_PER_PROCESS = 500;
+/** Author and committer of what the runtime commits. */
+const AUTHOR = "Cleared <cleared@localhost>";
 export const IMPORT = ["fast-import", "--quiet", "--force", "--date-format=raw"];
 
 const takeMoved: Take<true> = (output) => {
@@ -53,13 +48,13 @@ export type ImportedFile = [path: string, file: { mode: string; text: string | U
 /** One commit for fast-import, marked :1, and what is asked after it. The files lie over those of the first parent, unless it stands `alone`. */
 export function commitStream(
   ref: string,
-  commit: { author: string; at: number; message: string; parents: readonly string[]; alone?: boolean; files: Iterable<ImportedFile> },
+  commit: { at: number; message: string; parents: readonly string[]; alone?: boolean; files: Iterable<ImportedFile> },
   after: string,
 ): Buffer {
   const data = (text: string | Uint8Array) => [`data ${Buffer.byteLength(text)}\n`, text, "\n"];
   const quote = (path: string): string => `"${path.replace(/["\\]/g, "\\$&")}"`;
   const chunks = [
-    `commit ${ref}\nmark :1\ncommitter ${commit.author} ${Math.floor(commit.at / 1000)} +0000\n`,
+    `commit ${ref}\nmark :1\ncommitter ${AUTHOR} ${Math.floor(commit.at / 1000)} +0000\n`,
     ...data(commit.message),
     ...commit.parents.map((parent, place) => `${place === 0 ? "from" : "merge"} ${parent}\n`),
     ...(commit.alone === true ? ["deleteall\n"] : []),
@@ -73,7 +68,7 @@ export function commitStream(
   return Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk)));
 }
 
-export function createCommitter(parts: CommitterParts): Committer {
+export function createCommitter(parts: CommitterParts) {
   const { gitDir, objects, worktree, lock } = parts;
   const record = createRecord(parts);
   const startImporter = () => new KeptGit(gitDir, IMPORT, () => note?.killed());
@@ -120,7 +115,7 @@ export function createCommitter(parts: CommitterParts): Committer {
     // The answer to `progress` comes after the checkpoint: by then the objects are on disk.
     const stream = commitStream(
       "refs/cleared/wip",
-      { author: parts.author, at: Date.now(), message, parents: [parent], files },
+      { at: Date.now(), message, parents: [parent], files },
       `checkpoint\nget-mark :1\n${done}`,
     );
     const id = await writing(gitDir, {}, async () => {
@@ -218,12 +213,14 @@ export function createCommitter(parts: CommitterParts): Committer {
     }
   }
 
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
 
   return {
+    /** Finishes what a killed process began; answers why that must wait, or null. */
     finish: record.finish,
-    async commit(request) {
-      const turn = last.then(async (): Promise<CommitResult> => {
+    /** One at a time; one that fails does not stop the next. */
+    commit: (request: CommitRequest): Promise<CommitResult> =>
+      inTurn(async () => {
         const message = composeMessage(request.message, request.trailers);
         for (let left = TRIES; left > 0; left--) {
           const end = await attempt(request, message).catch((error: unknown): CommitResult => {
@@ -237,15 +234,11 @@ export function createCommitter(parts: CommitterParts): Committer {
           status: "blocked",
           reason: `The branch or the files kept changing while the commit was made (${TRIES} tries). It is tried again by itself.`,
         };
-      });
-      // One commit at a time; a failed one does not stop the next.
-      last = turn.catch(() => undefined);
-      return turn;
-    },
-    async close() {
-      await last;
-      await Promise.all([importer.close(), mover.close()]);
-      note?.drop();
-    },
+      }),
+    close: (): Promise<void> =>
+      inTurn(async () => {
+        await Promise.all([importer.close(), mover.close()]);
+        note?.drop();
+      }),
   };
 }

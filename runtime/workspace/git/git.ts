@@ -12,6 +12,7 @@ import { createIndexLock } from "./index-lock.ts";
 import { git, gitFailed, lockedBy, tryGit } from "./git-process.ts";
 import { commitsSaying, isAncestor, readEntries } from "./past.ts";
 import { createObjects } from "./tree.ts";
+import { readOr } from "../own-folders.ts";
 import { createWorktree } from "./worktree.ts";
 
 export interface GitOptions {
@@ -19,14 +20,9 @@ export interface GitOptions {
   branch: () => string;
   /** Where texts made of files are kept. */
   kept?: NonNullable<Tree["kept"]>;
-  /** Author and committer of a run's commits. */
-  author?: string;
   /** For the crash tests: called at each stage of a commit. */
   reached?: (stage: Stage) => void;
 }
-
-/** Author and committer of what the runtime commits, unless told otherwise. */
-export const AUTHOR = "Cleared <cleared@localhost>";
 
 /** In the order a person should deal with them. */
 const IN_PROGRESS: [string, string][] = [
@@ -52,15 +48,6 @@ function plainGitDir(dir: string): string | null {
     if (!statSync(join(gitDir, "objects")).isDirectory() || !statSync(join(gitDir, "refs")).isDirectory()) return null;
     if (!/^(?:ref: refs\/|[0-9a-f]{40,64}$)/m.test(readFileSync(join(gitDir, "HEAD"), "utf8"))) return null;
     return /worktree|bare|include/i.test(readFileSync(join(gitDir, "config"), "utf8").replace(/^\s*bare = false$/m, "")) ? null : gitDir;
-  } catch {
-    return null;
-  }
-}
-
-/** The commit id in a ref's own file; null when it has none, or names another ref. */
-function readLoose(path: string): string | null {
-  try {
-    return /^([0-9a-f]{40,64})\n$/.exec(readFileSync(path, "latin1"))?.[1] ?? null;
   } catch {
     return null;
   }
@@ -108,8 +95,8 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
   let found: string | null = null;
   async function head(): Promise<string> {
     // A loose ref comes before a packed one; whatever else stands there, and a commit seen for the first time, is left to git.
-    const loose = readLoose(join(gitDir, ref()));
-    if (loose !== null && loose === found) return found;
+    const loose = readOr(join(gitDir, ref()), "");
+    if (found !== null && loose === `${found}\n`) return found;
     const asked = await objects.find(ref());
     if (asked?.type === "commit") return (found = asked.oid);
     throw new ClearedError(
@@ -135,7 +122,6 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     dir,
     gitDir,
     branch: options.branch,
-    author: options.author ?? AUTHOR,
     objects,
     worktree,
     lock,

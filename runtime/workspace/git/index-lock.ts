@@ -5,39 +5,22 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ClearedError } from "../../kernel/errors.ts";
 import { exists, standsStill } from "../../kernel/processes.ts";
+import { readOr } from "../own-folders.ts";
 
 const TOKEN = /^cleared lock (\d+) [0-9a-f]+$/;
 // Answers only when our end of its input closes, which is when we are gone; by then only our own lock may be removed.
 const CARETAKER =
   'while IFS= read -r line; do :; done; first=; IFS= read -r first < "$1"; [ "$first" = "$2" ] && rm -f -- "$1"; rm -f -- "$3" "$4"';
 
-export interface IndexLock {
-  /** Where the next index is made ready before it is renamed into place. */
-  readonly draft: string;
-  /** False when somebody else held the lock for the whole time. */
-  take(timeoutMs: number): Promise<boolean>;
-  /** @throws OWNER_FENCED when another process took it while this one stood still: what was begun under it is that one's to finish */
-  assertHeld(): void;
-  release(): void;
-  close(): void;
-}
+export type IndexLock = ReturnType<typeof createIndexLock>;
 
 // Whoever holds it longer than this stands still; it looks before it goes on (assertHeld).
 const HELD_MS = 10_000;
-
-function readOr(path: string, otherwise: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    // Gone in the meantime, or never there: both mean that there is nothing to read.
-    return otherwise;
-  }
-}
 
 /** Removes what a killed process of ours left in the git folder; never touches a lock without our token. */
 function sweep(gitDir: string): void {
@@ -73,7 +56,7 @@ export async function betweenCommits<T>(gitDir: string, read: () => Promise<T>):
   return read();
 }
 
-export function createIndexLock(gitDir: string): IndexLock {
+export function createIndexLock(gitDir: string) {
   sweep(gitDir);
   const lock = join(gitDir, "index.lock");
   const name = `${process.pid}-${randomBytes(6).toString("hex")}`;
@@ -98,8 +81,10 @@ export function createIndexLock(gitDir: string): IndexLock {
   }
 
   return {
+    /** Where the next index is made ready before it is renamed into place. */
     draft,
-    async take(timeoutMs) {
+    /** False when somebody else held the lock for the whole time. */
+    async take(timeoutMs: number): Promise<boolean> {
       prepare();
       const until = Date.now() + timeoutMs;
       for (;;) {
@@ -118,17 +103,18 @@ export function createIndexLock(gitDir: string): IndexLock {
         await sleep(20);
       }
     },
-    assertHeld() {
+    /** @throws OWNER_FENCED when another process took it while this one stood still: what was begun under it is that one's to finish */
+    assertHeld(): void {
       if (readOr(lock, "").trim() === token) return;
       held = false;
       throw new ClearedError("OWNER_FENCED", "Another process took this commit over while this one was suspended.");
     },
-    release() {
+    release(): void {
       if (!held) return;
       held = false;
       if (readOr(lock, "").trim() === token) unlinkSync(lock);
     },
-    close() {
+    close(): void {
       this.release();
       rmSync(tokenFile, { force: true });
       rmSync(draft, { force: true });

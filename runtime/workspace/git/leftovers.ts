@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { identityOf, lives } from "../../kernel/processes.ts";
 import { isOurGit, unlessKilled } from "./git-process.ts";
 import { STATE } from "../layout.ts";
-import { namesIn } from "../own-folders.ts";
+import { namesIn, readOr } from "../own-folders.ts";
 
 /** A move of refs that has begun: when, and the refs outside refs/cleared with what they are to be. */
 interface Move {
@@ -187,11 +187,7 @@ function ageOf(file: string): number | null {
 
 /** Of a work tree that was added to another repository, HEAD and the index are its own and the rest is there. */
 export function commonOf(gitDir: string): string {
-  try {
-    return join(gitDir, readFileSync(join(gitDir, "commondir"), "utf8").trim());
-  } catch {
-    return gitDir;
-  }
+  return join(gitDir, readOr(join(gitDir, "commondir"), "").trim());
 }
 
 /** Whether a git that this process has not started works in the repository; where the system does not tell, one may. */

@@ -6,12 +6,12 @@
 import { git, tryGit } from "./git-process.ts";
 import type { LogEntry } from "../../kernel/ports.ts";
 import { visible } from "../../kernel/text.ts";
+import type { Item } from "./tree.ts";
 
-/** A file before and after a commit: blob ids, null where there was none. */
-export interface Touch {
+export interface Difference {
   path: string;
-  before: string | null;
-  after: string | null;
+  was: Item | null;
+  now: Item | null;
 }
 
 export interface PastCommit extends LogEntry {
@@ -39,19 +39,27 @@ export async function readEntries(dir: string, args: readonly string[]): Promise
   return (await readLog(dir, args)).map(({ commit, date, author, subject, trailers }) => ({ commit, date, author, subject, trailers }));
 }
 
-/** The files a commit changed against its first parent, by path. @throws GIT_FAILED */
-export async function touchesOf(dir: string, commit: string): Promise<Touch[]> {
-  const said = await git(dir, ["diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", `${commit}^1`, commit]);
-  const fields = said.toString("utf8").split("\0");
-  const touches: Touch[] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const [, , before = "", after = ""] = (fields[i] ?? "").slice(1).split(" ");
-    touches.push({ path: fields[i + 1] ?? "", before: idOf(before), after: idOf(after) });
+/** Raw lines of diff-tree -z go to the list of the commit they follow; `listOf("")` gets those that follow none. */
+export function parseDifferences(output: Buffer, listOf: (commit: string) => Difference[] | undefined): void {
+  const fields = output.toString().split("\0");
+  let into = listOf("") ?? [];
+  for (let at = 0; at < fields.length; at++) {
+    const field = fields[at] ?? "";
+    if (!field.startsWith(":")) into = listOf(field) ?? into;
+    else {
+      const [was = "", now = "", wasId = "", nowId = ""] = field.slice(1).split(" ");
+      const item = (mode: string, oid: string): Item | null => (/^0+$/.test(mode) ? null : { mode, oid });
+      into.push({ path: fields[++at] ?? "", was: item(was, wasId), now: item(now, nowId) });
+    }
   }
-  return touches.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-const idOf = (text: string): string | null => (/^0+$/.test(text) ? null : text);
+/** The files in which two commits differ, by path. @throws GIT_FAILED */
+export async function changesOf(dir: string, from: string, to: string): Promise<Difference[]> {
+  const list: Difference[] = [];
+  parseDifferences(await git(dir, ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to]), () => list);
+  return list;
+}
 
 /** Commits reachable from `head` whose message holds the text, newest first. The text search only narrows: look at the trailers. */
 export async function commitsSaying(dir: string, head: string, text: string, since?: string, most = -1): Promise<PastCommit[]> {

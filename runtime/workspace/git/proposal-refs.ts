@@ -10,9 +10,8 @@ import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { type ImportedFile, IMPORT, commitStream } from "./commit.ts";
 import { fileOfGit, gitDirOf, writing } from "./leftovers.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
-import { type PastCommit, commitOf, isAncestor, readLog } from "./past.ts";
-import { type Item, type Objects, createObjects } from "./tree.ts";
-import { AUTHOR } from "./git.ts";
+import { type Difference, type PastCommit, commitOf, isAncestor, parseDifferences, readLog } from "./past.ts";
+import { type Objects, createObjects } from "./tree.ts";
 
 export interface SideCommit {
   /** The files lie over those of the first one, unless the commit stands `alone`. */
@@ -34,12 +33,6 @@ export interface RefMove {
   to: string | null;
 }
 
-export interface Difference {
-  path: string;
-  was: Item | null;
-  now: Item | null;
-}
-
 /** A commit as git keeps it, `at` in ms; null for anything that is no commit object. */
 export function parseCommit(object: { type: string; bytes: Buffer } | null) {
   if (object?.type !== "commit") return null;
@@ -53,21 +46,6 @@ export function parseCommit(object: { type: string; bytes: Buffer } | null) {
     at: Number(seconds) * 1000,
     message: end === -1 ? "" : text.slice(end + 2),
   };
-}
-
-/** Raw lines of diff-tree -z go to the list of the commit they follow; `listOf("")` gets those that follow none. */
-function parseDifferences(output: Buffer, listOf: (commit: string) => Difference[] | undefined): void {
-  const fields = output.toString().split("\0");
-  let into = listOf("") ?? [];
-  for (let at = 0; at < fields.length; at++) {
-    const field = fields[at] ?? "";
-    if (!field.startsWith(":")) into = listOf(field) ?? into;
-    else {
-      const [was = "", now = "", wasId = "", nowId = ""] = field.slice(1).split(" ");
-      const item = (mode: string, oid: string): Item | null => (/^0+$/.test(mode) ? null : { mode, oid });
-      into.push({ path: fields[++at] ?? "", was: item(was, wasId), now: item(now, nowId) });
-    }
-  }
 }
 
 /** False: git keeps refs as files here and has none below this folder, as most workspaces; asking git costs a process. */
@@ -112,7 +90,7 @@ export function createSideRefs(dir: string) {
       const ref = `refs/cleared/wip/${randomBytes(8).toString("hex")}`;
       // The ref it needs to work on is gone again before it would be written.
       const gone = `reset ${ref}\nfrom ${"0".repeat((parents[0] ?? "").length || 40)}\n\nget-mark :1\n`;
-      const input = commitStream(ref, { author: AUTHOR, at, message, parents, alone: alone === true, files }, gone);
+      const input = commitStream(ref, { at, message, parents, alone: alone === true, files }, gone);
       return writing(gitDir, {}, async () => {
         const said = await tryGit(dir, IMPORT, { input });
         // Its own report of a crash says nothing that its last words do not say.
@@ -152,12 +130,6 @@ export function createSideRefs(dir: string) {
         if (one !== undefined) found.set(commit, one);
       }
       return found;
-    },
-    /** What lies between two commits. */
-    async between(base: string, tip: string): Promise<Difference[]> {
-      const list: Difference[] = [];
-      parseDifferences(await git(dir, ["diff-tree", "-r", "-z", "--raw", "--no-renames", base, tip]), () => list);
-      return list;
     },
     /** Where a branch, tag or commit left `head`. @throws GIT_STATE when there is no such name, or nothing in common */
     async fork(head: string, name: string): Promise<{ base: string; tip: string }> {

@@ -181,5 +181,5 @@ export async function assertUntracked(dir: string, installed = false): Promise<v
   );
 }
 
-// Where packages are installed; what lies there is not among the code that a person confirms (brought-code.ts).
+// Where packages are installed; what lies there is not among the code that a person confirms (confirmation.ts).
 const INSTALLED = /^(.*?(?:^|\/)node_modules)(?:\/|$)|^(.*\/)?pyvenv\.cfg$/;

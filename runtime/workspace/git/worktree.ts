@@ -9,6 +9,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { writing, scratchPath } from "./leftovers.ts";
 import { git, tryGit } from "./git-process.ts";
 import { blobId, type Item } from "./tree.ts";
+import { ifThere } from "../own-folders.ts";
 
 /** One path a commit changes: its entry before and after, null where there is no file. */
 export interface Touched {
@@ -97,14 +98,15 @@ export function createWorktree(dir: string, gitDir: string) {
     return edited;
   }
 
-  async function mark(): Promise<string> {
+  /** Changes whenever the user's index does. */
+  async function indexMark(): Promise<string> {
     const found = await stat(index, { bigint: true }).catch(() => null);
     return found === null ? "none" : `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
   }
 
   return {
     editedFiles,
-    indexMark: mark,
+    indexMark,
     /** Paths whose index entry or file is not the `old` one. `file`: another index than the user's. */
     async edited(touched: readonly Touched[], file = index): Promise<string[]> {
       const items = await indexItems(touched, file);
@@ -114,7 +116,7 @@ export function createWorktree(dir: string, gitDir: string) {
     /** A copy of the user's index at `draft`; answers a mark that changes whenever the user's index does. */
     async copyIndex(draft: string): Promise<string> {
       const before = await stat(index).catch(() => null);
-      const taken = await mark();
+      const taken = await indexMark();
       await rm(draft, { force: true });
       if (before === null) return taken;
       await copyFile(index, draft);
@@ -141,9 +143,7 @@ export function createWorktree(dir: string, gitDir: string) {
     },
     async installIndex(draft: string): Promise<void> {
       // Without a draft there was no index and nothing to enter into one.
-      await rename(draft, index).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "ENOENT") throw error;
-      });
+      await ifThere(rename(draft, index));
     },
     /** Why one of these files may not be put into its place, or null: a folder that may not be written to, a disk that is read-only. */
     async barred(touched: readonly Touched[]): Promise<string | null> {

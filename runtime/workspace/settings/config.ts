@@ -12,8 +12,7 @@ import { CONFIG, TRUST } from "../layout.ts";
 import { changeLimitsSchema, limitsSchema } from "./limits.ts";
 import { variables } from "./variables.ts";
 import { modelRolesSchema, modelServersSchema } from "./models.ts";
-import { pluginsSchema } from "./plugin-sources.ts";
-import { approvalsSchema, changesSchema, mailAddress, peopleSchema } from "./people.ts";
+import { approvalsSchema, changesSchema, mailAddress, peopleSchema, pluginsSchema } from "./people.ts";
 
 // An account may be written 1010, "1010" or by name; it is kept as text.
 const account = z.union([z.int().positive().transform(String), z.string().trim().min(1).max(200)], {

@@ -1,4 +1,7 @@
-/** `people:`, `approvals:` and `changes:` of trust.yaml: who may decide what, and what answers a gate in their place up to an amount. */
+/**
+ * `people:`, `approvals:` and `changes:` of trust.yaml: who may decide what, and what answers a gate in their place up to an amount. And
+ * `plugins:`: files of the workspace, and exact versions of packages in its node_modules.
+ */
 import { z } from "zod";
 import { CURRENCY_PATTERN } from "../../kernel/money.ts";
 import { text } from "./fields.ts";
@@ -68,4 +71,28 @@ export type ApprovalProfile = Exclude<z.output<typeof mode>, "person">;
 export function profileFor(approvals: z.output<typeof approvalsSchema>, agent: string): ApprovalProfile | null {
   const chosen = Object.hasOwn(approvals.agents, agent) ? approvals.agents[agent] : approvals.default;
   return chosen === undefined || chosen === "person" ? null : chosen;
+}
+
+const WANTED =
+  "write a .ts or .js file inside the workspace, such as plugins/bank.ts, or an exact package, such as {package: cleared-bank, version: 1.2.3}";
+
+export const pluginsSchema = z.array(
+  z.union(
+    [
+      z.string().refine(isLocalFile, WANTED),
+      z.strictObject({
+        package: z.string().regex(/^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/, "write a package's name"),
+        version: z.string().regex(/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/, "write an exact version such as 1.2.3"),
+      }),
+    ],
+    { error: WANTED },
+  ),
+  { error: "write a list of files and packages" },
+);
+
+function isLocalFile(path: string): boolean {
+  return (
+    /^[^/\\:][^\\:]*\.(?:ts|js|mjs)$/.test(path) &&
+    !path.split("/").some((part) => part === ".." || part === "" || part === "." || part === ".git")
+  );
 }

@@ -2,7 +2,7 @@
  * Bearer tokens of other agents and programs: who they are, and which agents they may give tasks to. Only a hash of each is kept, in the user's
  * state folder and for this workspace at this place: neither a clone, a copy nor a script of the workspace can add one.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { idOf, keepFor, keptFor, placeFile } from "../own-folders.ts";
@@ -22,7 +22,6 @@ interface Kept extends Token {
 const NAME = /^[a-z][a-z0-9_-]{0,39}$/;
 const PREFIX = "cleared_";
 
-const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 const read = (dir: string): Kept[] => keptFor<{ tokens: Kept[] }>("tokens", dir)?.tokens ?? [];
 const write = (dir: string, tokens: Kept[]): void => keepFor("tokens", dir, { tokens });
 
@@ -44,7 +43,7 @@ export function addToken(dir: string, { name, agents, at }: Token): string {
     throw new ClearedError("USAGE", `There already is a token "${name}". \`cleared tokens remove ${name}\` ends it; then add it again.`);
   const token = PREFIX + randomBytes(32).toString("base64url");
   // 256 random bits: nothing to guess, so one round of a hash keeps it.
-  write(dir, [...tokens, { name, agents, at, hash: digest(token) }]);
+  write(dir, [...tokens, { name, agents, at, hash: hash("sha256", token) }]);
   return token;
 }
 
@@ -70,6 +69,6 @@ export function createTokenReader(dir: string): (token: string) => Token | null 
       known = new Map(read(dir).map(({ hash, ...one }) => [hash, one]));
       seen = now;
     }
-    return known.get(digest(token)) ?? null;
+    return known.get(hash("sha256", token)) ?? null;
   };
 }

@@ -2,21 +2,19 @@
  * Reading one cell: amounts, days, text. Nothing is guessed: each reader gets the form from the dialect and answers
  * null (or a reason) for anything else. Called once per cell of files with 200,000 rows, so the patterns are built once.
  */
+import { z } from "zod";
 import { isBookDay } from "../../kernel/day.ts";
 import { currencyPlaces } from "../../kernel/money.ts";
 
 export const isCurrency = (text: string): boolean => /^[A-Z]{3}$/.test(text);
 
-export interface AmountForm {
-  /** The decimal mark. */
-  decimal: "." | ",";
-  /** The mark between groups of three digits, or "" when there is none. */
-  thousands: string;
-  /** A currency sign that may stand before or after the number, or "". */
-  sign: string;
-  /** True when (12.00) means -12.00. */
-  parentheses: boolean;
-}
+export const amountForm = z.strictObject({
+  decimal: z.enum([".", ","]).default(".").describe("the decimal mark"),
+  thousands: z.enum(["", ".", ",", "'", " "]).default("").describe("the mark between thousands"),
+  sign: z.string().max(4).default("").describe("currency sign that may be next to the amount"),
+  parentheses: z.boolean().default(false).describe("(12.00) means -12.00"),
+});
+export type AmountForm = z.output<typeof amountForm>;
 
 export const PLAIN_AMOUNT: AmountForm = { decimal: ".", thousands: "", sign: "", parentheses: false };
 

@@ -9,8 +9,8 @@ import { type Exact, fromExact, minus, plus, toExact, ZERO } from "../books/amou
 import { applyEdits } from "../books/ledger.ts";
 import { ifWhole, loadMonth, monthFiles } from "../books/months.ts";
 import { monthFile } from "../layout.ts";
-import type { Overlay } from "../overlay.ts";
-import type { PairRow } from "./pairs.ts";
+import { forkOf, type Overlay } from "../overlay.ts";
+import type { PairRow } from "./known-rows.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { excerpt } from "./cells.ts";
 import { type StatedContext, stateBalances } from "../books/view-balances.ts";
@@ -23,7 +23,7 @@ export async function contradictionOf(parsed: Parsed, context: StatedContext): P
   const own = overlay.edits().add.filter(({ tags }) => keys.has((tags["key"] ?? "").replace(/#\d+$/, "")));
   if (own.length === 0 || !(await mayContradict(own, overlay))) return null;
   const failing = async (without: readonly Entry[]): Promise<ClearedError | null> => {
-    const trial = overlay.fork();
+    const trial = forkOf(overlay);
     for (const { id } of without) trial.record({ op: "remove", id });
     const stated = without.length > 0 ? [] : parsed.parts.flatMap((part) => part.stated);
     for (const one of stated) await ifWhole(() => stateBalances(one, { ...context, overlay: trial }));

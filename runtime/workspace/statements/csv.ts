@@ -1,25 +1,18 @@
 /**
  * Rows of a CSV statement in a known dialect. One bad row is refused with its line and its reason; it never stops the others.
  */
-import { ClearedError } from "../../kernel/errors.ts";
+import type { ClearedError } from "../../kernel/errors.ts";
 import type { Refused } from "../../kernel/ports.ts";
 import { negated } from "../books/amounts.ts";
-import { amountReader, type AmountReader, cleanText, collapse, datePattern, excerpt, isCurrency, readDay } from "./cells.ts";
+import { amountReader, type AmountReader, cleanText, collapse, datePattern, excerpt, readDay } from "./cells.ts";
 import { type Column, type Dialect, hasHeader, matchTemplate } from "./dialect.ts";
-import { DAMAGED } from "./encoding.ts";
+import { type CsvRecord, DAMAGED, readRecords, unreadable } from "./records.ts";
 import { cellCounts, headerIndex, headerName, requiredNames } from "./match.ts";
-import { NOTHING_STATED, prove, type Stated } from "./proof.ts";
-import { type CsvRecord, readRecords } from "./records.ts";
-import type { ParsedRow, Statement } from "./types.ts";
+import { NOTHING_STATED, type ParsedRow, prove, type Refusal, type Stated, type Statement, toRow } from "./proof.ts";
 
 /** More rows than any export of a bank; the books take them in smaller files. */
 export const ROW_LIMIT = 200_000;
-
-/** Why a row is refused. `shape` marks a date in another form, which is a fault of the dialect when every row has it. */
-interface Refusal {
-  why: string;
-  shape?: boolean;
-}
+export const MOST_ROWS = ROW_LIMIT.toLocaleString("en-US");
 
 interface Reader {
   dialect: Dialect;
@@ -28,7 +21,8 @@ interface Reader {
   index(column: Column | undefined): number;
   description: number[];
   amount: AmountReader;
-  date: RegExp;
+  /** How days are written. */
+  form: { pattern: RegExp; words: string };
   currency: string;
 }
 
@@ -36,25 +30,17 @@ interface Reader {
  * The statements in a text, one per bank account; exactly one when no row names an account.
  * @throws STATEMENT_DIALECT, STATEMENT_INVALID, FILE_TOO_LARGE
  */
-export function readCsv(file: string, text: string, dialect: Dialect, defaultCurrency: string): Statement[] {
+export function readCsv(text: string, dialect: Dialect, defaultCurrency: string): Statement[] {
   const read = readRecords(text, dialect.delimiter, ROW_LIMIT + 1000);
   if (read === null)
-    throw new ClearedError(
-      "STATEMENT_INVALID",
-      "This is not CSV: it has millions of cells, or quotation marks that do not match in many lines.",
-      { at: { file } },
-    );
+    throw unreadable("STATEMENT_INVALID", "This is not CSV: it has millions of cells, or quotation marks that do not match in many lines.");
   const { records } = read;
   const header = hasHeader(dialect) ? headerIndex(records, dialect) : -1;
-  if (hasHeader(dialect) && header < 0) throw headerMissing(file, records, dialect);
+  if (hasHeader(dialect) && header < 0) throw headerMissing(records, dialect);
   const rows = records.slice(header + 1);
   if (read.more || rows.length > ROW_LIMIT)
-    throw new ClearedError(
-      "FILE_TOO_LARGE",
-      `The statement has more than ${ROW_LIMIT.toLocaleString("en-US")} rows. Export it in shorter ranges.`,
-      { at: { file } },
-    );
-  const reader = createReader(file, dialect, header < 0 ? null : (records[header] ?? null), defaultCurrency);
+    throw unreadable("FILE_TOO_LARGE", `The statement has more than ${MOST_ROWS} rows. Export it in shorter ranges.`);
+  const reader = createReader(dialect, header < 0 ? null : (records[header] ?? null), defaultCurrency);
   const stated = dialect.preamble === undefined ? null : readPreamble(text, dialect, reader);
   const statements = new Map<string | null, ReturnType<typeof emptyStatement>>();
   const draft = (account: string | null) =>
@@ -65,18 +51,16 @@ export function readCsv(file: string, text: string, dialect: Dialect, defaultCur
   for (const record of rows) {
     const row = isSkipped(record, reader) ? null : readRow(record, reader);
     if (row === null) skipped++;
-    else if ("why" in row) {
+    else if ("reason" in row) {
       if (row.shape === true) shapeFaults++;
-      refused.push({ line: record.line, code: "STATEMENT_ROW", message: row.why });
+      refused.push({ line: record.line, code: "STATEMENT_ROW", message: row.reason });
     } else draft(row.account ?? stated?.account ?? null).rows.push(row.parsed);
   }
   // Three rows in another date form and none in the dialect's: the dialect is wrong, not the rows.
   if (shapeFaults >= 3 && shapeFaults === rows.length - skipped) {
-    throw new ClearedError(
-      "STATEMENT_DIALECT",
-      `The dialect ${dialect.name} expects days as ${dialect.date}. ${refused[0]?.message ?? ""} Set date: in a dialect in importers/, or in mapping: of config.yaml.`,
-      { at: { file, line: refused[0]?.line ?? 1 } },
-    );
+    const [{ line, message } = { line: 1, message: "" }] = refused;
+    const todo = "Set date: in a dialect in importers/, or in mapping: of config.yaml.";
+    throw unreadable("STATEMENT_DIALECT", `The dialect ${dialect.name} expects days as ${dialect.date}. ${message} ${todo}`, line);
   }
   // A row that cannot be read belongs to no account in particular: the first statement carries it.
   const first = statements.values().next().value ?? draft(stated?.account ?? null);
@@ -102,23 +86,18 @@ function emptyStatement(dialect: Dialect, account: string | null, currency: stri
   return { dialect: dialect.name, account, card: dialect.card, currency, rows, refused, skipped: 0 };
 }
 
-function createReader(file: string, dialect: Dialect, header: CsvRecord | null, defaultCurrency: string): Reader {
+function createReader(dialect: Dialect, header: CsvRecord | null, defaultCurrency: string): Reader {
   const names = (header?.cells ?? []).map(headerName);
   const index = (column: Column | undefined): number => {
     if (column === undefined) return -1;
     if (typeof column === "number") return column - 1;
     const name = headerName(column);
     if (names.indexOf(name) !== names.lastIndexOf(name)) {
-      throw new ClearedError(
-        "STATEMENT_DIALECT",
-        `The header has "${excerpt(column)}" twice. Give that column by number in the dialect ${dialect.name}.`,
-        { at: { file, line: header?.line ?? 1 } },
-      );
+      const message = `The header has "${excerpt(column)}" twice. Give that column by number in the dialect ${dialect.name}.`;
+      throw unreadable("STATEMENT_DIALECT", message, header?.line ?? 1);
     }
     return names.indexOf(name);
   };
-  const date = datePattern(dialect.date);
-  if (date === null) throw new ClearedError("CONFIG_INVALID", `"${dialect.date}" is not a date form.`);
   const counts = cellCounts(dialect) ?? (header === null ? null : [names.length]);
   const cached = new Map<Column | undefined, number>();
   const lookup = (column: Column | undefined): number => cached.getOrInsertComputed(column, index);
@@ -128,7 +107,8 @@ function createReader(file: string, dialect: Dialect, header: CsvRecord | null, 
     index: lookup,
     description: [dialect.columns.description].flat().map(lookup),
     amount: amountReader(dialect.amount),
-    date,
+    // Its form was checked with the dialect.
+    form: { pattern: datePattern(dialect.date) as RegExp, words: `written as ${dialect.date}` },
     currency: dialect.currency ?? defaultCurrency,
   };
 }
@@ -146,41 +126,24 @@ function isSkipped(record: CsvRecord, reader: Reader): boolean {
 }
 
 function readRow(record: CsvRecord, reader: Reader): { parsed: ParsedRow; account: string | null } | Refusal {
-  if (record.broken !== undefined) return { why: record.broken };
+  if (record.broken !== undefined) return { reason: record.broken };
   const { cells } = record;
-  if (cells.some((cell) => cell.includes("\0"))) return { why: DAMAGED };
+  if (cells.some((cell) => cell.includes("\0"))) return { reason: DAMAGED };
   const { columns } = reader.dialect;
   const miscounted = countFault(cells, reader.counts);
-  if (miscounted !== null) return { why: miscounted };
+  if (miscounted !== null) return { reason: miscounted };
   const cell = (column: Column | undefined): string => (column === undefined ? "" : (cells[reader.index(column)] ?? "").trim());
   const date = cell(columns.date);
-  if (date === "") return { why: "The date is empty." };
-  const day = readDay(date, reader.date);
-  if ("fault" in day) {
-    const why = day.fault === "shape" ? `is not written as ${reader.dialect.date}` : "is not a calendar day from 1970 to 2069";
-    return { why: `"${excerpt(date)}" ${why}.`, shape: day.fault === "shape" };
-  }
+  if (date === "") return { reason: "The date is empty." };
   const currency = cell(columns.currency) || reader.currency;
-  if (!isCurrency(currency)) return { why: `"${excerpt(currency)}" is not a currency: three capitals such as USD.` };
   const amount = readAmount(cell, reader, currency);
-  if (typeof amount !== "string") return amount;
-  if (/^-?[0.]+$/.test(amount)) return { why: "The amount is zero: nothing moves, so there is nothing to book." };
-  const balance = cell(columns.balance) === "" ? null : reader.amount(cell(columns.balance), currency);
-  if (balance !== null && "reason" in balance) return { why: `The balance cannot be read: ${balance.reason}` };
   const texts = reader.description.map((at) => (at < 0 ? "" : cleanText(cells[at] ?? "").trim()));
-  const raw = [...new Set(texts)].filter((text) => text !== "").join(" ");
-  const counterparty = collapse(cleanText(cell(columns.counterparty)));
-  const parsed: ParsedRow = {
-    line: record.line,
-    date: day.day,
-    amount,
-    currency,
-    description: collapse(raw),
-    raw_description: raw,
-    type: collapse(cleanText(cell(columns.type))),
-    bank_id: collapse(cleanText(cell(columns.id))) || null,
-  };
-  if (counterparty !== "") parsed.counterparty = counterparty;
+  const text = [...new Set(texts)].filter((one) => one !== "").join(" ");
+  const [type, id, counterparty] = [cell(columns.type), cell(columns.id), cell(columns.counterparty)];
+  const parsed = toRow({ line: record.line, date, currency, amount, text, type, id, counterparty }, reader.form);
+  if ("reason" in parsed) return parsed;
+  const balance = cell(columns.balance) === "" ? null : reader.amount(cell(columns.balance), currency);
+  if (balance !== null && "reason" in balance) return { reason: `The balance cannot be read: ${balance.reason}` };
   if (balance !== null) parsed.balance = balance.amount;
   return { parsed, account: collapse(cleanText(cell(columns.account))) || null };
 }
@@ -194,34 +157,37 @@ function countFault(cells: string[], counts: number[] | null): string | null {
   return `The row has ${cells.length} cells instead of ${counts.join(" or ")}: ${hint}.`;
 }
 
-function readAmount(cell: (column: Column | undefined) => string, reader: Reader, currency: string): string | Refusal {
+type Read = ReturnType<AmountReader>;
+
+function readAmount(cell: (column: Column | undefined) => string, reader: Reader, currency: string): Read {
   const { columns, direction, sign } = reader.dialect;
   if (columns.amount === undefined) return readTwoColumns(cell(columns.out), cell(columns.in), reader, currency);
   const read = reader.amount(cell(columns.amount), currency);
-  if ("reason" in read) return { why: read.reason };
+  if ("reason" in read) return read;
+  const inverse = { amount: negated(read.amount) };
   if (direction !== undefined) {
     const word = cell(direction.column);
     const out = direction.out.includes(word);
     if (!out && !direction.in.includes(word))
-      return { why: `"${excerpt(word)}" is neither ${direction.out.join(", ")} (out) nor ${direction.in.join(", ")} (in).` };
+      return { reason: `"${excerpt(word)}" is neither ${direction.out.join(", ")} (out) nor ${direction.in.join(", ")} (in).` };
     if (read.amount.startsWith("-"))
-      return { why: `"${excerpt(cell(columns.amount))}" is negative although the word "${excerpt(word)}" gives the direction.` };
-    return out ? negated(read.amount) : read.amount;
+      return { reason: `"${excerpt(cell(columns.amount))}" is negative although the word "${excerpt(word)}" gives the direction.` };
+    return out ? inverse : read;
   }
-  return sign === "inverted" ? negated(read.amount) : read.amount;
+  return sign === "inverted" ? inverse : read;
 }
 
-function readTwoColumns(outText: string, inText: string, reader: Reader, currency: string): string | Refusal {
+function readTwoColumns(outText: string, inText: string, reader: Reader, currency: string): Read {
   const [out, into] = [outText, inText].map((text) => (text === "" ? null : reader.amount(text, currency)));
-  for (const side of [out, into]) if (side && "reason" in side) return { why: side.reason };
+  for (const side of [out, into]) if (side && "reason" in side) return side;
   // Some banks write 0.00 into the column that does not apply.
   const value = (side: typeof out) => (side && "amount" in side && !/^[0.]+$/.test(side.amount) ? side.amount : null);
   const [paid, received] = [value(out), value(into)];
-  if (paid !== null && received !== null) return { why: `Both money out (${paid}) and money in (${received}) are given.` };
-  if (paid === null && received === null) return out === null && into === null ? { why: "Neither money out nor money in is given." } : "0";
+  if (paid !== null && received !== null) return { reason: `Both money out (${paid}) and money in (${received}) are given.` };
+  if (out === null && into === null) return { reason: "Neither money out nor money in is given." };
   if ((paid ?? received)?.startsWith("-"))
-    return { why: `"${excerpt(outText || inText)}" is negative although its column gives the direction.` };
-  return paid === null ? (received ?? "0") : negated(paid);
+    return { reason: `"${excerpt(outText || inText)}" is negative although its column gives the direction.` };
+  return { amount: paid === null ? (received ?? "0") : negated(paid) };
 }
 
 /** What the lines before the header say. A date or amount there that cannot be read is left out: it only loses the proof. */
@@ -231,7 +197,7 @@ function readPreamble(text: string, dialect: Dialect, reader: Reader): Stated & 
     for (const template of dialect.preamble ?? []) Object.assign(found, matchTemplate(template, line));
   }
   const day = (name: string) => {
-    const read = readDay(found[name] ?? "", reader.date);
+    const read = readDay(found[name] ?? "", reader.form.pattern);
     return "day" in read ? read.day : null;
   };
   const amount = (name: string) => {
@@ -249,11 +215,11 @@ function readPreamble(text: string, dialect: Dialect, reader: Reader): Stated & 
   };
 }
 
-function headerMissing(file: string, records: CsvRecord[], dialect: Dialect): ClearedError {
+function headerMissing(records: CsvRecord[], dialect: Dialect): ClearedError {
   const first = records[0];
   const present = new Set((first?.cells ?? []).map(headerName));
   const missing = requiredNames(dialect).filter((name) => !present.has(headerName(name)));
   const header = excerpt(first?.cells.join(dialect.delimiter) ?? "");
   const message = `The dialect ${dialect.name} needs the columns ${missing.map((name) => `"${name}"`).join(", ")}, but the first line is: ${header}. Correct the dialect or the mapping in config.yaml.`;
-  return new ClearedError("STATEMENT_DIALECT", message, { at: { file, line: first?.line ?? 1 }, data: { header } });
+  return unreadable("STATEMENT_DIALECT", message, first?.line ?? 1, { header });
 }

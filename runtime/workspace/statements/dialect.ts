@@ -5,15 +5,15 @@
 import { z } from "zod";
 import { ClearedError } from "../../kernel/errors.ts";
 import { checkYaml, readYaml } from "../../scripts/yaml-text.ts";
-import { datePattern, isCurrency } from "./cells.ts";
-import { ENCODINGS } from "./encoding.ts";
+import { amountForm, datePattern, isCurrency, PLAIN_AMOUNT } from "./cells.ts";
+import { ENCODINGS } from "./records.ts";
 
 /**
  * Line templates for the preamble of a CSV: `Ending balance as of {closing_date},,"{closing}"`. Matched by searching for the
  * fixed parts one after another, which is linear: unlike a regular expression, no template can hang the host.
  */
 const PLACEHOLDERS = ["account", "opening", "closing", "closing_date", "from", "to"] as const;
-export type Placeholder = (typeof PLACEHOLDERS)[number];
+type Placeholder = (typeof PLACEHOLDERS)[number];
 
 const column = z.union([z.string().min(1), z.int().min(1).max(500)], { error: "write a column's header, or its number from 1" });
 const words = z.array(z.string().min(1), { error: "write a list of words" }).min(1);
@@ -49,13 +49,6 @@ const columns = z.strictObject({
   account: column.optional().describe("bank account of the row; a file with several becomes several statements"),
 });
 
-const amount = z.strictObject({
-  decimal: z.enum([".", ","]).default(".").describe("the decimal mark"),
-  thousands: z.enum(["", ".", ",", "'", " "]).default("").describe("the mark between thousands"),
-  sign: z.string().max(4).default("").describe("currency sign that may be next to the amount"),
-  parentheses: z.boolean().default(false).describe("(12.00) means -12.00"),
-});
-
 const skip = z.strictObject({
   column: column.describe("where to look"),
   is: words.optional().describe("leave the row out when the cell is one of these"),
@@ -63,50 +56,46 @@ const skip = z.strictObject({
   empty: z.literal(true).optional().describe("leave the row out when the cell is empty"),
 });
 
-const fields = {
-  description: z.string().optional().describe("a line for people"),
-  delimiter: z.enum([",", ";", "\t", "|"]).default(",").describe("between cells"),
-  encoding: z.enum(ENCODINGS).default("utf-8").describe("as the bank writes the file"),
-  match: match.default({}).describe("which files it reads"),
-  card: z.boolean().default(false).describe("its statements are of a credit card"),
-  preamble: z
-    .array(
-      z
-        .string()
-        .min(1)
-        .max(500)
-        .refine(isTemplate, `the places are {${PLACEHOLDERS.join("}, {")}} and {}`),
-    )
-    .optional()
-    .describe(
-      "lines before the header, with {account} {opening} {closing} {closing_date} {from} {to} where these appear and {} for anything else",
-    ),
-  columns: columns.describe("which column holds what"),
-  date: z
-    .string()
-    .refine((form) => datePattern(form) !== null, "write a form such as MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx")
-    .describe("how days are written: MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx"),
-  amount: amount.default({ decimal: ".", thousands: "", sign: "", parentheses: false }).describe("how amounts are written"),
-  sign: z.enum(["signed", "inverted"]).default("signed").describe("inverted: spending is positive, as on some credit cards"),
-  direction: z
-    .strictObject({ column: column.describe("the column with the word"), out: words, in: words })
-    .optional()
-    .describe("a column whose word says the direction of an unsigned amount"),
-  currency: z
-    .string()
-    .refine(isCurrency, "write three capitals such as USD")
-    .optional()
-    .describe("of the statement; without it that of the workspace"),
-  skip: z.array(skip).default([]).describe("rows that are not transactions; each names one of `is`, `starts` or `empty`"),
-};
-
 const dialectSchema = z
   .strictObject({
     name: z
       .string()
       .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "write small letters, digits and dashes")
       .describe("of the dialect, unique"),
-    ...fields,
+    description: z.string().optional().describe("a line for people"),
+    delimiter: z.enum([",", ";", "\t", "|"]).default(",").describe("between cells"),
+    encoding: z.enum(ENCODINGS).default("utf-8").describe("as the bank writes the file"),
+    match: match.default({}).describe("which files it reads"),
+    card: z.boolean().default(false).describe("its statements are of a credit card"),
+    preamble: z
+      .array(
+        z
+          .string()
+          .min(1)
+          .max(500)
+          .refine(isTemplate, `the places are {${PLACEHOLDERS.join("}, {")}} and {}`),
+      )
+      .optional()
+      .describe(
+        "lines before the header, with {account} {opening} {closing} {closing_date} {from} {to} where these appear and {} for anything else",
+      ),
+    columns: columns.describe("which column holds what"),
+    date: z
+      .string()
+      .refine((form) => datePattern(form) !== null, "write a form such as MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx")
+      .describe("how days are written: MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx"),
+    amount: amountForm.default(PLAIN_AMOUNT).describe("how amounts are written"),
+    sign: z.enum(["signed", "inverted"]).default("signed").describe("inverted: spending is positive, as on some credit cards"),
+    direction: z
+      .strictObject({ column: column.describe("the column with the word"), out: words, in: words })
+      .optional()
+      .describe("a column whose word says the direction of an unsigned amount"),
+    currency: z
+      .string()
+      .refine(isCurrency, "write three capitals such as USD")
+      .optional()
+      .describe("of the statement; without it that of the workspace"),
+    skip: z.array(skip).default([]).describe("rows that are not transactions; each names one of `is`, `starts` or `empty`"),
   })
   .check((context) => {
     const value = context.value;
@@ -127,7 +116,7 @@ const dialectSchema = z
   });
 
 /** For docs/DIALECTS.md. */
-export const DIALECT_SCHEMAS = { dialect: dialectSchema, match, columns, amount, skip };
+export const DIALECT_SCHEMAS = { Keys: dialectSchema, match, columns, amount: amountForm, skip };
 
 export type Dialect = z.output<typeof dialectSchema>;
 export type Column = z.output<typeof column>;

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import type { Row } from "../../kernel/ports.ts";
 import { entryId } from "../books/entry-id.ts";
-import type { ParsedRow, Statement } from "./types.ts";
+import type { ParsedRow, Statement } from "./proof.ts";
 
 /** A row with what the books need to know beyond what scripts see. */
 export interface KeyedRow {

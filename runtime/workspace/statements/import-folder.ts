@@ -7,24 +7,26 @@ import type { Stats } from "node:fs";
 import { mkdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
+import { createTurns } from "../../kernel/turns.ts";
 import {
   contentOf,
   type ImportFile,
+  inodeOf,
   list,
   markOf,
   namesLike,
   readImport,
   readWhole,
   sha256,
+  SIZE_LIMIT,
   statOf,
   UNFINISHED,
   UNFINISHED_NAME,
+  writersOf,
 } from "./import-files.ts";
 import { IMPORT, PROCESSED, RECEIPTS, STATEMENTS } from "../layout.ts";
 import { oddKind } from "../own-folders.ts";
 import { excerpt } from "./cells.ts";
-import { SIZE_LIMIT } from "./size.ts";
-import { inodeOf, writersOf } from "./writers.ts";
 
 /** A file that is not taken now. */
 export interface Waiting {
@@ -162,6 +164,8 @@ export function createImportFolder(dir: string, options: FolderOptions) {
 
   return {
     ...{ dir, look, settled, keep, take },
+    /** A run that ends tidies, and so does whoever looks into the folder. */
+    inTurn: createTurns(),
     /** What has moved to processed/ a while ago, by path: somebody may still be writing it. */
     moved: new Map<string, Moved & { mark: string; until: number }>(),
     /** What its owner has not told yet, a sentence each. */

@@ -1,11 +1,14 @@
 /**
  * Which dialect reads a CSV file: by the header line, else by the number of cells and what stands in them. The most specific one
- * wins; a tie, or none, is an error that says what was found and what to do.
+ * wins; a tie, or none, is an error that says what was found and what to do. Of one without a header line, what its columns probably mean:
+ * a guess is never used by itself, it is shown to a person as the dialect file it would become. Where two readings are possible (03/04:
+ * March or April?) there is none.
  */
-import { ClearedError } from "../../kernel/errors.ts";
-import { amountReader, collapse, datePattern, excerpt } from "./cells.ts";
+import type { ClearedError } from "../../kernel/errors.ts";
+import { type AmountForm, amountReader, collapse, datePattern, excerpt, PLAIN_AMOUNT, readDay } from "./cells.ts";
 import { type Dialect, hasHeader } from "./dialect.ts";
-import { type CsvRecord, readRecords } from "./records.ts";
+import { type CsvRecord, readRecords, unreadable } from "./records.ts";
+import { writeYaml } from "../../scripts/yaml-text.ts";
 
 // How many records at the top are looked at: preambles of banks are shorter.
 const HEAD = 20;
@@ -47,11 +50,8 @@ export function matchDialect(file: string, top: string, dialects: Dialect[]): Di
   const [winner, second] = winners;
   if (winner === undefined) throw unknownDialect(file, top, dialects, heads);
   if (second !== undefined) {
-    throw new ClearedError(
-      "STATEMENT_DIALECT",
-      `The dialects ${winners.map((one) => one.name).join(" and ")} all fit. Name the right one in config.yaml: statements: [{match: {file: "${excerpt(file)}"}, account: ..., dialect: ${second.name}}].`,
-      { at: { file, line: 1 } },
-    );
+    const message = `The dialects ${winners.map((one) => one.name).join(" and ")} all fit. Name the right one in config.yaml: statements: [{match: {file: "${excerpt(file)}"}, account: ..., dialect: ${second.name}}].`;
+    throw unreadable("STATEMENT_DIALECT", message, 1);
   }
   return winner;
 }
@@ -102,8 +102,149 @@ function unknownDialect(file: string, top: string, dialects: Dialect[], heads: M
       ? ""
       : ` The nearest is ${near.dialect.name}, which also needs ${near.missing.map((name) => `"${name}"`).join(", ") || "the header on the first line"}.`;
   const message = `No dialect reads this file. Its first line is: ${excerpt(line)}.${nearest} Add a dialect in importers/, or describe the columns in config.yaml: statements: [{match: {file: "${excerpt(file)}"}, account: ..., dialect: generic, mapping: {columns: {...}, date: ...}}].`;
-  return new ClearedError("STATEMENT_DIALECT", message, {
-    at: { file, line: 1 },
-    data: { header: excerpt(line), nearest: near?.dialect.name ?? null },
-  });
+  return unreadable("STATEMENT_DIALECT", message, 1, { header: excerpt(line), nearest: near?.dialect.name ?? null });
 }
+
+export interface Guess {
+  /** Text of a file for importers/. */
+  dialect: string;
+  /** The same in words, with the first row as it would be read. */
+  words: string;
+}
+
+const DELIMITERS = [",", ";", "\t", "|"];
+const DAYS = [
+  "YYYY-MM-DD",
+  "YYYY/MM/DD",
+  "YYYYMMDD",
+  "DD.MM.YYYY",
+  "D.M.YY",
+  "MM/DD/YYYY",
+  "DD/MM/YYYY",
+  "MM-DD-YYYY",
+  "DD-MM-YYYY",
+  "D MMM YYYY",
+  "DD-MMM-YYYY",
+];
+const AMOUNTS: AmountForm[] = [
+  PLAIN_AMOUNT,
+  { ...PLAIN_AMOUNT, thousands: "," },
+  { ...PLAIN_AMOUNT, decimal: "," },
+  { ...PLAIN_AMOUNT, decimal: ",", thousands: "." },
+];
+// Rows that are looked at: enough for days after the twelfth and amounts over a thousand to show.
+const ROWS = 200;
+
+interface Columns extends Partial<Record<"amount" | "balance" | "out" | "in", number>> {
+  date: number;
+  description: number[];
+}
+
+/** `top`: the beginning of the file, whose last line may be cut off; `name`: of the file. Null when it is not clear. */
+export function guessDialect(name: string, top: string, isWhole: boolean): Guess | null {
+  for (const delimiter of DELIMITERS) {
+    const found = readRecords(top, delimiter, ROWS)?.records ?? [];
+    const records = isWhole || found.length === ROWS ? found : found.slice(0, -1);
+    const guess = records.length === 0 ? null : guessIn(name, records, delimiter);
+    if (guess !== null) return guess;
+  }
+  return null;
+}
+
+function guessIn(name: string, records: readonly CsvRecord[], delimiter: string): Guess | null {
+  const width = records[0]?.cells.length ?? 0;
+  if (width < 3 || records.some(({ cells, broken }) => broken !== undefined || cells.length !== width)) return null;
+  const columns = Array.from({ length: width }, (_, i) => records.map(({ cells }) => (cells[i] ?? "").trim()));
+  const days = columns.map((cells) => DAYS.filter((form) => areDays(cells, form)));
+  const date = days.findIndex((forms) => forms.length > 0);
+  const form = days[date]?.[0];
+  // Every day up to the twelfth reads both ways.
+  if (form === undefined || (days[date]?.length ?? 0) > 1) return null;
+  const isDay = (i: number) => (days[i]?.length ?? 0) > 0;
+  const sumsIn = (one: AmountForm) => columns.flatMap((cells, i) => (!isDay(i) && areAmounts(cells, one) ? [i] : []));
+  // The form that reads the most columns; of equals the plainest.
+  const [best] = AMOUNTS.map((one) => ({ one, sums: sumsIn(one) })).toSorted((a, b) => b.sums.length - a.sums.length);
+  const money = best === undefined ? null : moneyIn(best.sums, columns, best.one);
+  const isText = (cells: readonly string[], i: number) =>
+    !isDay(i) && !best?.sums.includes(i) && cells.some((cell) => /\p{L}{2}/u.test(cell));
+  const texts = columns.flatMap((cells, i) => (isText(cells, i) ? [i] : []));
+  if (best === undefined || money === null || texts.length === 0) return null;
+  return toGuess(name, records, { delimiter, form, amount: best.one, columns: { date, description: texts, ...money } });
+}
+
+const areDays = (cells: readonly string[], form: string): boolean => {
+  const pattern = datePattern(form);
+  return pattern !== null && cells.every((cell) => "day" in readDay(cell, pattern));
+};
+
+/** All amounts, and not all digits: that would be a number of something. */
+const areAmounts = (cells: readonly string[], form: AmountForm): boolean => {
+  const read = amountReader(form);
+  return cells.some((cell) => /[.,-]/.test(cell)) && cells.every((cell) => cell === "" || "amount" in read(cell, "USD"));
+};
+
+/** The columns of money: an amount; an amount and its running balance, when that ties; or out and in, with or without a balance. */
+function moneyIn(sums: readonly number[], columns: readonly string[][], form: AmountForm): Omit<Columns, "date" | "description"> | null {
+  const [first, second, third] = sums;
+  if (first === undefined || sums.length > 3) return null;
+  const filled = (i: number): boolean => columns[i]?.every((cell) => cell !== "") === true;
+  if (second === undefined) return filled(first) ? { amount: first } : null;
+  const isEither = columns[first]?.every((cell, row) => (cell === "") !== (columns[second]?.[row] === "")) === true;
+  // The column on the left is money out in every export that has two.
+  if (isEither && !filled(first) && !filled(second)) return { out: first, in: second, ...(third === undefined ? {} : { balance: third }) };
+  if (third !== undefined || !filled(first) || !filled(second)) return null;
+  return ties(columns[first] ?? [], columns[second] ?? [], form) ? { amount: first, balance: second } : null;
+}
+
+/** True when each balance is the one before and the amount, in one of the two orders. */
+function ties(amounts: readonly string[], balances: readonly string[], form: AmountForm): boolean {
+  const read = amountReader(form);
+  const minor = (cell: string): bigint => {
+    const value = read(cell, "USD");
+    return "amount" in value ? BigInt(value.amount.replace(".", "")) : 0n;
+  };
+  const [a, b] = [amounts.map(minor), balances.map(minor)];
+  const rows = [...b.keys()].slice(1);
+  const down = rows.every((i) => (b[i - 1] ?? 0n) + (a[i] ?? 0n) === b[i]);
+  const up = rows.every((i) => (b[i] ?? 0n) + (a[i - 1] ?? 0n) === b[i - 1]);
+  return rows.length > 0 && (down || up);
+}
+
+function toGuess(
+  name: string,
+  records: readonly CsvRecord[],
+  { delimiter, form, amount, columns }: { delimiter: string; form: string; amount: AmountForm; columns: Columns },
+): Guess {
+  const { date, description, ...money } = columns;
+  const number = (i: number): number => i + 1;
+  const slug = name
+    .toLowerCase()
+    .replace(/\.[^.]*$/, "")
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "")
+    .slice(0, 40);
+  const places = Object.fromEntries(Object.entries(money).map(([key, i]) => [key, number(i)]));
+  const dialect = writeYaml({
+    name: `${slug === "" ? "statement" : slug}-no-header`,
+    delimiter,
+    match: {
+      columns: records[0]?.cells.length ?? 0,
+      cells: { [number(date)]: "date", ...Object.fromEntries(Object.values(places).map((column) => [column, "amount"])) },
+    },
+    columns: { date: number(date), description: description.map(number), ...places },
+    date: form,
+    amount: { decimal: amount.decimal, thousands: amount.thousands },
+  });
+  const cell = (i: number): string => excerpt(records[0]?.cells[i] ?? "");
+  const says = Object.entries(money).map(([key, i]) => `column ${number(i)} ${WORDS[key]} ("${cell(i)}")`);
+  const text = `column${description.length > 1 ? "s" : ""} ${description.map(number).join(" and ")}`;
+  const words = `column ${number(date)} is the day as ${form} ("${cell(date)}"), ${text} the text ("${description.map(cell).join(" ")}"), ${says.join(", ")}`;
+  return { dialect, words: `${words}; the decimal mark is "${amount.decimal}"` };
+}
+
+const WORDS: Record<string, string> = {
+  amount: "the amount, negative for money out",
+  balance: "the balance afterwards",
+  out: "money out",
+  in: "money in",
+};

@@ -1,20 +1,19 @@
 /**
  * Our own reader of OFX and QFX, SGML (1.x) and XML (2.x): npm readers fail on what banks write (unclosed tags, CDATA, doubly
- * escaped entities, bare ampersands). One pass over the tags without a tree, so no nesting can exhaust the stack.
+ * escaped entities, bare ampersands). One pass over the tags without a tree, so no nesting can exhaust the stack, and linear in the size of
+ * the file, whatever it holds: a tag or CDATA section that never ends is looked for once.
  */
-import { ClearedError } from "../../kernel/errors.ts";
 import type { Refused } from "../../kernel/ports.ts";
 import { amountReader, cleanText, collapse, datePattern, excerpt, isCurrency, PLAIN_AMOUNT, readDay } from "./cells.ts";
-import { ROW_LIMIT } from "./csv.ts";
-import { DAMAGED, decode, type Encoding, isMultiByteUtf8 } from "./encoding.ts";
-import { ofxTags } from "./ofx-tags.ts";
-import { NOTHING_STATED, prove } from "./proof.ts";
-import type { ParsedRow, Statement } from "./types.ts";
+import { MOST_ROWS, ROW_LIMIT } from "./csv.ts";
+import { DAMAGED, decode, type Encoding, isMultiByteUtf8, unreadable } from "./records.ts";
+import { NOTHING_STATED, type ParsedRow, prove, type Refusal, type Statement, toRow } from "./proof.ts";
 
 const POINT = amountReader(PLAIN_AMOUNT);
 // OFX 1.0.2, 3.2.9: the decimal mark is a point or a comma, without any thousands mark.
 const COMMA = amountReader({ ...PLAIN_AMOUNT, decimal: "," });
 const DAY = datePattern("ofx") ?? /$^/;
+const FORM = { pattern: DAY, words: "an OFX date" };
 
 const STATEMENTS = new Set(["STMTRS", "CCSTMTRS", "INVSTMTRS"]);
 const SECTIONS = new Set(
@@ -46,11 +45,9 @@ export function isOfx(top: string): boolean {
  * The statements of the file, one per account.
  * @throws STATEMENT_ENCODING, STATEMENT_INVALID, FILE_TOO_LARGE
  */
-export function readOfx(file: string, bytes: Uint8Array, defaultCurrency: string): Statement[] {
-  const text = decode(file, bytes, declaredEncoding(bytes));
-  const { raw, closed, faults } = collect(file, text);
-  if (!closed)
-    throw new ClearedError("STATEMENT_INVALID", "The file ends before </OFX>: it is cut off. Download it again.", { at: { file } });
+export function readOfx(bytes: Uint8Array, defaultCurrency: string): Statement[] {
+  const { raw, closed, faults } = collect(decode(bytes, declaredEncoding(bytes)));
+  if (!closed) throw unreadable("STATEMENT_INVALID", "The file ends before </OFX>: it is cut off. Download it again.");
   const cash = raw.filter((one) => one.trades === 0 || one.transactions.length > 0);
   const answered = faults.length === 0 ? "" : `The bank answered: ${excerpt(faults.join("; "))}.`;
   if (cash.length === 0) {
@@ -60,7 +57,7 @@ export function readOfx(file: string, bytes: Uint8Array, defaultCurrency: string
         : raw.length > 0
           ? "It holds purchases and sales of securities only, which are not read; export the cash account, or CSV."
           : "It holds no bank or card statement.";
-    throw new ClearedError("STATEMENT_INVALID", `No statement can be taken from this OFX file. ${why}`, { at: { file } });
+    throw unreadable("STATEMENT_INVALID", `No statement can be taken from this OFX file. ${why}`);
   }
   return cash.map((one, i) => {
     const statement = toStatement(one, defaultCurrency);
@@ -84,7 +81,7 @@ function declaredEncoding(bytes: Uint8Array): Encoding {
   return /^(?:CHARSET\s*:\s*(?:1252|ISO-?8859-?1|8859-1|NONE)|ENCODING\s*:\s*USASCII)/im.test(top) ? "windows-1252" : "utf-8";
 }
 
-function collect(file: string, text: string) {
+function collect(text: string) {
   const raw: RawStatement[] = [];
   const open: string[] = [];
   let statement: RawStatement | null = null;
@@ -107,11 +104,7 @@ function collect(file: string, text: string) {
       open.length = 0;
     } else if (name === "STMTTRN" && statement !== null) {
       if (++count > ROW_LIMIT)
-        throw new ClearedError(
-          "FILE_TOO_LARGE",
-          `The file has more than ${ROW_LIMIT.toLocaleString("en-US")} transactions. Export it in shorter ranges.`,
-          { at: { file } },
-        );
+        throw unreadable("FILE_TOO_LARGE", `The file has more than ${MOST_ROWS} transactions. Export it in shorter ranges.`);
       transaction = { line, values: new Map() };
       statement.transactions.push(transaction);
       open.length = 0;
@@ -145,7 +138,7 @@ function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
   const rows: ParsedRow[] = [];
   const refused: Refused[] = [];
   for (const transaction of raw.transactions) {
-    const row = toRow(transaction, currency);
+    const row = rowOf(transaction, currency);
     if ("reason" in row) refused.push({ line: transaction.line, code: "STATEMENT_ROW", message: row.reason });
     else rows.push(row);
   }
@@ -157,36 +150,17 @@ function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
   return prove(draft, { ...NOTHING_STATED, closing, from: day(values.get("DTSTART")), to: day(values.get("DTEND")) });
 }
 
-function toRow({ line, values }: Raw, statementCurrency: string): ParsedRow | { reason: string } {
+function rowOf({ line, values }: Raw, statementCurrency: string): ParsedRow | Refusal {
+  const of = (...tags: string[]): string => tags.map((tag) => values.get(tag)).find((value) => value !== undefined) ?? "";
   for (const value of values.values()) if (value.includes("\0")) return { reason: DAMAGED };
-  const posted = values.get("DTPOSTED") ?? "";
-  if (posted === "") return { reason: "The date (DTPOSTED) is empty." };
-  const read = readDay(posted, DAY);
-  if ("fault" in read)
-    return { reason: `"${excerpt(posted)}" is not ${read.fault === "shape" ? "an OFX date" : "a calendar day from 1970 to 2069"}.` };
+  const date = of("DTPOSTED");
+  if (date === "") return { reason: "The date (DTPOSTED) is empty." };
   // CURRENCY says in what the amount is; ORIGCURRENCY only what it was converted from (OFX 1.0.2, 5.2).
   const currency = values.get("CURRENCY.CURSYM")?.trim().toUpperCase() ?? statementCurrency;
-  if (!isCurrency(currency)) return { reason: `"${excerpt(currency)}" is not a currency: three capitals such as USD.` };
-  const text = values.get("TRNAMT") ?? "";
-  const amount = readAmount(text, currency);
-  if ("reason" in amount) return amount;
-  if (/^[0.]+$/.test(amount.amount)) return { reason: "The amount is zero: nothing moves, so there is nothing to book." };
-  const name = cleanText(values.get("NAME") ?? values.get("PAYEE.NAME") ?? "").trim();
-  const memo = cleanText(values.get("MEMO") ?? "").trim();
-  const raw = memo.startsWith(name) ? memo : name.startsWith(memo) ? name : `${name} ${memo}`;
-  const payee = collapse(cleanText(values.get("PAYEE.NAME") ?? ""));
-  const row: ParsedRow = {
-    line,
-    date: read.day,
-    amount: amount.amount,
-    currency,
-    description: collapse(raw),
-    raw_description: raw,
-    type: collapse(cleanText(values.get("TRNTYPE") ?? "")),
-    bank_id: collapse(cleanText(values.get("FITID") ?? "")) || null,
-  };
-  if (payee !== "") row.counterparty = payee;
-  return row;
+  const amount = readAmount(of("TRNAMT"), currency);
+  const [name, memo] = [cleanText(of("NAME", "PAYEE.NAME")).trim(), cleanText(of("MEMO")).trim()];
+  const text = memo.startsWith(name) ? memo : name.startsWith(memo) ? name : `${name} ${memo}`;
+  return toRow({ line, date, currency, amount, text, type: of("TRNTYPE"), id: of("FITID"), counterparty: of("PAYEE.NAME") }, FORM);
 }
 
 function readAmount(text: string, currency: string) {
@@ -202,4 +176,90 @@ function readBalance(amount: string | undefined, date: string | undefined, curre
 function day(text: string | undefined): string | null {
   const read = readDay(text ?? "", DAY);
   return "day" in read ? read.day : null;
+}
+
+export interface OfxTag {
+  /** In capitals. */
+  name: string;
+  closing: boolean;
+  /** Text up to the next tag, entities resolved; "" for closing tags. */
+  value: string;
+  line: number;
+}
+
+const NAME = /([A-Za-z][A-Za-z0-9._]{0,63})(?:\s[^<>]{0,500})?\/?>/y;
+
+export function* ofxTags(text: string): Generator<OfxTag> {
+  let current: OfxTag | null = null;
+  let value = "";
+  let line = 1;
+  // Looked for once per line: searching again at each tag would be quadratic in a file of one line.
+  let lineEnd = text.indexOf("\n");
+  let at = 0;
+  const ends = new Map<string, number>();
+  /** Index of a terminator from here on, or -1; remembers that there is none. */
+  const find = (end: string, from: number) => {
+    if (ends.get(end) === -1) return -1;
+    const found = text.indexOf(end, from);
+    if (found < 0) ends.set(end, -1);
+    return found;
+  };
+  const add = (part: string) => {
+    // Longer values are no bank's; the bound keeps a file without tags from being copied again and again.
+    if (current !== null && value.length < 4096) value += part;
+  };
+  while (at < text.length) {
+    const open = text.indexOf("<", at);
+    const stop = open < 0 ? text.length : open;
+    if (stop > at) add(resolveEntities(text.slice(at, Math.min(stop, at + 4096))));
+    if (open < 0) break;
+    for (; lineEnd >= 0 && lineEnd < open; lineEnd = text.indexOf("\n", lineEnd + 1)) line++;
+    const special = specialAt(text, open);
+    const end = special === null ? -1 : find(special.end, open + special.start.length);
+    if (special !== null && end >= 0) {
+      if (special.start === "<![CDATA[") add(text.slice(open + special.start.length, Math.min(end, open + 4096)));
+      at = end + special.end.length;
+      continue;
+    }
+    const closing = text.charAt(open + 1) === "/";
+    NAME.lastIndex = open + (closing ? 2 : 1);
+    const match = NAME.exec(text);
+    if (match === null) {
+      // A bare "<" in a text, as in `A < B`.
+      add("<");
+      at = open + 1;
+      continue;
+    }
+    if (current !== null) yield { ...current, value: value.trim() };
+    const name = (match[1] ?? "").toUpperCase();
+    if (closing) yield { name, closing: true, value: "", line };
+    current = closing ? null : { name, closing: false, value: "", line };
+    value = "";
+    at = NAME.lastIndex;
+  }
+  if (current !== null) yield { ...current, value: value.trim() };
+}
+
+const SPECIALS = [
+  { start: "<![CDATA[", end: "]]>" },
+  { start: "<!--", end: "-->" },
+  { start: "<?", end: "?>" },
+];
+
+const specialAt = (text: string, at: number) => SPECIALS.find(({ start }) => text.startsWith(start, at)) ?? null;
+
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
+
+/** Entities resolved; twice, because banks escape what is escaped already (`&amp;lt;`). An ampersand that is no entity stays. */
+const resolveEntities = (text: string): string => (text.includes("&") ? resolveOnce(resolveOnce(text)) : text);
+
+function resolveOnce(text: string): string {
+  return text.replace(
+    /&(?:([a-zA-Z]{2,4})|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));/g,
+    (whole, name?: string, decimal?: string, hex?: string) => {
+      if (name !== undefined) return ENTITIES[name.toLowerCase()] ?? whole;
+      const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
+      return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? whole : String.fromCodePoint(code);
+    },
+  );
 }

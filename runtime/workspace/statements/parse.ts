@@ -5,12 +5,11 @@
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { readCsv } from "./csv.ts";
 import { type Dialect, hasHeader, mappingDialect } from "./dialect.ts";
-import { decode, isBinary, peek, PEEKED } from "./encoding.ts";
-import { guessDialect } from "./guess.ts";
-import { matchDialect } from "./match.ts";
+import { assertText, decode, peek, PEEKED, unreadable } from "./records.ts";
+import { guessDialect, matchDialect } from "./match.ts";
 import { isOfx, readOfx } from "./ofx.ts";
-import { SIZE_LIMIT } from "./size.ts";
-import type { Statement } from "./types.ts";
+import { SIZE_LIMIT } from "./import-files.ts";
+import type { Statement } from "./proof.ts";
 
 export interface ParseOptions {
   dialects: Dialect[];
@@ -36,9 +35,12 @@ export function parseStatement(name: string, bytes: Uint8Array, options: ParseOp
     const refused = found.flatMap((one) => one.refused);
     if (refused.length <= MOST_REFUSED) return found;
     const why = `${refused.length.toLocaleString("en-US")} rows cannot be read, the first at line ${refused[0]?.line}: ${refused[0]?.message}`;
-    throw new ClearedError("STATEMENT_INVALID", `${why} Export it again, or correct its dialect.`, { at: { file: name } });
+    throw unreadable("STATEMENT_INVALID", `${why} Export it again, or correct its dialect.`);
   } catch (error) {
-    if (error instanceof ClearedError) throw error;
+    if (error instanceof ClearedError) {
+      if (error.at?.file === "") error.at.file = name;
+      throw error;
+    }
     // A fault of a reader costs the one file, which is named, and no other.
     const why = `The reader of statements failed at this file: ${error instanceof Error ? error.message : String(error)}.`;
     throw new ClearedError("STATEMENT_INVALID", `${why} Export it in another form.`, { at: { file: name }, cause: error });
@@ -46,48 +48,31 @@ export function parseStatement(name: string, bytes: Uint8Array, options: ParseOp
 }
 
 function readStatement(name: string, bytes: Uint8Array, options: ParseOptions): Statement[] {
-  if (bytes.length > SIZE_LIMIT)
-    throw new ClearedError("FILE_TOO_LARGE", "The statement is larger than 64 MiB. Export it in shorter ranges.", { at: { file: name } });
+  if (bytes.length > SIZE_LIMIT) throw unreadable("FILE_TOO_LARGE", "The statement is larger than 64 MiB. Export it in shorter ranges.");
   const top = peek(bytes);
-  if (top.trim() === "") throw new ClearedError("STATEMENT_INVALID", "The file is empty. Download it again.", { at: { file: name } });
-  if (isOfx(top)) return readOfx(name, bytes, options.defaultCurrency);
+  if (top.trim() === "") throw unreadable("STATEMENT_INVALID", "The file is empty. Download it again.");
+  if (isOfx(top)) return readOfx(bytes, options.defaultCurrency);
   const foreign = foreignFormat(name, top);
-  if (foreign !== null)
-    throw new ClearedError("STATEMENT_DIALECT", `${foreign} Export the statement as CSV, OFX or QFX.`, { at: { file: name, line: 1 } });
-  if (isBinary(top) && options.dialect === undefined && options.mapping === undefined) {
-    throw new ClearedError("STATEMENT_ENCODING", "The file is binary, or UTF-16 without a byte order mark. Export it as UTF-8 text.", {
-      at: { file: name, line: 1 },
-    });
-  }
-  const dialect = chooseDialect(name, bytes, options);
+  if (foreign !== null) throw unreadable("STATEMENT_DIALECT", `${foreign} Export the statement as CSV, OFX or QFX.`, 1);
+  if (options.dialect === undefined && options.mapping === undefined) assertText(top);
+  const read = (dialect: Dialect) => readCsv(decode(bytes, dialect.encoding), dialect, options.defaultCurrency);
   try {
-    return readCsv(name, decode(name, bytes, dialect.encoding), dialect, options.defaultCurrency);
+    return read(chooseDialect(name, top, options));
   } catch (error) {
-    if (options.dialect === undefined || options.mapping !== undefined || !lacksHeader(error)) throw error;
-    const other = withoutHeader(name, bytes, options.dialects, error);
-    return readCsv(name, decode(name, bytes, other.encoding), other, options.defaultCurrency);
+    if (options.mapping !== undefined || !lacksHeader(error)) throw error;
+    return read(withoutHeader(name, top, bytes.length <= PEEKED, options.dialects, error));
   }
 }
 
-function chooseDialect(name: string, bytes: Uint8Array, { dialects, dialect, mapping }: ParseOptions): Dialect {
+function chooseDialect(name: string, top: string, { dialects, dialect, mapping }: ParseOptions): Dialect {
   if (mapping !== undefined) return mappingDialect(mapping, dialect ?? "generic");
   // The encoding is the dialect's, so the dialect is found on a lenient reading and the strict one comes after.
-  if (dialect === undefined) {
-    try {
-      return matchDialect(name, peek(bytes), dialects);
-    } catch (error) {
-      if (!lacksHeader(error)) throw error;
-      return withoutHeader(name, bytes, dialects, error);
-    }
-  }
+  if (dialect === undefined) return matchDialect(name, top, dialects);
   const named = dialects.find((one) => one.name === dialect);
   if (named !== undefined) return named;
   const names = dialects.map((one) => one.name);
-  throw new ClearedError(
-    "STATEMENT_DIALECT",
-    `There is no dialect "${dialect}" in importers/.${didYouMean(dialect, names)} Known: ${names.join(", ") || "none"}.`,
-    { at: { file: name } },
-  );
+  const near = didYouMean(dialect, names);
+  throw unreadable("STATEMENT_DIALECT", `There is no dialect "${dialect}" in importers/.${near} Known: ${names.join(", ") || "none"}.`);
 }
 
 function lacksHeader(error: unknown): error is ClearedError {
@@ -95,9 +80,8 @@ function lacksHeader(error: unknown): error is ClearedError {
 }
 
 /** The dialect that reads the rows of a file whose header is missing. @throws STATEMENT_DIALECT with a guess, else the error that was met */
-function withoutHeader(name: string, bytes: Uint8Array, dialects: Dialect[], error: ClearedError): Dialect {
-  const top = peek(bytes);
-  const guess = guessDialect(name, top, bytes.length <= PEEKED);
+function withoutHeader(name: string, top: string, isWhole: boolean, dialects: Dialect[], error: ClearedError): Dialect {
+  const guess = guessDialect(name, top, isWhole);
   if (guess === null) throw error;
   const headless = dialects.filter((one) => !hasHeader(one));
   try {
@@ -106,7 +90,7 @@ function withoutHeader(name: string, bytes: Uint8Array, dialects: Dialect[], err
     if (!lacksHeader(none)) throw none;
   }
   const message = `The file has no header line, and no dialect reads it. It looks like this: ${guess.words}. Approve the card to have such files read so (it adds a dialect to importers/), or write the dialect yourself.`;
-  throw new ClearedError("STATEMENT_DIALECT", message, { at: { file: name, line: 1 }, data: { dialect: guess.dialect } });
+  throw unreadable("STATEMENT_DIALECT", message, 1, { dialect: guess.dialect });
 }
 
 /** What the file is when it is neither CSV nor OFX, in a sentence, or null. */

@@ -5,8 +5,8 @@
 import { currencyPlaces } from "../../kernel/money.ts";
 import type { AskedRow, Json, Refused, Row } from "../../kernel/ports.ts";
 import { fromExact, plus, toExact, ZERO } from "../books/amounts.ts";
-import type { Statement } from "./types.ts";
-import type { Stated } from "../books/bank-balances.ts";
+import type { Statement } from "./proof.ts";
+import type { Stated } from "./receipt.ts";
 import type { BookedRow } from "../books/view-books.ts";
 
 /** What a run needs to remember of one row. */

@@ -9,7 +9,7 @@ import { IMPORT, receiptFile } from "../layout.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { ALL_ROWS, type KeptReceipt } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
-import type { Statement } from "./types.ts";
+import type { Statement } from "./proof.ts";
 import type { StatementRule } from "../settings/config.ts";
 
 type Review = Extract<Change, { op: "review" }>;
@@ -135,39 +135,30 @@ export const lineOf = ({ date, amount, currency, description }: Pick<AskedRow, "
 const shown = (entry: Entry | undefined, id: string): string =>
   entry === undefined ? `deleted from the books (${id})` : `${entry.date}  ${excerpt(entry.description)}  (${id})`;
 
+// A file read by the wrong dialect may refuse each of its rows: nobody decides thousands of cards, and one says it as well.
+const MOST_CARDS = 25;
+
 /** What a person is asked about the rows that were refused: a question for each, or one for all of them. `likely`: the account of the books that an unknown one probably is, `guess`: the dialect the file may be. */
 export function refusedQuestions(
   { file, hash, refused }: Pick<Receipt, "file" | "hash" | "refused">,
   likely: (card: boolean) => Account | null,
   guess: Parsed["guess"] = null,
 ): Review[] {
-  const unread = refused.filter(({ account }) => account === undefined);
-  const rows = cardsOf(file, unread).map(
-    ({ title, line, code, message }): Review => ({
-      op: "review",
-      title: title.slice(0, 200),
-      body: { file: `${IMPORT}${file}`, line, code, message, ...(guess === null ? {} : { dialect: guess }) },
-      entry: null,
-      row: { hash, line },
-    }),
-  );
+  const card = (title: string, { line, code, message }: Refused): Review => ({
+    op: "review",
+    title: title.slice(0, 200),
+    body: { file: `${IMPORT}${file}`, line, code, message, ...(guess === null ? {} : { dialect: guess }) },
+    entry: null,
+    row: { hash, line },
+  });
   const accounts = refused.flatMap(({ account }) =>
     account === undefined ? [] : [accountQuestion(file, hash, account, likely(account.card))],
   );
-  return [...accounts, ...rows];
-}
-
-// A file read by the wrong dialect may refuse each of its rows: nobody decides thousands of cards, and one says it as well.
-const MOST_CARDS = 25;
-
-/** A card for each refused row, or one for all of them. */
-function cardsOf(name: string, refused: readonly Refused[]): { title: string; line: number; code: string; message: string }[] {
-  const [first] = refused;
-  if (first !== undefined && refused.length > MOST_CARDS) {
-    const lines = `${refused.length} rows, the first at line ${first.line}: ${first.message}`;
-    return [{ title: `${name}: ${refused.length} rows cannot be read`, line: ALL_ROWS, code: first.code, message: lines }];
-  }
-  return refused.map((row) => ({ title: titleOf(name, row), ...row }));
+  const unread = refused.filter(({ account }) => account === undefined);
+  const [first] = unread;
+  if (first === undefined || unread.length <= MOST_CARDS) return [...accounts, ...unread.map((row) => card(titleOf(file, row), row))];
+  const message = `${unread.length} rows, the first at line ${first.line}: ${first.message}`;
+  return [...accounts, card(`${file}: ${unread.length} rows cannot be read`, { line: ALL_ROWS, code: first.code, message })];
 }
 
 const WORDS: Partial<Record<string, string>> = {
@@ -187,10 +178,7 @@ export function titleOf(name: string, { line, code }: Refused): string {
 /** What a statement says of where it comes from. */
 export type Origin = Pick<Statement, "account" | "card" | "dialect">;
 
-/** Numbers of the accounts statements may belong to: assets below `Assets:Bank`. */
-export function bankAccounts(accounts: Account[]): string[] {
-  return accounts.filter((account) => account.type === "asset" && account.name.startsWith("Assets:Bank:")).map((account) => account.id);
-}
+const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
 
 /** Dialect and mapping for a file by its name alone, before its bank account is known. */
 export function settingsFor(rules: readonly StatementRule[], file: string): { dialect?: string | undefined; mapping?: unknown } {
@@ -214,8 +202,8 @@ export function matchAccount(rules: readonly StatementRule[], accounts: Account[
       (match.bank_account === undefined || (account !== null && plainId(match.bank_account) === plainId(account))),
   );
   if (rule !== undefined) return rule.account;
-  const [only, second] = bankAccounts(accounts);
-  return account === null && !card && only !== undefined && second === undefined ? only : null;
+  const [only, second] = accounts.filter(isBank);
+  return account === null && !card && only !== undefined && second === undefined ? only.id : null;
 }
 
 /** What a rule of config.yaml would recognise the account of such statements by. */
@@ -226,8 +214,8 @@ export function recognised(file: string, { account, card, dialect }: Origin): Un
 
 /** The account that a person most likely means: the only one of its kind that no rule names yet. Null when there is not exactly one. */
 export function likelyAccount(rules: readonly StatementRule[], accounts: Account[], card: boolean): Account | null {
-  const isOfKind = ({ type, name }: Account) => (card ? type === "liability" && /\bcard\b/i.test(name) : name.startsWith("Assets:Bank:"));
-  const [only, second] = accounts.filter(isOfKind);
+  const isCard = ({ type, name }: Account) => type === "liability" && /\bcard\b/i.test(name);
+  const [only, second] = accounts.filter(card ? isCard : isBank);
   if (only === undefined || second !== undefined) return null;
   return rules.some(({ account }) => account === only.id || account === only.name) ? null : only;
 }

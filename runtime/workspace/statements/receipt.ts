@@ -8,7 +8,6 @@ import { checkYaml, readYaml, writeYaml } from "../../scripts/yaml-text.ts";
 import { entryId, isEntryId } from "../books/entry-id.ts";
 import { AGENTS, CONFIG, IMPORTERS, JOURNAL, SCRIPTS, TRUST, receiptFile } from "../layout.ts";
 import { factsOfKey } from "./identity.ts";
-import type { Stated } from "../books/bank-balances.ts";
 
 /** The line of a card that stands for every refused row of its statement. */
 export const ALL_ROWS = -1;
@@ -31,53 +30,82 @@ export function dependsOn({ line, code }: Refused): string[] {
   return [...settings, AGENTS, SCRIPTS, TRUST, ...(code.startsWith("JOURNAL_") ? [JOURNAL] : [])];
 }
 
-/** What is kept of a statement beyond what its receipt tells, so that the books can be compared with it later. Ids are sorted. */
-export interface StatementRecord {
-  /** What it says, by account and currency. */
-  stated: Stated[];
-  /** Entries that its rows became, with the amount of the row: id -> amount. What was deleted is recognised by it in another format. */
-  booked: Record<string, string>;
-  /** Ids of the entries that its rows were already. */
-  known: string[];
-  /** Rows that a person said are an entry under another name: id of the row -> id of the entry. */
-  same: Record<string, string>;
-  /** Ids of entries that were deleted by hand, and that a person wants to stay away. */
-  left_out: string[];
-}
-
 export interface KeptReceipt extends Receipt {
-  record: StatementRecord;
+  record: z.output<ReturnType<typeof recordSchema>>;
 }
 
-export const NOTHING_RECORDED: StatementRecord = { stated: [], booked: {}, known: [], same: {}, left_out: [] };
+/** One account's part of a statement, as far as balances go. */
+export type Stated = KeptReceipt["record"]["stated"][number];
 
 const count = () => z.int().min(0);
 const amount = () => z.string().regex(/^-?\d{1,30}(\.\d{1,18})?$/, "write a decimal text in quotation marks");
 const id = () => z.string().refine(isEntryId, "write the id of an entry");
 const day = () => z.string().regex(/^\d{4}-\d{2}-\d{2}$/, "write a day as YYYY-MM-DD");
 
-/** What is kept of rows by day, of each the ten letters of its id: `"261102": 9sd0ee4k2m=-4.50 8h3k...`. */
-const rowsByDay = () =>
-  z
-    .record(z.string().regex(/^\d{6}$/), z.string())
-    .transform((days) =>
-      Object.entries(days).flatMap(([date, rows]) =>
-        rows.split(" ").map((row): [string, string] => {
-          const [letters = "", value = ""] = row.split("=");
-          return [`${date}-${letters}`, value];
-        }),
-      ),
-    )
-    .refine((rows) => rows.every(([one]) => isEntryId(one)), "write ids of entries, the letters behind the day");
+const days = () => z.record(z.string().regex(/^\d{6}$/), z.string());
 
-const ids = () => rowsByDay().transform((rows) => rows.map(([one]) => one));
+/** What a receipt has of one question. */
+type QuestionText = Pick<AskedRow, "question" | "why"> & { rows: string };
+
+function rowsIn(text: Record<string, string>, { issues }: z.core.ParsePayload): [id: string, value: string][] {
+  const rows = Object.entries(text).flatMap(([date, own]) =>
+    own.split(" ").map((row): [string, string] => {
+      const [letters = "", value = ""] = row.split("=");
+      return [`${date}-${letters}`, value];
+    }),
+  );
+  if (!rows.every(([one]) => isEntryId(one)))
+    issues.push({ code: "custom", input: text, message: "write ids of entries, the letters behind the day" });
+  return rows;
+}
 
 function byDay(rows: readonly (readonly [id: string, value?: string])[]): Record<string, string> {
   const sorted = [...new Map(rows.map(([one, value]) => [one, value]))].sort(([a], [b]) => (a < b ? -1 : 1));
-  const days = Map.groupBy(sorted, ([one]) => one.slice(0, 6));
   const words = ([one, value]: (typeof sorted)[number]): string => `${one.slice(7)}${value === undefined ? "" : `=${value}`}`;
-  return Object.fromEntries([...days].map(([date, own]) => [date, own.map(words).join(" ")]));
+  return Object.fromEntries([...Map.groupBy(sorted, ([one]) => one.slice(0, 6))].map(([date, own]) => [date, own.map(words).join(" ")]));
 }
+
+// Rows are kept by day, of each the ten letters of its id: `"261102": 9sd0ee4k2m=-4.50 8h3k...`.
+const ids = () =>
+  z.codec(days(), z.array(z.string()), {
+    decode: (text, context) => rowsIn(text, context).map(([one]) => one),
+    encode: (all) => byDay(all.map((one) => [one])),
+  });
+const values = () =>
+  z.codec(days(), z.record(z.string(), z.string()), {
+    decode: (text, context) => Object.fromEntries(rowsIn(text, context)),
+    encode: (all) => byDay(Object.entries(all)),
+  });
+
+/** What is kept of a statement beyond what its receipt tells, so that the books can be compared with it later. */
+const recordSchema = () =>
+  z.strictObject({
+    // What it says, by account number and currency.
+    stated: z.array(
+      z.strictObject({
+        account: z.string(),
+        currency: z.string(),
+        // First and last day covered, null when there are no rows.
+        from: day().nullable(),
+        to: day().nullable(),
+        // Day of the oldest row that is not in the closed period, or null when there is none; amounts of its rows, in the bank's order.
+        first: day().nullable(),
+        morning: z.array(amount()),
+        opening: amount().nullable(),
+        closing: z.strictObject({ date: day(), amount: amount() }).nullable(),
+      }),
+    ),
+    // Entries that its rows became, with the amount of the row: id -> amount. What was deleted is recognised by it in another format.
+    booked: values(),
+    // Ids of the entries that its rows were already.
+    known: ids(),
+    // Rows that a person said are an entry under another name: id of the row -> id of the entry.
+    same: values(),
+    // Ids of entries that were deleted by hand, and that a person wants to stay away.
+    left_out: ids(),
+  });
+
+export const NOTHING_RECORDED: KeptReceipt["record"] = { stated: [], booked: {}, known: [], same: {}, left_out: [] };
 
 // Made at its first use: most processes read no receipt.
 let made: ReturnType<typeof receiptSchema> | null = null;
@@ -109,9 +137,16 @@ const receiptSchema = () =>
       }),
     ),
     unbooked: z.array(z.string()),
+    // A line a row, with tabs between: an export of 20,000 rows in another format is one question.
     asked: z
-      .array(z.strictObject({ question: z.string().min(1), why: z.enum(["day", "near", "twin"]), rows: z.string() }))
-      .transform((questions, context) => questions.flatMap((question) => rowsOfQuestion(question, context)))
+      .codec(
+        z.array(z.strictObject({ question: z.string().min(1), why: z.enum(["day", "near", "twin"]), rows: z.string() })),
+        z.array(z.custom<AskedRow>()),
+        {
+          decode: (questions, context) => questions.flatMap((one) => rowsOfQuestion(one, context)),
+          encode: byQuestion,
+        },
+      )
       .default([]),
     removed: z.array(id()).default([]),
     later: z.int().min(1).optional(),
@@ -119,33 +154,10 @@ const receiptSchema = () =>
     opening: amount().nullable(),
     closing: amount().nullable(),
     gap: amount().nullable(),
-    record: z
-      .strictObject({
-        stated: z.array(
-          z.strictObject({
-            account: z.string(),
-            currency: z.string(),
-            from: day().nullable(),
-            to: day().nullable(),
-            first: day().nullable(),
-            morning: z.array(amount()),
-            opening: amount().nullable(),
-            closing: z.strictObject({ date: day(), amount: amount() }).nullable(),
-          }),
-        ),
-        booked: rowsByDay().transform((rows) => Object.fromEntries(rows)),
-        known: ids(),
-        same: rowsByDay().transform((rows) => Object.fromEntries(rows)),
-        left_out: ids(),
-      })
-      .default(NOTHING_RECORDED),
+    record: recordSchema().default(NOTHING_RECORDED),
   });
 
-/** A line a row, with tabs between: an export of 20,000 rows in another format is one question. */
-function rowsOfQuestion(
-  { question, why, rows }: { question: string; why: AskedRow["why"]; rows: string },
-  context: z.RefinementCtx,
-): AskedRow[] {
+function rowsOfQuestion({ question, why, rows }: QuestionText, { issues }: z.core.ParsePayload): AskedRow[] {
   return rows
     .split("\n")
     .slice(0, -1)
@@ -156,53 +168,28 @@ function rowsOfQuestion(
         const { date, amount, currency } = facts;
         return [{ question, why, entry, id: entryId(date, key), key, date, amount, currency, description, reference }];
       }
-      context.addIssue({
-        code: "custom",
-        message: `write key, entry, reference and description with tabs between, not "${line.slice(0, 60)}"`,
-      });
+      const message = `write key, entry, reference and description with tabs between, not "${line.slice(0, 60)}"`;
+      issues.push({ code: "custom", input: line, message });
       return [];
     });
 }
 
-function byQuestion(asked: readonly AskedRow[]): { question: string; why: string; rows: string }[] {
+function byQuestion(all: readonly AskedRow[]): QuestionText[] {
   const plain = (text: string): string => text.replace(/\s+/g, " ");
-  return [...Map.groupBy(asked, ({ question }) => question)].map(([question, rows]) => ({
+  const lineOf = ({ key, entry, reference, description }: AskedRow) => `${[key, entry, plain(reference), plain(description)].join("\t")}\n`;
+  return [...Map.groupBy(all, ({ question }) => question)].map(([question, rows]) => ({
     question,
     why: rows[0]?.why ?? "day",
-    rows: rows
-      .map(({ key, entry, reference, description }) => `${[key, entry, plain(reference), plain(description)].join("\t")}\n`)
-      .join(""),
+    rows: rows.map(lineOf).join(""),
   }));
 }
 
-/** Canonical YAML: a fixed order of keys, one line a value. */
+/** Canonical YAML: the order of the schema's keys, one line a value. */
 export function receiptToYaml(receipt: KeptReceipt): string {
-  const ordered = inOrder(receipt, schemaOf());
-  ordered["asked"] = byQuestion(receipt.asked);
-  const { booked, known, same, left_out } = receipt.record;
+  const { record } = receipt;
   // The order of the first day's rows counts only until the balances are stated.
-  const stated = receipt.record.stated.map((one) => (isOpenReceipt(receipt) ? one : { ...one, morning: [] }));
-  ordered["record"] = {
-    ...inOrder({ ...receipt.record, stated }, schemaOf().shape.record.unwrap()),
-    booked: byDay(Object.entries(booked)),
-    known: byDay(known.map((one) => [one])),
-    same: byDay(Object.entries(same)),
-    left_out: byDay(left_out.map((one) => [one])),
-  };
-  return writeYaml(ordered);
-}
-
-/** The value with its keys in the order of the schema, lists and objects in it as well; what is left out stays away. */
-function inOrder(value: object, schema: z.ZodObject): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(schema.shape).flatMap(([key, field]) => {
-      const own = (value as Record<string, unknown>)[key];
-      const bare = field instanceof z.ZodDefault ? field.unwrap() : field;
-      const element = bare instanceof z.ZodArray ? bare.element : undefined;
-      if (own === undefined) return [];
-      return [[key, Array.isArray(own) && element instanceof z.ZodObject ? own.map((one) => inOrder(one as object, element)) : own]];
-    }),
-  );
+  const stated = isOpenReceipt(receipt) ? record.stated : record.stated.map((one) => ({ ...one, morning: [] }));
+  return writeYaml(z.encode(schemaOf(), { ...receipt, record: { ...record, stated } }, { jitless: true }));
 }
 
 /** True while something of the statement waits for a person or a run: the file stays in import/, and its balance is not stated. */

@@ -1,13 +1,19 @@
 /**
- * CSV text to records with their line numbers. The only file that imports papaparse.
- * A quote that is never closed costs its own line, not the rest of the file.
+ * Bytes of a statement to text, and CSV text to records with their line numbers. The only file that imports papaparse.
+ * UTF-8 is strict; anything else must be declared by a byte order mark, by the dialect or by the format itself: a wrong guess would put
+ * mojibake into descriptions, and these are part of a row's identity. A quote that is never closed costs its own line, not the rest of the file.
  */
 import { createRequire } from "node:module";
 import { occurrences } from "./cells.ts";
+import { ClearedError, type Code } from "../../kernel/errors.ts";
 
 // Loaded when the first statement is read: most processes read none.
 const load = createRequire(import.meta.url);
 const papaparse = () => load("papaparse") as typeof import("papaparse");
+
+/** Why a file as a whole is not read. `parseStatement` adds which one it is. */
+export const unreadable = (code: Code, message: string, line?: number, data?: Record<string, unknown>): ClearedError =>
+  new ClearedError(code, message, { at: { file: "", ...(line === undefined ? {} : { line }) }, data });
 
 export interface CsvRecord {
   cells: string[];
@@ -17,20 +23,14 @@ export interface CsvRecord {
   broken?: string;
 }
 
-export interface CsvRecords {
-  records: CsvRecord[];
-  /** True when the text goes on behind the last record. */
-  more: boolean;
-}
-
 // 64 cells in each of 200,000 rows. Without a bound 64 MiB of commas become 64 million strings.
 const CELL_LIMIT = 12_800_000;
 
 // A file with more broken lines than this is something else than CSV with slips.
 const BROKEN_LIMIT = 1000;
 
-/** Records without blank ones, of at most `limit` lines; null when the text is not CSV in this delimiter. */
-export function readRecords(text: string, delimiter: string, limit: number): CsvRecords | null {
+/** Records without blank ones, of at most `limit` lines, and whether the text goes on behind them; null when it is not CSV in this delimiter. */
+export function readRecords(text: string, delimiter: string, limit: number): { records: CsvRecord[]; more: boolean } | null {
   if (text.length > CELL_LIMIT && occurrences(text, delimiter, CELL_LIMIT) > CELL_LIMIT) return null;
   const plain = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
   const records: CsvRecord[] = [];
@@ -93,3 +93,76 @@ function closingQuote(text: string, open: number): number {
 }
 
 const lineEnds = (text: string): number => occurrences(text, "\n");
+
+export const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+/** What the byte order mark says, or null. */
+function markOf(bytes: Uint8Array): Encoding | null {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return "utf-8";
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
+  return null;
+}
+
+/**
+ * The text without its byte order mark. The mark, where there is one, beats `declared`.
+ * @throws STATEMENT_ENCODING with the line of the first bad byte
+ */
+export function decode(bytes: Uint8Array, declared: Encoding): string {
+  const mark = markOf(bytes);
+  const encoding = mark ?? declared;
+  const text = tryDecode(bytes, encoding);
+  if (text === null) {
+    const message = `The file is not ${encoding}. Export it as UTF-8, or set encoding: windows-1252 in its dialect if that is what the bank writes.`;
+    throw unreadable("STATEMENT_ENCODING", message, badLine(bytes, encoding));
+  }
+  if (mark === null && encoding === "windows-1252" && isMultiByteUtf8(bytes)) {
+    const message = "The dialect says windows-1252, but the file is UTF-8. Export it as before, or set encoding: utf-8 in its dialect.";
+    throw unreadable("STATEMENT_ENCODING", message);
+  }
+  assertText(text);
+  return text;
+}
+
+/** @throws STATEMENT_ENCODING for a text that is none; a single NUL in a statement costs its own row only */
+export function assertText(text: string): void {
+  if (occurrences(text, "\0", text.length / 20) * 20 <= text.length) return;
+  const message = "The file is binary, or UTF-16 without a byte order mark. Export it as UTF-8 text.";
+  throw unreadable("STATEMENT_ENCODING", message, lineAt(text, text.indexOf("\0")));
+}
+
+/** Why a row with a NUL character is refused: a disk or a download has lost what stood there. */
+export const DAMAGED = "The row contains a NUL character: the file is damaged here. Download it again.";
+
+/** So many bytes are looked at before the dialect is known. */
+export const PEEKED = 65_536;
+
+/** The first 64 KiB as text, to look at before the dialect, and with it the encoding, is known; never fails. */
+export function peek(bytes: Uint8Array): string {
+  const top = bytes.subarray(0, PEEKED);
+  const mark = markOf(top);
+  return new TextDecoder(mark ?? (tryDecode(top, "utf-8", true) === null ? "windows-1252" : "utf-8")).decode(top, { stream: true });
+}
+
+/** True when the bytes are UTF-8 with at least one character outside ASCII: chance does not write that in windows-1252. */
+export const isMultiByteUtf8 = (bytes: Uint8Array): boolean => bytes.some((byte) => byte > 127) && tryDecode(bytes, "utf-8") !== null;
+
+/** With `cut` the bytes may end in the middle of a character. */
+function tryDecode(bytes: Uint8Array, encoding: Encoding, cut = false): string | null {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: cut });
+  } catch (error) {
+    // TypeError is how a fatal decoder says "not this encoding"; anything else is not ours to swallow.
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
+function badLine(bytes: Uint8Array, encoding: Encoding): number {
+  const text = new TextDecoder(encoding).decode(bytes);
+  const bad = text.indexOf("\ufffd");
+  return lineAt(text, bad < 0 ? text.length : bad);
+}
+
+const lineAt = (text: string, offset: number): number => 1 + occurrences(text.slice(0, offset), "\n");

@@ -2,30 +2,27 @@
  * After a commit: statements whose receipt at HEAD has no open row leave import/ for import/processed/. Repeatable, so a crash between
  * the commit and the move costs nothing; a file that is there already is never overwritten. What moved is hashed again: a file that
  * somebody went on writing comes back to import/, where it is a new statement, and what was booked stays in processed/ as our copy.
+ * Its known rows are known; what it begins with is named on its receipt, and a row that was cut off when it was booked is a question.
  */
 import { constants } from "node:fs";
 import { copyFile, link, lstat, readdir, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
-import type { Receipt, Tree } from "../../kernel/ports.ts";
-import { createTurns } from "../../kernel/turns.ts";
-import { contentOf, filesIn, type ImportFile, markOf, namesLike, readWhole, sha256, statOf } from "./import-files.ts";
+import type { Finding, Receipt, Tree } from "../../kernel/ports.ts";
+import { contentOf, filesIn, type ImportFile, inodeOf, markOf, namesLike, readWhole, sha256, statOf, writersOf } from "./import-files.ts";
 import type { ImportFolder, Moved } from "./import-folder.ts";
 import { IMPORT, PROCESSED, STATEMENTS } from "../layout.ts";
 import { makePlainFolder } from "../own-folders.ts";
 import { isOpenReceipt, receiptAt } from "./receipt.ts";
-import { inodeOf, writersOf } from "./writers.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { receiptHashes } from "./view-receipt.ts";
+import type { Statement } from "./proof.ts";
 
 // A program we cannot see may go on writing after its file has moved; what pauses for longer is found by `cleared verify`.
 const WATCHED_MS = 600_000;
 const KEPT_MS = 30 * 86_400_000;
 
-// A run that ends tidies, and so does whoever looks into the folder.
-const turns = new WeakMap<ImportFolder, ReturnType<typeof createTurns>>();
-
 /** Moves what is done. Files that turned out to be others than those that were booked are told in `folder.said`. @throws FILE_INVALID for a link in the way */
-export async function tidyImports(folder: ImportFolder, head: Tree): Promise<void> {
-  return turns.getOrInsertComputed(folder, createTurns)(() => tidy(folder, head));
-}
+export const tidyImports = (folder: ImportFolder, head: Tree): Promise<void> => folder.inTurn(() => tidy(folder, head));
 
 async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
   const { dir, said } = folder;
@@ -136,4 +133,58 @@ async function moveTo(from: string, folder: string, name: string): Promise<strin
     }
   }
   throw new Error(`${name} finds no free name`);
+}
+
+/** The longest statement of this name that the content begins with; null when there is none. */
+export async function earlierOf(
+  { dir }: ImportFolder,
+  { name, hash }: ImportFile,
+  content: Buffer,
+  parse: (content: Uint8Array) => Statement[],
+): Promise<{ hash: string; statements: Statement[] } | null> {
+  const paths = (await readdir(join(dir, STATEMENTS)).catch(() => []))
+    .filter((one) => one !== hash)
+    .map((one) => join(dir, STATEMENTS, one));
+  for (const like of namesLike(name)) {
+    const path = join(dir, PROCESSED, like);
+    if ((await statOf(path)) === null) break;
+    paths.push(path);
+  }
+  let longest: Buffer | null = null;
+  for (const path of paths) {
+    const size = (await statOf(path))?.size ?? 0;
+    if (size <= (longest?.length ?? 0) || size >= content.length) continue;
+    const { bytes } = await readWhole(path, name);
+    if (content.subarray(0, bytes.length).equals(bytes)) longest = bytes;
+  }
+  if (longest === null) return null;
+  try {
+    const statements = parse(longest);
+    return statements.some((one) => one.rows.length > 0) ? { hash: sha256(longest), statements } : null;
+  } catch (error) {
+    if (error instanceof ClearedError) return null; // it was cut off where nothing could be read of it
+    throw error;
+  }
+}
+
+/** Findings FILE_UNFINISHED: files in import/processed/ that were written on after they were booked, so that rows of them are not in the books. */
+export async function changedStatements(dir: string, tree: Tree): Promise<Finding[]> {
+  const known = await receiptHashes(tree);
+  const files = await filesIn(dir, PROCESSED);
+  const strangers = files.filter(({ hash }) => !known.has(hash));
+  if (strangers.length === 0) return [];
+  // A file without a receipt may be one whose import was reverted. It was changed when what was booked under its name is not there.
+  const lying = new Set(files.map(({ hash }) => hash));
+  const gone = new Set<string>();
+  for (const hash of known) {
+    const receipt = lying.has(hash) ? null : await receiptAt(tree, hash);
+    if (receipt !== null) gone.add(receipt.file);
+  }
+  return strangers
+    .filter(({ name }) => gone.has(name) || gone.has(name.replace(/-\d+(?=\.[^.]*$|$)/, "")))
+    .map(({ name }) => ({
+      code: "FILE_UNFINISHED",
+      at: { file: `${PROCESSED}${name}` },
+      message: `${PROCESSED}${name} was changed after it was booked. Move it to ${IMPORT}: what is new in it is booked then.`,
+    }));
 }

@@ -4,31 +4,29 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Imports, Json, Receipt, Refused, Row, Tree } from "../../kernel/ports.ts";
-import { earlierOf } from "./grown.ts";
-import type { ImportFile } from "./import-files.ts";
+import { earlierOf } from "./tidy.ts";
+import { type ImportFile, PORTION } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
 import { IMPORTERS } from "../layout.ts";
 import { loadChart } from "../books/months.ts";
 import type { Overlay } from "../overlay.ts";
-import { sortRows } from "./known-rows.ts";
+import { type PairRow, sortRows } from "./known-rows.ts";
 import { fromMeta, type Parsed, type ParsedRow, statedOf, toMeta, toParsedRow } from "./parsed-statement.ts";
 import { lineOf, unknownAccounts, matchAccount, settingsFor } from "./questions.ts";
 import { dependsOn, receiptAt, UNREADABLE } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Dialect } from "./dialect.ts";
 import { factsOfKey, type KeyedRow, toKeyedRows } from "./identity.ts";
-import type { PairRow } from "./pairs.ts";
-import { PORTION } from "./size.ts";
-import type { Statement } from "./types.ts";
+import type { Statement } from "./proof.ts";
 import type { BookedRow } from "../books/view-books.ts";
-import { type ReceiptContext, receiptHashes, writeReceipt } from "./view-receipt.ts";
+import { isAgain, type ReceiptContext, receiptHashes, writeReceipt } from "./view-receipt.ts";
 
 export interface ImportsContext extends ReceiptContext {
   folder: ImportFolder;
   /** The tree of the run's pin: dialects and config are read as they were. */
   base: Tree;
-  /** The statements the run was started for, or null: what lies in import/ by then. */
-  files: readonly ImportFile[] | null;
+  /** The statements the run was started for; without them what lies in import/ by then. */
+  files?: readonly ImportFile[] | undefined;
   /** Fewer rows than usual, because the script went over a limit with more. */
   rows?: number | undefined;
 }
@@ -43,7 +41,7 @@ export interface ImportsView extends Imports {
 interface Opened {
   hash: string;
   found: Statement[];
-  refused: Refused | null;
+  refused: Refused[];
   guess: string | null;
   earlier: { hash: string; statements: Statement[] } | null;
   /** Rows by account, once they have been asked for. */
@@ -120,14 +118,21 @@ export function createImports(context: ImportsContext): ImportsView {
       const content = await folder.read(file);
       const found = parse(content);
       const earlier = await earlierOf(folder, file, content, parse);
-      const opened: Opened = { hash: file.hash, found, refused: null, guess: null, earlier, keyed: new Map() };
+      const opened: Opened = {
+        hash: file.hash,
+        found,
+        refused: found.flatMap((one) => one.refused),
+        guess: null,
+        earlier,
+        keyed: new Map(),
+      };
       unfinished = { key, dialects: known, opened };
       return opened;
     } catch (error) {
       if (!(error instanceof ClearedError) || !UNREADABLE.has(error.code)) throw error;
       const refused: Refused = { line: error.at?.line ?? 0, code: error.code, message: error.message };
       const { dialect: guess = null } = (error.data ?? {}) as { dialect?: string };
-      return { hash: file.hash, found: [], refused, guess, earlier: null, keyed: new Map() };
+      return { hash: file.hash, found: [], refused: [refused], guess, earlier: null, keyed: new Map() };
     }
   };
 
@@ -142,7 +147,7 @@ export function createImports(context: ImportsContext): ImportsView {
       hash,
       dialect,
       parts: [],
-      refused: refused === null ? found.flatMap((one) => one.refused) : [refused],
+      refused: [...refused],
       later: 0,
       earlier: earlier?.hash ?? null,
       guess,
@@ -214,10 +219,10 @@ export function createImports(context: ImportsContext): ImportsView {
     scan: async () => {
       const known = await receiptHashes(await overlay.head());
       const isNew = async ({ hash, name }: ImportFile): Promise<boolean> => {
-        if (!known.has(hash) || context.again.includes(hash) || context.again.includes(name)) return true;
+        if (!known.has(hash) || isAgain(hash, name, context)) return true;
         const receipt = await receiptOf(hash);
         // Who starts a run for certain files knows what has changed since they were refused; a run for the folder tries.
-        const mayBeRead = context.files === null && receipt?.refused.some((one) => dependsOn(one).length > 0) === true;
+        const mayBeRead = context.files === undefined && receipt?.refused.some((one) => dependsOn(one).length > 0) === true;
         return mayBeRead || receipt?.later !== undefined;
       };
       const found = context.files ?? (await folder.settled()).whole;

@@ -6,7 +6,7 @@
 import type { ClearedError } from "../../kernel/errors.ts";
 import type { AskedRow, Entry, Refused, Tree } from "../../kernel/ports.ts";
 import { negated } from "../books/amounts.ts";
-import { goneFrom, listedBy, receiptsAbout, receiptTree } from "../books/claims.ts";
+import { goneFrom, receiptsAbout, receiptTree } from "../books/claims.ts";
 import type { Config } from "../settings/config.ts";
 import { contradictionOf } from "./contradiction.ts";
 import { entryId } from "../books/entry-id.ts";
@@ -16,9 +16,8 @@ import type { Overlay } from "../overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { goneQuestion, inQuestions, refusedQuestions, sameQuestions, likelyAccount } from "./questions.ts";
 import { isOpenReceipt, type KeptReceipt, NOTHING_RECORDED, receiptAt, receiptToYaml } from "./receipt.ts";
-import { heal } from "../books/settle.ts";
+import { contextOf, heal, type StatedContext, stateClosing, stateOpening } from "../books/view-balances.ts";
 import { factsOfKey, nextTwin } from "./identity.ts";
-import { type StatedContext, stateClosing, stateOpening } from "../books/view-balances.ts";
 
 export interface ReceiptContext {
   config: Config;
@@ -27,7 +26,7 @@ export interface ReceiptContext {
   /** The last day of the closed period as HEAD says, or undefined. */
   closed(): Promise<string | undefined>;
   /** Names or hashes of files that are imported although they have a receipt. */
-  again: readonly string[];
+  again?: readonly string[];
 }
 
 /** Hashes of all statements that have a receipt. */
@@ -59,7 +58,7 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
   }
   overlay.record({ op: "processed", name, hash: found.hash });
   // Nothing booked: all of it is left to the next run, or a failed run was resumed after another one had imported the file.
-  const isToBeWritten = before === null ? receipt.later === undefined : isRepeated(name, before, context);
+  const isToBeWritten = before === null ? receipt.later === undefined : before.later !== undefined || isAgain(found.hash, name, context);
   if (!isToBeWritten && receipt.new + receipt.twin === 0) return receipt;
   const whole = addedTo(before, receipt);
   overlay.record({ op: "file", path, text: receiptToYaml(whole), base: await (await overlay.head()).blob(path) });
@@ -125,9 +124,8 @@ async function receiptOf(name: string, parsed: Parsed, before: KeptReceipt | nul
   };
 }
 
-function isRepeated(name: string, before: KeptReceipt, { again }: ReceiptContext): boolean {
-  return before.later !== undefined || again.includes(name) || again.includes(before.hash);
-}
+export const isAgain = (hash: string, name: string, { again = [] }: ReceiptContext): boolean =>
+  again.includes(hash) || again.includes(name);
 
 /** The receipt of a content with what earlier runs over it have booked, which this run knew. */
 function addedTo(before: KeptReceipt | null, receipt: KeptReceipt): KeptReceipt {
@@ -153,8 +151,7 @@ async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, close
   const { booked } = receipt.record;
   const isFresh = ({ id, date, tags: { key = "" } }: Entry): boolean =>
     overlay.mine.has(id) && Object.hasOwn(booked, key.includes("#") ? entryId(date, key.replace(/#\d+$/, "")) : id);
-  const [isOpen, isAsked] = [isOpenReceipt(receipt), receipt.asked.length > 0];
-  return { overlay, config, closed: await closed(), by: { run }, hash: receipt.hash, listed: listedBy(receipt), isFresh, isOpen, isAsked };
+  return contextOf(receipt, { overlay, config, closed: await closed(), by: { run } }, isFresh);
 }
 
 /** States openings and closings, and those of earlier statements that tie now. Answers the gap. */

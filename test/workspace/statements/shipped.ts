@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseDialects } from "../../../runtime/workspace/statements/dialect.ts";
 import { parseStatement, type ParseOptions } from "../../../runtime/workspace/statements/parse.ts";
-import type { Statement } from "../../../runtime/workspace/statements/types.ts";
+import type { Statement } from "../../../runtime/workspace/statements/proof.ts";
 
 const IMPORTERS = join(import.meta.dirname, "../../../importers");
 export const SAMPLES = join(import.meta.dirname, "../../statements");
