@@ -1,10 +1,10 @@
 /**
  * Branches of a script that are taken only on a certain day, or only for one odd value: what a few trials of the script would hardly meet.
- * Told as data; what it means is judged where the calls in it are known (change/checks/hidden.ts). A value that is not written out is not seen.
+ * Told as data; what it means is judged where the calls in it are known (lintHidden in change/checks/read-scripts.ts). A value that is not written out is not seen.
  */
 import type { Compiled } from "../kernel/ports.ts";
-import { isFunction } from "./flow.ts";
-import { type Node, children, literalText, within } from "./syntax.ts";
+import type { Names } from "./names.ts";
+import { type Node, children, isFunction, literalText, within } from "./syntax.ts";
 
 export type Guard = NonNullable<Compiled["guards"]>[number];
 
@@ -19,18 +19,14 @@ const MOST = 200;
 const LEAVES = /^(?:Return|Throw|Break|Continue)Statement$/;
 
 /** In source order. sites: the calls of primitives, by node. */
-export function guardsOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, at: (offset: number) => Guard["at"]): Guard[] {
-  const functions = new Map<string, Node>();
+export function guardsOf(
+  body: readonly Node[],
+  sites: ReadonlyMap<Node, number>,
+  { ids, fixed, given }: Names,
+  at: (offset: number) => Guard["at"],
+): Guard[] {
   const found: Guard[] = [];
-  const all = [...body.flatMap((node) => [...within(node)])];
-  for (const node of all) {
-    const name = ((node["id"] ?? null) as Node | null)?.["name"];
-    if (typeof name !== "string") continue;
-    if (node.type === "FunctionDeclaration") functions.set(name, node);
-    else if (node.type === "VariableDeclarator" && node["init"] && isFunction(node["init"] as Node))
-      functions.set(name, node["init"] as Node);
-  }
-
+  const functionOf = (id: string): Node | undefined => [fixed.get(id), ...(given.get(id) ?? [])].findLast((one) => one && isFunction(one));
   /** Calls in these nodes, and in the functions they call. */
   const callsIn = (nodes: readonly Node[]): number[] => {
     const calls = new Set<number>();
@@ -39,7 +35,7 @@ export function guardsOf(body: readonly Node[], sites: ReadonlyMap<Node, number>
       for (const node of within(queue.pop() as Node)) {
         const site = sites.get(node);
         if (site !== undefined) calls.add(site);
-        const called = node.type === "Identifier" ? functions.get(node["name"] as string) : undefined;
+        const called = functionOf(ids.get(node) ?? "");
         if (called === undefined || seen.has(called)) continue;
         seen.add(called);
         queue.push(called);
