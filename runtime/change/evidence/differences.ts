@@ -123,12 +123,6 @@ function keyed(kind: string, was: Readonly<Record<string, string | null>>, now: 
 /** Those of `all` that have no partner in `others`, each of which pairs once. */
 export const without = <T>(all: readonly T[], others: readonly T[]): T[] => apart(all, others, symbolic)[0];
 
-export function counted(all: readonly unknown[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const one of all) counts.set(symbolic(one), (counts.get(symbolic(one)) ?? 0) + 1);
-  return counts;
-}
-
 /** Most values are equal to the letter, which is told much sooner. */
 const isSame = (was: unknown, now: unknown): boolean => JSON.stringify(was) === JSON.stringify(now) || symbolic(was) === symbolic(now);
 
