@@ -4,6 +4,7 @@
  */
 import { abs, exact, plain, sum, times } from "../../../primitives/compute/exact.ts";
 import type { Json } from "../../kernel/ports.ts";
+import { shortJson } from "../../kernel/text.ts";
 import { type Property, type ToolField, type ToolHeader, figureOf } from "../../scripts/tool-header.ts";
 
 type Values = Record<string, Json>;
@@ -146,7 +147,4 @@ function changed(value: Json, field: ToolField, change: (x: bigint) => bigint): 
 }
 
 /** A value in a message: short. */
-export function shown(value: Json): string {
-  const text = JSON.stringify(value);
-  return text.length > 160 ? `${text.slice(0, 157)}...` : text;
-}
+export const shown = (value: Json): string => shortJson(value, 160);

@@ -87,6 +87,8 @@ export interface Trial {
   steps: readonly Step[];
   /** True when it is the recorded run again, step by step, to the same end. */
   isRecorded: boolean;
+  /** The tool or primitive that it called last and no recording was served for; "" for none. */
+  last: string;
 }
 
 export type BacktestClass = "same" | "changed" | "worse" | "failed" | "not_replayable";
