@@ -22,9 +22,8 @@ import { ENDS, unrepaired } from "./ends.ts";
 import { PLACES, search } from "./search.ts";
 import { givenProse, quarantined } from "./quarantine.ts";
 import { wordsOf } from "./telling.ts";
-import { type Tool, no, told, tool } from "./tool.ts";
 import { type Ask, isByAgent } from "./requests.ts";
-import type { Arm, Files, Situation, ToolResult, Workshop } from "./workshop.ts";
+import { type Arm, type Files, type Situation, type Tool, type ToolResult, type Workshop, no, told, tool } from "./workshop.ts";
 
 const path = z.string().min(1).max(300);
 const name = z.string().regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of an agent, as its file has it");
