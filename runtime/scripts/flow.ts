@@ -4,7 +4,7 @@
  */
 import type { Flow } from "../kernel/ports.ts";
 import type { Names } from "./names.ts";
-import { type Node, TYPED, bare, children, isFunction, literalText, nameOf } from "./syntax.ts";
+import { type Node, TYPED, bare, children, isFunction, leaves, literalText, nameOf } from "./syntax.ts";
 
 export interface FoundFlow {
   main: Flow;
@@ -179,11 +179,4 @@ function loop(turn: Flow): Flow {
 
 function isNothing(flow: Flow): boolean {
   return typeof flow === "object" && "all" in flow && flow.all.length === 0;
-}
-
-/** True when a case never falls into the next. */
-function leaves(statements: readonly Node[]): boolean {
-  const last = statements.at(-1);
-  if (last?.type === "BlockStatement") return leaves(last["body"] as Node[]);
-  return last !== undefined && /^(?:Break|Continue|Return|Throw)Statement$/.test(last.type);
 }

@@ -4,7 +4,7 @@
  */
 import type { Compiled } from "../kernel/ports.ts";
 import type { Names } from "./names.ts";
-import { type Node, children, isFunction, literalText, within } from "./syntax.ts";
+import { type Node, bare, children, isFunction, leaves, literalText, within } from "./syntax.ts";
 
 export type Guard = NonNullable<Compiled["guards"]>[number];
 
@@ -16,7 +16,6 @@ const COMPARES = /^(?:[!=]==?|[<>]=?)$/;
 const METHODS = new Set(["eq", "equals", "startsWith", "endsWith", "includes"]);
 // More in one script is no way to write one; each is looked into as far as the script goes on behind it.
 const MOST = 200;
-const LEAVES = /^(?:Return|Throw|Break|Continue)Statement$/;
 
 /** In source order. sites: the calls of primitives, by node. */
 export function guardsOf(
@@ -53,9 +52,9 @@ export function guardsOf(
   const look = (node: Node, rest: () => readonly Node[]): void => {
     if (node.type === "IfStatement" || node.type === "ConditionalExpression") {
       const [test, then, otherwise] = [node["test"], node["consequent"], node["alternate"]] as [Node, Node, Node | null];
-      const leaves = node.type === "IfStatement" && alwaysLeaves(then);
+      const isLeft = node.type === "IfStatement" && leaves([then]);
       guard(test, hangsOn(test, true), [then]);
-      guard(test, hangsOn(test, false), [otherwise, ...(leaves ? rest() : [])]);
+      guard(test, hangsOn(test, false), [otherwise, ...(isLeft ? rest() : [])]);
     } else if (node.type === "LogicalExpression") {
       const left = node["left"] as Node;
       guard(left, hangsOn(left, node["operator"] === "&&"), [node["right"] as Node]);
@@ -97,8 +96,8 @@ function sidesOf(node: Node): [Node | null, Node | null] {
 }
 
 function literalOf(node: Node): string | null {
-  if (node.type === "ParenthesizedExpression") return literalOf(node["expression"] as Node);
-  return literalText(node) ?? (node.type === "Literal" && typeof node["value"] === "number" ? String(node["value"]) : null);
+  const plain = bare(node);
+  return literalText(plain) ?? (plain.type === "Literal" && typeof plain["value"] === "number" ? String(plain["value"]) : null);
 }
 
 const isDay = (node: Node): boolean => DAY.test(literalOf(node) ?? "");
@@ -112,11 +111,6 @@ function oddValue(node: Node | null): string | null {
 }
 
 export const isOdd = (text: string): boolean => (text.match(/\d/g) ?? []).length >= 3 && !/^[1-9]0+$/.test(text);
-
-function alwaysLeaves(node: Node): boolean {
-  const last = node.type === "BlockStatement" ? (node["body"] as Node[]).at(-1) : node;
-  return last !== undefined && LEAVES.test(last.type);
-}
 
 /** Children, those that are a list of statements together. */
 function listsOf(node: Node): Node[][] {

@@ -7,7 +7,7 @@ import type { Compiled, Finding } from "../kernel/ports.ts";
 import { ALLOWED, CONSTRUCTORS, FORBIDDEN_KEYS, FORBIDDEN_NAMES, FORBIDDEN_SYNTAX, GLOBALS } from "./language-rules.ts";
 import { hiddenIn, misleadingName } from "../kernel/text.ts";
 import type { Names } from "./names.ts";
-import { type Node, boundIn, children, constantText, literalText, nameOf } from "./syntax.ts";
+import { type Node, boundIn, children, constantText, literalText, nameOf, valueIn } from "./syntax.ts";
 
 interface Found {
   findings: Finding[];
@@ -88,11 +88,7 @@ export function lintLanguage(
     sites.set(node, calls.length);
     calls.push({ name: primitive, keys, bare: first !== undefined && NOT_OBJECTS.has(first.type), at: place(node.start) });
     if (primitive !== "script_run") return;
-    const property =
-      first?.type === "ObjectExpression"
-        ? (first["properties"] as Node[]).find((one) => one.type === "Property" && (one["key"] as Node)["name"] === "name")
-        : undefined;
-    const target = literalText(property === undefined ? first : (property["value"] as Node));
+    const target = literalText(first?.type === "ObjectExpression" ? valueIn(first, "name") : first);
     if (target === null) report(first ?? node, 'script_run needs the name of the script as literal text: script_run("round", { amount }).');
     else scripts.add(target);
   };

@@ -6,7 +6,7 @@
 import type { Compiled } from "../kernel/ports.ts";
 import { calleeOf, methodOf } from "./forms.ts";
 import type { Names } from "./names.ts";
-import { type Node, bare, literalText, nameOf, readIn, within } from "./syntax.ts";
+import { type Node, bare, literalText, nameOf, readIn, valueIn, within } from "./syntax.ts";
 
 export type Planned = NonNullable<Compiled["planned"]>[number];
 
@@ -144,10 +144,8 @@ const READS = /^(?:mcp_(?:call|record|fetch_all|try)|data_(?:first|read)|config_
 function callsAskedFor(gate: Node): Node | null {
   if (!["approval_wait", "script_run"].includes(calleeOf(gate))) return null;
   const named = (gate["arguments"] as Node[]).map(bare).filter((one) => one.type === "ObjectExpression");
-  const properties = named.flatMap((one) => one["properties"] as Node[]);
-  const propertyOf = (name: string) => properties.find((one) => nameOf(one) === name)?.["value"] as Node | undefined;
-  const fixed = propertyOf("fixed");
-  return fixed?.type === "Literal" && fixed["value"] === true ? null : (propertyOf("calls") ?? null);
+  const [fixed, calls] = ["fixed", "calls"].map((name) => named.flatMap((one) => valueIn(one, name) ?? [])[0]);
+  return fixed?.type === "Literal" && fixed["value"] === true ? null : (calls ?? null);
 }
 
 const calleeOfCall = (node: Node): string => (node.type === "CallExpression" ? calleeOf(node) : "");

@@ -74,6 +74,13 @@ export function* readIn(node: Node): Generator<Node> {
   }
 }
 
+/** True when what stands behind these statements is never reached through them. */
+export function leaves(statements: readonly Node[]): boolean {
+  const last = statements.at(-1);
+  if (last?.type === "BlockStatement") return leaves(last["body"] as Node[]);
+  return last !== undefined && /^(?:Break|Continue|Return|Throw)Statement$/.test(last.type);
+}
+
 /** The text of a literal, or null. */
 export function literalText(node: Node | undefined): string | null {
   if (node?.type === "Literal") return typeof node["value"] === "string" ? node["value"] : null;
@@ -89,6 +96,10 @@ export function nameOf(node: Node): string | null {
   if (node["computed"] === true) return literalText(key);
   return key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
 }
+
+/** What an object has under a key that stands in it, if it does. */
+export const valueIn = (object: Node, name: string): Node | undefined =>
+  (object["properties"] as Node[]).find((one) => nameOf(one) === name)?.["value"] as Node | undefined;
 
 /** The name that `a.b[c]` is a part of; with `calls` also that of `a.filter(f)[0]`. */
 export function rootOf(node: Node, calls: boolean): Node | undefined {
