@@ -6,20 +6,14 @@ import type { Flow } from "../kernel/ports.ts";
 import type { Names } from "./names.ts";
 import { type Node, TYPED, bare, children, isFunction, leaves, literalText, nameOf } from "./syntax.ts";
 
-export interface FoundFlow {
-  main: Flow;
-  functions: Flow[];
-  /** By index of the call: literal texts by key of its parameters; "" is the bare one. */
-  given: Record<string, string>[];
-}
-
 const MAYBE = new Set(["&&=", "||=", "??="]);
 const NOTHING: Flow = { all: [] };
 
 /** sites: the calls of primitives found by the language lint, by node. */
-export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, { ids, fixed, changed }: Names): FoundFlow {
+export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, { ids, fixed, changed }: Names) {
   const functions: Flow[] = [];
   const indices = new Map<Node, number>();
+  /** By index of the call: literal texts by key of its parameters; "" is the bare one. */
   const given: Record<string, string>[] = [];
 
   // Bodies are read one after the other, not inside each other: a long chain of functions is not a deep one.

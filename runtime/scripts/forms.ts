@@ -43,21 +43,7 @@ export function textIn(node: Node, names: Names): string | null {
 /** What an identifier's name is given. */
 const valuesOf = (node: Node, { ids, given }: Names): readonly Node[] => given.get(ids.get(node) ?? "") ?? [];
 
-export interface Forms {
-  form(node: Node | null | undefined): string;
-  /** The form with all values of objects and elements of lists, in the order that counts; rows that are fixed are left out. */
-  exact(node: Node): string;
-  /** The elements of a list as it is written, with those that stand above it under a name of their own. */
-  elements(list: Node): (Node | null)[];
-  /** True for a const that is nothing but such an element. */
-  isElement(init: Node): boolean;
-  /** The list that a loop goes through by an index and nothing else, or null. */
-  listOf(loop: Node): Node | null;
-  /** True for the width of a step through a list: how many are taken at a time decides nothing. */
-  isStep(node: Node): boolean;
-}
-
-export function formsOf(body: readonly Node[], names: Names): Forms {
+export function formsOf(body: readonly Node[], names: Names) {
   const { ids } = names;
   /** The width that a node is, as the how manieth of the script: which number it is means nothing. */
   const steps = new Map<Node, number>();
@@ -82,7 +68,8 @@ export function formsOf(body: readonly Node[], names: Names): Forms {
   for (const loop of loops) markIndex(loop, indexed, taken);
   const elements = new Map<string, Node>();
   for (const statements of listsIn(body)) markElements(statements, names, (id) => uses.get(id) === 2, elements);
-  const elementsOf: Forms["elements"] = (list) =>
+  /** The elements of a list as it is written, with those that stand above it under a name of their own. */
+  const elementsOf = (list: Node): (Node | null)[] =>
     (list["elements"] as (Node | null)[]).flatMap((one) => {
       const plain = one && bare(one.type === "SpreadElement" ? (one["argument"] as Node) : one);
       const meant = plain ? elements.get(ids.get(plain) ?? "") : undefined;
@@ -93,7 +80,8 @@ export function formsOf(body: readonly Node[], names: Names): Forms {
   for (const [node, width] of steps) steps.set(node, widths.indexOf(width));
 
   let isExact = false;
-  const exact: Forms["exact"] = (node) => {
+  /** The form with all values of objects and elements of lists, in the order that counts; rows that are fixed are left out. */
+  const exact = (node: Node): string => {
     isExact = true;
     const whole = form(node);
     isExact = false;
@@ -112,7 +100,7 @@ export function formsOf(body: readonly Node[], names: Names): Forms {
     }
     return parts.flatMap((some) => some.sort()).join();
   };
-  const form: Forms["form"] = (node) => {
+  const form = (node: Node | null | undefined): string => {
     if (node == null) return "";
     const plain = bare(node);
     const of = (key: string) => form(plain[key] as Node | null);
@@ -193,9 +181,13 @@ export function formsOf(body: readonly Node[], names: Names): Forms {
     const defaults = params.flatMap((one) => [...within(one)].filter(({ type }) => type === "AssignmentPattern"));
     return `(${[params.length, ...defaults.map(form)].join()})=>${form(resultOf(node) ?? (node["body"] as Node))}`;
   };
-  const isElement: Forms["isElement"] = (init) => [...elements.values()].includes(bare(init));
-  const listOf: Forms["listOf"] = (loop) => indexed.get(loop) ?? null;
-  return { form, exact, elements: elementsOf, isElement, listOf, isStep: (node) => steps.has(bare(node)) };
+  /** True for a const that is nothing but an element of such a list. */
+  const isElement = (init: Node): boolean => [...elements.values()].includes(bare(init));
+  /** The list that a loop goes through by an index and nothing else, or null. */
+  const listOf = (loop: Node): Node | null => indexed.get(loop) ?? null;
+  /** True for the width of a step through a list: how many are taken at a time decides nothing. */
+  const isStep = (node: Node): boolean => steps.has(bare(node));
+  return { form, exact, elements: elementsOf, isElement, listOf, isStep };
 }
 
 /** True for an object of literals. */

@@ -9,14 +9,6 @@ import { hiddenIn, misleadingName } from "../kernel/text.ts";
 import type { Names } from "./names.ts";
 import { type Node, boundIn, children, constantText, literalText, nameOf, valueIn } from "./syntax.ts";
 
-interface Found {
-  findings: Finding[];
-  scripts: string[];
-  calls: Omit<Compiled["calls"][number], "given">[];
-  /** Index in `calls` by node. */
-  sites: Map<Node, number>;
-}
-
 const LOOPS = new Set(["ForStatement", "ForInStatement", "ForOfStatement", "WhileStatement", "DoWhileStatement"]);
 const AROUND_CALLS = new Set(["ParenthesizedExpression", "ChainExpression", "TSNonNullExpression", "TSAsExpression"]);
 const NOT_OBJECTS = new Set(["Literal", "TemplateLiteral", "ArrayExpression", "BinaryExpression", "UnaryExpression", "UpdateExpression"]);
@@ -32,12 +24,13 @@ export function lintLanguage(
   body: readonly Node[],
   { ids, around }: Names,
   { primitives, place }: { primitives: readonly string[]; place: (offset: number) => At },
-): Found {
+) {
   const known = new Set([...GLOBALS, ...primitives]);
   const isPrimitive = new Set(primitives);
   const findings: Finding[] = [];
   const scripts = new Set<string>();
-  const calls: Found["calls"] = [];
+  const calls: Omit<Compiled["calls"][number], "given">[] = [];
+  /** Index in `calls` by node. */
   const sites = new Map<Node, number>();
   const report = (node: Node, message: string, code = "SCRIPT_LANGUAGE") => {
     if (findings.length < MAX_FINDINGS) findings.push({ code, at: place(node.start), message });
