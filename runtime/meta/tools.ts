@@ -10,6 +10,7 @@ import { codeOver } from "../change/evidence/code.ts";
 import { effectLines } from "../change/evidence/effects.ts";
 import { tryOn } from "../change/evidence/synthetic.ts";
 import { isCase, isProposable } from "../change/proposals/paths.ts";
+import { BACKTEST_DAYS } from "../change/proposals/prepare.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Json, LlmTool, RunRecord } from "../kernel/ports.ts";
 import { count, oneLine } from "../kernel/text.ts";
@@ -42,7 +43,6 @@ const LONGEST_READ = 60_000;
 const STEPS = 60;
 // Of a list in one of them: sixty calls with every row of the books are no run in short.
 const ITEMS = 10;
-const BACKTEST_DAYS = 90;
 // Of fewer runs a third proves nothing, and what is left shows too little.
 const FEW = 6;
 const TOOLS: Record<string, Tool> = {
