@@ -19,8 +19,7 @@ import { canonicalJson } from "../../kernel/canonical.ts";
 import { apart } from "./partings.ts";
 import { inSlots } from "../../kernel/turns.ts";
 import { tryRun } from "./trial.ts";
-import type { Code, Effects, Recording } from "./types.ts";
-import type { Report } from "../proposal-types.ts";
+import type { CasesTold, Code, Effects, Recording } from "./types.ts";
 
 export interface CaseResult {
   /** `ingest/run_x` */
@@ -32,7 +31,7 @@ export interface CaseResult {
 }
 
 /** What `Report` says of the cases, and the results behind it except for those that simply pass. */
-export type Ratchet = Required<Report["cases"]> & { results: CaseResult[] };
+export type Ratchet = Required<CasesTold> & { results: CaseResult[] };
 
 export const noCases = (): Ratchet => ({ passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] });
 

@@ -200,6 +200,15 @@ export interface BacktestReport {
   asked?: AskedAnew;
 }
 
+/** What became of the cases, by name. untried: nobody can tell whether they hold, because their recording is not here or does not answer. */
+export interface CasesTold {
+  passed: number;
+  failed: string[];
+  open: string[];
+  fixed: string[];
+  untried?: string[];
+}
+
 export interface AskedAnew {
   /** US dollars: the most it may cost, and what it cost, counted as `cleared costs` does. */
   budget: string;
