@@ -91,7 +91,11 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
   const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards, planned };
   if (survey !== true) return { compiled, findings: [] };
   const line = (offset: number): number => place(offset).line ?? 1;
-  return { compiled, findings: [], survey: surveyOf(body, names, { text: wrapped, sites: found.sites, line, primitives }) };
+  return {
+    compiled,
+    findings: [],
+    survey: surveyOf(body, namesOf(body, `${file}:`), { text: wrapped, sites: found.sites, line, primitives }),
+  };
 }
 
 /** Statements of the script when the program is exactly `"use strict"; __run(function(input){ ... })`. */

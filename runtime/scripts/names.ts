@@ -25,7 +25,8 @@ interface Scope {
 
 const CLOSED = /^(?:BlockStatement|StaticBlock)$/;
 
-export function namesOf(body: readonly Node[]): Names {
+/** `prefix`: what ids begin with, where names of several scripts are told apart. */
+export function namesOf(body: readonly Node[], prefix = ""): Names {
   const all = body.flatMap((node) => [...within(node)]);
   const ids = new Map<Node, string>();
   const seen = new Map<string, number>();
@@ -36,7 +37,7 @@ export function namesOf(body: readonly Node[]): Names {
       const name = bound["name"] as string;
       const times = seen.get(name) ?? 0;
       seen.set(name, times + 1);
-      ids.set(bound, times === 0 ? name : `${name}#${times}`);
+      ids.set(bound, `${prefix}${name}${times === 0 ? "" : `#${times}`}`);
     }
 
   const strangers = new Map<Node, Scope>();
