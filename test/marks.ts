@@ -3,7 +3,7 @@
  * `cleared start`. What the template's `init` has noted is noted in the copy anew.
  */
 import { join } from "node:path";
-import { stampsOf } from "../runtime/change/checks/stamp.ts";
+import { stampsOf } from "../runtime/change/checks/reached.ts";
 import { createDiskCache } from "../runtime/scripts/disk-cache.ts";
 import { withGit } from "../runtime/workspace/git/git.ts";
 import { CACHE } from "../runtime/workspace/layout.ts";

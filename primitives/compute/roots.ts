@@ -104,15 +104,20 @@ export function cumulative(x: number): number {
   return 0.5 + total * density(x);
 }
 
-/** Standard normal draws: Box-Muller over mulberry32 (Tommy Ettinger, public domain). Not for secrets. */
-export function normals(seed: number): () => number {
+/** Draws between 0 and 1, the same on every machine: mulberry32 (Tommy Ettinger, public domain). Not for secrets. */
+export function uniforms(seed: number): () => number {
   let state = seed >>> 0;
-  const uniform = (): number => {
+  return () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let t = Math.imul(state ^ (state >>> 15), state | 1);
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** Standard normal draws: Box-Muller. Not for secrets. */
+export function normals(seed: number): () => number {
+  const uniform = uniforms(seed);
   let spare: number | null = null;
   return () => {
     if (spare !== null) {

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CheckResult } from "../change/checks/findings.ts";
-import { stampsOf } from "../change/checks/stamp.ts";
+import { stampsOf } from "../change/checks/reached.ts";
 import { type WireError, toWire } from "../kernel/errors.ts";
 import type { Git, Tree } from "../kernel/ports.ts";
 import { createDiskCache } from "../scripts/disk-cache.ts";

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { CheckResult } from "./checks/findings.ts";
-import type { BacktestReport } from "./evidence/types.ts";
+import type { BacktestReport, CasesTold } from "./evidence/types.ts";
 import type { Decision, Json } from "../kernel/ports.ts";
 import { WIDENINGS, type WideningKind } from "../workspace/settings/people.ts";
 
@@ -140,8 +140,7 @@ export interface Report {
   changes?: TextChange[];
   /** One for each agent the change reaches. */
   backtests: BacktestReport[];
-  /** untried: of which nobody can tell whether they hold, because their recording is not here or does not answer; told with the check. */
-  cases: { passed: number; failed: string[]; open: string[]; fixed: string[]; untried?: string[] };
+  cases: CasesTold;
   /** What the dry run would have done, by agent, in lines; for people. */
   dryRun: { agent: string; lines: string[] }[];
   /** Names that the agents of the change have in their headers, by path (card.ts `namesOf`). */

@@ -1130,7 +1130,7 @@ export type Flow =
 
 /**
  * What a script's text shows of what it can do (scripts/survey.ts): for comparing two versions of it. A *form* is an expression as one text
- * without comments, brackets and types; the script's own names stand in it between two U+0001, literals between U+0002, widths of a step
+ * without comments, brackets and types; the script's own names, as FILE:NAME, stand in it between two U+0001, literals between U+0002, widths of a step
  * through a list between U+0003. Two names are the same where their definitions are, whatever they are called.
  */
 export interface Survey {

@@ -12,8 +12,7 @@ import { deriveAgain } from "./second-derivation.ts";
 import { outsideIn } from "./quarantine.ts";
 import { type AskEnd, isByAgent } from "./requests.ts";
 import { NEVER_ASKED, asksForSecret, strangeAddresses, withoutAddresses, wordsOf } from "./telling.ts";
-import { type Tool, no, told, tool, words } from "./tool.ts";
-import type { Situation, ToolResult, Workshop } from "./workshop.ts";
+import { type Situation, type Tool, type ToolResult, type Workshop, no, told, tool, words } from "./workshop.ts";
 
 // How often what was handed in may come back before the request ends.
 const ROUNDS = 3;

@@ -5,7 +5,7 @@
 import type { Json, LlmMessage } from "../kernel/ports.ts";
 import { isProse } from "../rules/policy/given.ts";
 import { proseDigest } from "../workspace/settings/policies.ts";
-import { callsMade } from "./messages.ts";
+import { callsMade } from "./requests.ts";
 
 /** Characters of one field: enough for what a bank writes about a payment, too little for a page of orders. */
 const FIELD = 200;

@@ -3,7 +3,7 @@
  */
 import type { Database } from "../engine/database.ts";
 import { type AskRecord, type AskStore, createAskStore } from "../engine/store/asks.ts";
-import type { LlmMessage } from "../kernel/ports.ts";
+import type { LlmMessage, LlmPart } from "../kernel/ports.ts";
 
 /** A figure of an answer, with what stands behind it. */
 export interface Figure {
@@ -47,6 +47,26 @@ export interface AskRow {
   /** Of an answer: which model gave it, and what it cost in US dollars; null where no price is known. */
   model?: string;
   cost?: string | null;
+}
+
+type Call = Extract<LlmPart, { type: "tool_call" }>;
+export type Result = Extract<LlmPart, { type: "tool_result" }>;
+
+const partsOf = ({ content }: LlmMessage): LlmPart[] => (typeof content === "string" ? [] : content);
+
+export const callsIn = (message: LlmMessage): Call[] => partsOf(message).filter((part) => part.type === "tool_call");
+const resultsIn = (message: LlmMessage): Result[] => partsOf(message).filter((part) => part.type === "tool_result");
+
+/** The calls that have a result, oldest first. Some servers give every call the same id: a result belongs to the answer right before it. */
+export function callsMade(messages: readonly LlmMessage[]): { call: Call; result: Result }[] {
+  return messages.flatMap((message, i) => {
+    const next = messages[i + 1];
+    const results = next === undefined ? [] : resultsIn(next);
+    return callsIn(message).flatMap((call, n) => {
+      const result = results[n];
+      return result === undefined ? [] : [{ call, result }];
+    });
+  });
 }
 
 export type Asks = AskStore<AskEnd, AskRow>;

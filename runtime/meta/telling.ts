@@ -3,7 +3,7 @@
  * read may have asked it to, and words are the one thing that reaches a person without being computed.
  */
 import { normalText } from "../rules/grounding.ts";
-import { callsMade } from "./messages.ts";
+import { callsMade } from "./requests.ts";
 import type { Situation } from "./workshop.ts";
 
 const SECRET =

@@ -10,6 +10,7 @@ import { codeOver } from "../change/evidence/code.ts";
 import { effectLines } from "../change/evidence/effects.ts";
 import { tryOn } from "../change/evidence/synthetic.ts";
 import { isCase, isProposable } from "../change/proposals/paths.ts";
+import { BACKTEST_DAYS } from "../change/proposals/prepare.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Json, LlmTool, RunRecord } from "../kernel/ports.ts";
 import { count, oneLine } from "../kernel/text.ts";
@@ -22,9 +23,8 @@ import { ENDS, unrepaired } from "./ends.ts";
 import { PLACES, search } from "./search.ts";
 import { givenProse, quarantined } from "./quarantine.ts";
 import { wordsOf } from "./telling.ts";
-import { type Tool, no, told, tool } from "./tool.ts";
 import { type Ask, isByAgent } from "./requests.ts";
-import type { Arm, Files, Situation, ToolResult, Workshop } from "./workshop.ts";
+import { type Arm, type Files, type Situation, type Tool, type ToolResult, type Workshop, no, told, tool } from "./workshop.ts";
 
 const path = z.string().min(1).max(300);
 const name = z.string().regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of an agent, as its file has it");
@@ -43,7 +43,6 @@ const LONGEST_READ = 60_000;
 const STEPS = 60;
 // Of a list in one of them: sixty calls with every row of the books are no run in short.
 const ITEMS = 10;
-const BACKTEST_DAYS = 90;
 // Of fewer runs a third proves nothing, and what is left shows too little.
 const FEW = 6;
 const TOOLS: Record<string, Tool> = {

@@ -1,11 +1,13 @@
 /**
- * What the meta-agent works with, as types: the workspace at one commit with its own edits over it. app/asks.ts builds it; what is here can
+ * What the meta-agent works with: the workspace at one commit with its own edits over it. app/asks.ts builds it; what is here can
  * look, check and try, and hand a change to the same place as a person does.
  */
+import { z } from "zod";
 import type { CheckResult } from "../change/checks/findings.ts";
 import type { TrialEnvironment } from "../change/evidence/trial-environment.ts";
 import type { Trial } from "../change/evidence/types.ts";
 import type { Proposal, ProposalDraft, Report } from "../change/proposal-types.ts";
+import { formatAt } from "../kernel/errors.ts";
 import type { Cards, Finding, Json, LlmMessage, Tools, Tree } from "../kernel/ports.ts";
 import type { Registry } from "../kernel/registry.ts";
 import type { Ask, AskEnd, Asks } from "./requests.ts";
@@ -71,3 +73,21 @@ export interface ToolResult {
   /** It ends the request. */
   end?: AskEnd;
 }
+
+/** A tool of the meta-agent. */
+interface Declared<P extends z.ZodType> {
+  about: string;
+  params: P;
+  run(params: z.output<P>, at: Situation, shop: Workshop): Promise<ToolResult>;
+}
+export type Tool = Declared<z.ZodType>;
+
+export const tool = <P extends z.ZodType>(one: Declared<P>): Tool => one as unknown as Tool;
+export const words = (most: number) => z.string().min(1).max(most);
+
+/** How it refuses. */
+export const no = (message: string, note: string): ToolResult => ({ result: { error: message }, note: `${note}: refused`, failed: true });
+
+/** Findings as lines. */
+export const told = (findings: readonly Finding[]): string[] =>
+  findings.slice(0, 20).map(({ code, at, message }) => `${formatAt(at)} ${code}: ${message.slice(0, 600)}`);

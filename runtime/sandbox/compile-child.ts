@@ -9,9 +9,9 @@ import type { CompileOptions, CompileResult } from "./compile.ts";
 import { FRAME, encodeFrame, readFrame, writeFrame } from "./frames.js";
 import { flowOf } from "../scripts/flow.ts";
 import { guardsOf } from "../scripts/guards.ts";
-import { lintLanguage } from "../scripts/language.ts";
+import { lintLanguage, scanText } from "../scripts/language.ts";
+import { namesOf } from "../scripts/names.ts";
 import { lockDown } from "./lockdown.js";
-import { scanText } from "../scripts/language-text.ts";
 import { plannedOf } from "../scripts/planned.ts";
 import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "../scripts/rewrite.ts";
 import { surveyOf } from "../scripts/survey.ts";
@@ -62,7 +62,8 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
   const body = bodyOf(tree.body, wrapped.length);
   if (body === null) return syntax("The script ends inside a bracket that it did not open.", { file, line: 1, col: 1 });
 
-  const found = lintLanguage(body, { primitives, place });
+  const names = namesOf(body);
+  const found = lintLanguage(body, names, { primitives, place });
   if (lint) {
     const findings = [...scanText(wrapped, tree.comments, PARSE_PREFIX.length, place), ...found.findings];
     findings.sort((a, b) => (a.at.line ?? 0) - (b.at.line ?? 0) || (a.at.col ?? 0) - (b.at.col ?? 0));
@@ -83,14 +84,18 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
   if (bodyOf(check.body, rewritten.code.length) === null || !rewritten.code.startsWith(CODE_PREFIX)) {
     return syntax("The script ends inside a bracket that it did not open.", { file });
   }
-  const { main, functions, given } = flowOf(body, found.sites);
+  const { main, functions, given } = flowOf(body, found.sites, names);
   const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {} }));
-  const guards = guardsOf(body, found.sites, place);
-  const planned = plannedOf(body, found.sites, place);
+  const guards = guardsOf(body, found.sites, names, place);
+  const planned = plannedOf(body, found.sites, names, place);
   const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards, planned };
   if (survey !== true) return { compiled, findings: [] };
   const line = (offset: number): number => place(offset).line ?? 1;
-  return { compiled, findings: [], survey: surveyOf(body, { text: wrapped, sites: found.sites, line, primitives }) };
+  return {
+    compiled,
+    findings: [],
+    survey: surveyOf(body, namesOf(body, `${file}:`), { text: wrapped, sites: found.sites, line, primitives }),
+  };
 }
 
 /** Statements of the script when the program is exactly `"use strict"; __run(function(input){ ... })`. */

@@ -7,6 +7,7 @@ import { isDay } from "../kernel/day.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { AMOUNT_PATTERN } from "../kernel/money.ts";
 import type { Json } from "../kernel/ports.ts";
+import { isObject } from "../rules/tools/shape.ts";
 
 const FIELD_TYPES = ["string", "number", "integer", "boolean", "money", "date", "list", "object"] as const;
 
@@ -28,35 +29,24 @@ export type InputField = z.output<typeof field>;
 /** What is wrong with a value, or null. */
 export function mismatch(value: Json, one: InputField): string | null {
   const said = JSON.stringify(value)?.slice(0, 60) ?? "nothing";
-  if (!FITS[one.type](value)) return `${said} is not ${WANTED[one.type]}`;
+  const [wanted, fits] = TYPES[one.type];
+  if (!fits(value)) return `${said} is not ${wanted}`;
   const options = one.enum;
   if (options !== undefined && !options.some((option) => option === value))
     return `${said} is not one of ${options.map((option) => JSON.stringify(option)).join(", ")}`;
   return null;
 }
 
-type FieldType = InputField["type"];
-
-const FITS: Record<FieldType, (value: Json) => boolean> = {
-  string: (value) => typeof value === "string",
-  number: (value) => typeof value === "number" && Number.isFinite(value),
-  integer: (value) => Number.isSafeInteger(value),
-  boolean: (value) => typeof value === "boolean",
-  money: (value) => typeof value === "string" && AMOUNT_PATTERN.test(value),
-  date: (value) => typeof value === "string" && isDay(value),
-  list: (value) => Array.isArray(value),
-  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-};
-
-const WANTED: Record<FieldType, string> = {
-  string: "text",
-  number: "a number",
-  integer: "a whole number",
-  boolean: "true or false",
-  money: 'an amount as text, such as "42.99"',
-  date: "a calendar day as YYYY-MM-DD",
-  list: "a list",
-  object: "an object",
+/** What a value of each type is, in words and for sure. */
+const TYPES: Record<InputField["type"], [wanted: string, fits: (value: Json) => boolean]> = {
+  string: ["text", (value) => typeof value === "string"],
+  number: ["a number", (value) => typeof value === "number" && Number.isFinite(value)],
+  integer: ["a whole number", (value) => Number.isSafeInteger(value)],
+  boolean: ["true or false", (value) => typeof value === "boolean"],
+  money: ['an amount as text, such as "42.99"', (value) => typeof value === "string" && AMOUNT_PATTERN.test(value)],
+  date: ["a calendar day as YYYY-MM-DD", (value) => typeof value === "string" && isDay(value)],
+  list: ["a list", (value) => Array.isArray(value)],
+  object: ["an object", isObject],
 };
 
 /**

@@ -1,10 +1,10 @@
 /**
  * Branches of a script that are taken only on a certain day, or only for one odd value: what a few trials of the script would hardly meet.
- * Told as data; what it means is judged where the calls in it are known (change/checks/hidden.ts). A value that is not written out is not seen.
+ * Told as data; what it means is judged where the calls in it are known (lintHidden in change/checks/read-scripts.ts). A value that is not written out is not seen.
  */
 import type { Compiled } from "../kernel/ports.ts";
-import { isFunction } from "./flow.ts";
-import { type Node, children, literalText, within } from "./syntax.ts";
+import type { Names } from "./names.ts";
+import { type Node, bare, children, isFunction, leaves, literalText, within } from "./syntax.ts";
 
 export type Guard = NonNullable<Compiled["guards"]>[number];
 
@@ -16,21 +16,16 @@ const COMPARES = /^(?:[!=]==?|[<>]=?)$/;
 const METHODS = new Set(["eq", "equals", "startsWith", "endsWith", "includes"]);
 // More in one script is no way to write one; each is looked into as far as the script goes on behind it.
 const MOST = 200;
-const LEAVES = /^(?:Return|Throw|Break|Continue)Statement$/;
 
 /** In source order. sites: the calls of primitives, by node. */
-export function guardsOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, at: (offset: number) => Guard["at"]): Guard[] {
-  const functions = new Map<string, Node>();
+export function guardsOf(
+  body: readonly Node[],
+  sites: ReadonlyMap<Node, number>,
+  { ids, fixed, given }: Names,
+  at: (offset: number) => Guard["at"],
+): Guard[] {
   const found: Guard[] = [];
-  const all = [...body.flatMap((node) => [...within(node)])];
-  for (const node of all) {
-    const name = ((node["id"] ?? null) as Node | null)?.["name"];
-    if (typeof name !== "string") continue;
-    if (node.type === "FunctionDeclaration") functions.set(name, node);
-    else if (node.type === "VariableDeclarator" && node["init"] && isFunction(node["init"] as Node))
-      functions.set(name, node["init"] as Node);
-  }
-
+  const functionOf = (id: string): Node | undefined => [fixed.get(id), ...(given.get(id) ?? [])].findLast((one) => one && isFunction(one));
   /** Calls in these nodes, and in the functions they call. */
   const callsIn = (nodes: readonly Node[]): number[] => {
     const calls = new Set<number>();
@@ -39,7 +34,7 @@ export function guardsOf(body: readonly Node[], sites: ReadonlyMap<Node, number>
       for (const node of within(queue.pop() as Node)) {
         const site = sites.get(node);
         if (site !== undefined) calls.add(site);
-        const called = node.type === "Identifier" ? functions.get(node["name"] as string) : undefined;
+        const called = functionOf(ids.get(node) ?? "");
         if (called === undefined || seen.has(called)) continue;
         seen.add(called);
         queue.push(called);
@@ -57,9 +52,9 @@ export function guardsOf(body: readonly Node[], sites: ReadonlyMap<Node, number>
   const look = (node: Node, rest: () => readonly Node[]): void => {
     if (node.type === "IfStatement" || node.type === "ConditionalExpression") {
       const [test, then, otherwise] = [node["test"], node["consequent"], node["alternate"]] as [Node, Node, Node | null];
-      const leaves = node.type === "IfStatement" && alwaysLeaves(then);
+      const isLeft = node.type === "IfStatement" && leaves([then]);
       guard(test, hangsOn(test, true), [then]);
-      guard(test, hangsOn(test, false), [otherwise, ...(leaves ? rest() : [])]);
+      guard(test, hangsOn(test, false), [otherwise, ...(isLeft ? rest() : [])]);
     } else if (node.type === "LogicalExpression") {
       const left = node["left"] as Node;
       guard(left, hangsOn(left, node["operator"] === "&&"), [node["right"] as Node]);
@@ -101,8 +96,8 @@ function sidesOf(node: Node): [Node | null, Node | null] {
 }
 
 function literalOf(node: Node): string | null {
-  if (node.type === "ParenthesizedExpression") return literalOf(node["expression"] as Node);
-  return literalText(node) ?? (node.type === "Literal" && typeof node["value"] === "number" ? String(node["value"]) : null);
+  const plain = bare(node);
+  return literalText(plain) ?? (plain.type === "Literal" && typeof plain["value"] === "number" ? String(plain["value"]) : null);
 }
 
 const isDay = (node: Node): boolean => DAY.test(literalOf(node) ?? "");
@@ -116,11 +111,6 @@ function oddValue(node: Node | null): string | null {
 }
 
 export const isOdd = (text: string): boolean => (text.match(/\d/g) ?? []).length >= 3 && !/^[1-9]0+$/.test(text);
-
-function alwaysLeaves(node: Node): boolean {
-  const last = node.type === "BlockStatement" ? (node["body"] as Node[]).at(-1) : node;
-  return last !== undefined && LEAVES.test(last.type);
-}
 
 /** Children, those that are a list of statements together. */
 function listsOf(node: Node): Node[][] {

@@ -3,7 +3,7 @@
  * Written by people and models, so it is untrusted: small, strict, and every problem has a place in the script.
  */
 import { z } from "zod";
-import { type At, ClearedError, didYouMean } from "../kernel/errors.ts";
+import { type At, ClearedError, type Code, didYouMean } from "../kernel/errors.ts";
 import type { Json, State } from "../kernel/ports.ts";
 import { type Machine, STATES as ALL_STATES, machineOf, machineProblems } from "../kernel/states.ts";
 import type { DiskCache } from "./disk-cache.ts";
@@ -157,15 +157,16 @@ function isFolder(path: string): boolean {
   );
 }
 
-/** The leading block comment's inside, with the map from its places to those of the file. @throws SCRIPT_HEADER when there is none */
-export function cut(source: string, file: string): { text: string; place: NonNullable<YamlSource["place"]> } {
+/** The leading block comment's inside, with the map from its places to those of the file. @throws `code` when there is none */
+export function cut(
+  source: string,
+  file: string,
+  code: Code = "SCRIPT_HEADER",
+  begins = "A script begins with /* name: ..., description: ..., uses: [...] */, one key a line.",
+): { text: string; place: NonNullable<YamlSource["place"]> } {
   const opening = /^\ufeff?(?:\s|\/\/[^\n]*(?:\n|$))*\/\*+/.exec(source.slice(0, HEADER_LENGTH));
   const missing = (message: string): ClearedError =>
-    new ClearedError(
-      "SCRIPT_HEADER",
-      `${file}:1: ${message} A script begins with /* name: ..., description: ..., uses: [...] */, one key a line.`,
-      { at: { file, line: 1, col: 1 } },
-    );
+    new ClearedError(code, `${file}:1: ${message} ${begins}`, { at: { file, line: 1, col: 1 } });
   if (opening === null) throw missing("There is no header comment.");
   const start = opening[0].length;
   const end = source.indexOf("*/", start);
@@ -206,8 +207,7 @@ export function parseHeader(source: string, file: string, cache?: DiskCache): He
     );
   for (const [key, one] of Object.entries(read.input)) checkDefault(key, one, () => yaml.at(["input", key, "default"]));
   const { states, ...rest } = read;
-  const machine =
-    states === undefined ? null : machineFrom(states, read.risk === "high", (message) => ({ message, at: yaml.at(["states"]) }));
+  const machine = states === undefined ? null : machineFrom(states, read.risk === "high", () => yaml.at(["states"]));
   const header: Header = { ...rest, name, trigger: [...new Set(read.trigger as Trigger[])], machine };
   for (const [word, key, example] of [
     ["schedule", "schedule", "0 6 * * *"],
@@ -235,14 +235,14 @@ export function hasHeader(source: string): boolean {
 }
 
 /** @throws FSM_MACHINE */
-function machineFrom(given: readonly [string, string][], gate: boolean, where: (message: string) => { message: string; at: At }): Machine {
+function machineFrom(given: readonly [string, string][], gate: boolean, where: () => At): Machine {
   const states = given.map(([name, line]) => ({ state: name.replace(/\?$/, "") as State, line, conditional: name.endsWith("?") }));
   if (states[0]?.state !== "DECOMPOSE") states.unshift({ state: "DECOMPOSE", line: "", conditional: false });
   if (states.at(-1)?.state !== "COMPLETE") states.push({ state: "COMPLETE", line: "", conditional: false });
   const problems = machineProblems(states, { gate });
   if (problems.length === 0) return machineOf(states);
-  const { message, at } = where(`states: ${problems.join("; ")}.`);
-  throw new ClearedError("FSM_MACHINE", `${at.file}:${at.line ?? 1}: ${message}`, { at });
+  const at = where();
+  throw new ClearedError("FSM_MACHINE", `${at.file}:${at.line ?? 1}: states: ${problems.join("; ")}.`, { at });
 }
 
 /** The place only where something is wrong with it: finding it takes the parser, which a kept header does without. */

@@ -4,9 +4,9 @@
  * that puts the calls together is planned too; what stands under `planned:` after the gate is named as such on purpose.
  */
 import type { Compiled } from "../kernel/ports.ts";
-import { bare } from "./flow.ts";
-import { calleeOf, nameOf } from "./forms.ts";
-import { type Node, children, literalText } from "./syntax.ts";
+import { calleeOf, methodOf } from "./forms.ts";
+import type { Names } from "./names.ts";
+import { type Node, bare, literalText, nameOf, readIn, valueIn, within } from "./syntax.ts";
 
 export type Planned = NonNullable<Compiled["planned"]>[number];
 
@@ -15,12 +15,15 @@ const DEEPEST = 6;
 const ANY = "*";
 
 /** In source order. sites: the calls of primitives, by node. */
-export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, at: (offset: number) => Planned["at"]): Planned[] {
-  const values = new Map<string, Node[]>();
-  for (const node of body) collectGiven(node, values);
-  const pushed = pushedIn(body);
-  const assessed = assessedIn([...sites.keys()]);
-  const isFact = (place: string): boolean => isGiven(values.get(place.split(".")[0] ?? "") ?? [], values, assessed, DEEPEST);
+export function plannedOf(
+  body: readonly Node[],
+  sites: ReadonlyMap<Node, number>,
+  { ids, given: values }: Names,
+  at: (offset: number) => Planned["at"],
+): Planned[] {
+  const pushed = pushedIn();
+  const [assessed, acting] = assessedIn([...sites.keys()]);
+  const isFact = (place: string): boolean => isGiven(values.get(place.split(".")[0] ?? ""), DEEPEST);
   return [...sites.keys()].flatMap((gate) => {
     const calls = callsAskedFor(gate);
     if (calls === null) return [];
@@ -40,7 +43,7 @@ export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number
       if (spread !== null) keys.set(`${spread}.${ANY}`, ANY);
     }
     if (node.type === "Identifier" && depth > 0) {
-      const name = node["name"] as string;
+      const name = idOf(node);
       const look = `${name} ${inside}`;
       const known = seen.has(look) ? [] : [...(values.get(name) ?? []), ...(pushed.get(name) ?? [])];
       seen.add(look);
@@ -71,69 +74,68 @@ export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number
     }
   }
 
-  function* usesIn(
-    node: Node,
-    keys: ReadonlyMap<string, string>,
-    after: number,
-    hidden: ReadonlySet<string> = new Set(),
-  ): Generator<Planned> {
-    const bound = node.type.endsWith("FunctionExpression") ? node["params"] : node.type === "ForOfStatement" ? [node["left"]] : [];
-    const shown = hiding(bound as Node[], hidden);
+  function* usesIn(node: Node, keys: ReadonlyMap<string, string>, after: number): Generator<Planned> {
     const place = placeOf(node);
-    if (place !== null && node.start > after && !shown.has(place.split(".")[0] ?? "")) {
+    if (place !== null && node.start > after) {
       const [, field = ""] = place.split(".");
       const key = keys.get(place) ?? (keys.has(`${place.split(".")[0]}.${ANY}`) ? field : undefined);
       if (key !== undefined && key !== "") {
         const fact = isFact(place);
-        return void (yield { name: place, key, at: at(node.start), ...(fact ? { fact } : {}) });
+        return void (yield { name: place.replace(/#\d+/, ""), key, at: at(node.start), ...(fact ? { fact } : {}) });
       }
     }
     for (const child of valuesIn(node)) {
       // What stands in for a call that was not made.
       const fallback = node.type === "LogicalExpression" && node["operator"] === "??" && child === node["right"];
-      if (!fallback && !(node.type === "Property" && nameOf(node) === "planned")) yield* usesIn(child, keys, after, shown);
+      if (!fallback && !(node.type === "Property" && nameOf(node) === "planned")) yield* usesIn(child, keys, after);
     }
+  }
+
+  /** True for what nobody can have planned: given with the run, read, or a yes or no that follows from it. */
+  function isGiven(given: readonly Node[] = [], depth: number): boolean {
+    const plain = (node: Node): boolean => {
+      const one = bare(node);
+      const callee = calleeOfCall(one);
+      if (one.type === "Identifier") return idOf(one) === "input" || (depth > 0 && isGiven(values.get(idOf(one)), depth - 1));
+      if (one.type === "MemberExpression") return plain(one["object"] as Node);
+      if (one.type === "LogicalExpression") return plain(one["left"] as Node) && plain(one["right"] as Node);
+      if (callee === "script_run") return one.start > assessed && one.start < acting;
+      return READS.test(callee) || one.type === "BinaryExpression" || one.type === "UnaryExpression";
+    };
+    return given.length > 0 && given.every(plain);
+  }
+
+  /** An identifier's name; of one that the script does not declare, such as `input`, its text. */
+  function idOf(node: Node): string {
+    return ids.get(node) ?? (node["name"] as string);
+  }
+
+  /** `amount` or `pay.amount`; null for anything longer. */
+  function placeOf(node: Node): string | null {
+    if (node.type === "Identifier") return idOf(node);
+    if (node.type !== "MemberExpression" || node["computed"] === true) return null;
+    const object = bare(node["object"] as Node);
+    return object.type === "Identifier" ? `${idOf(object)}.${(node["property"] as Node)["name"] as string}` : null;
+  }
+
+  /** `list.push(x)`: what each name is given that way. */
+  function pushedIn(): Map<string, Node[]> {
+    const found = new Map<string, Node[]>();
+    for (const node of body.flatMap((one) => [...within(one)])) {
+      if (node.type !== "CallExpression" || !/^(?:push|unshift)$/.test(methodOf(node))) continue;
+      const list = bare(bare(node["callee"] as Node)["object"] as Node);
+      if (list.type === "Identifier") found.set(idOf(list), [...(found.get(idOf(list)) ?? []), ...(node["arguments"] as Node[])]);
+    }
+    return found;
   }
 }
 
-/** What each name is given anywhere: values of its declarations and assignments. */
-function collectGiven(node: Node, values: Map<string, Node[]>): void {
-  const add = (target: Node, value: Node): void => {
-    if (target.type === "Identifier") values.set(target["name"] as string, [...(values.get(target["name"] as string) ?? []), value]);
-    else if (target.type === "Property") add(target["value"] as Node, value);
-    else if (target.type === "AssignmentPattern") add(target["left"] as Node, value);
-    else if (target.type !== "MemberExpression") for (const child of children(target)) add(child, value);
-  };
-  if (node.type === "VariableDeclarator" && node["init"]) add(node["id"] as Node, node["init"] as Node);
-  if (node.type === "AssignmentExpression") add(bare(node["left"] as Node), node["right"] as Node);
-  for (const child of children(node)) collectGiven(child, values);
-}
-
-type Place = readonly [from: number, to: number];
-
 /** Where the script is in ASSESS, which allows reads and nothing that acts: what a script of its own answers there is read too. */
-function assessedIn(calls: readonly Node[]): Place {
+function assessedIn(calls: readonly Node[]): [from: number, to: number] {
   const enters = calls.filter((one) => calleeOf(one) === "fsm_enter").sort((a, b) => a.start - b.start);
   const stateOf = (one: Node) => literalText(bare((one["arguments"] as Node[])[0] ?? one));
   const first = enters.findIndex((one) => stateOf(one) === "ASSESS");
   return first < 0 ? [0, 0] : [enters[first]?.start ?? 0, enters[first + 1]?.start ?? Number.POSITIVE_INFINITY];
-}
-
-/** True for what nobody can have planned: given with the run, read, or a yes or no that follows from it. */
-function isGiven(given: readonly Node[], values: ReadonlyMap<string, Node[]>, [from, to]: Place, depth: number): boolean {
-  const plain = (node: Node): boolean => {
-    const one = bare(node);
-    const callee = calleeOfCall(one);
-    if (one.type === "Identifier") {
-      const name = one["name"] as string;
-      return name === "input" || (depth > 0 && isGiven(values.get(name) ?? [], values, [from, to], depth - 1));
-    }
-    if (one.type === "MemberExpression") return plain(one["object"] as Node);
-    if (one.type === "LogicalExpression") return plain(one["left"] as Node) && plain(one["right"] as Node);
-    if (callee === "script_run") return one.start > from && one.start < to;
-    return READS.test(callee) || one.type === "BinaryExpression" || one.type === "UnaryExpression";
-  };
-  return given.length > 0 && given.every(plain);
 }
 
 const READS = /^(?:mcp_(?:call|record|fetch_all|try)|data_(?:first|read)|config_get|ctx_today)$/;
@@ -142,52 +144,11 @@ const READS = /^(?:mcp_(?:call|record|fetch_all|try)|data_(?:first|read)|config_
 function callsAskedFor(gate: Node): Node | null {
   if (!["approval_wait", "script_run"].includes(calleeOf(gate))) return null;
   const named = (gate["arguments"] as Node[]).map(bare).filter((one) => one.type === "ObjectExpression");
-  const properties = named.flatMap((one) => one["properties"] as Node[]);
-  const propertyOf = (name: string) => properties.find((one) => nameOf(one) === name)?.["value"] as Node | undefined;
-  const fixed = propertyOf("fixed");
-  return fixed?.type === "Literal" && fixed["value"] === true ? null : (propertyOf("calls") ?? null);
-}
-
-/** `amount` or `pay.amount`; null for anything longer. */
-function placeOf(node: Node): string | null {
-  if (node.type === "Identifier") return node["name"] as string;
-  if (node.type !== "MemberExpression" || node["computed"] === true) return null;
-  const object = bare(node["object"] as Node);
-  return object.type === "Identifier" ? `${object["name"] as string}.${(node["property"] as Node)["name"] as string}` : null;
+  const [fixed, calls] = ["fixed", "calls"].map((name) => named.flatMap((one) => valueIn(one, name) ?? [])[0]);
+  return fixed?.type === "Literal" && fixed["value"] === true ? null : (calls ?? null);
 }
 
 const calleeOfCall = (node: Node): string => (node.type === "CallExpression" ? calleeOf(node) : "");
 
-/** Children that are read: no keys of objects, no names behind a dot, no names that are being given. */
-function* valuesIn(node: Node): Generator<Node> {
-  for (const child of children(node)) {
-    const silent =
-      (node.type === "MemberExpression" && child === node["property"]) ||
-      (node.type === "Property" && child === node["key"] && child !== node["value"]) ||
-      (node.type === "VariableDeclarator" && child === node["id"]);
-    if (!silent || node["computed"] === true) yield child;
-  }
-}
-
-/** `list.push(x)`: what each name is given that way. */
-function pushedIn(body: readonly Node[]): Map<string, Node[]> {
-  const found = new Map<string, Node[]>();
-  const look = (node: Node): void => {
-    const [, name, method] = /^(\w+)\.(push|unshift)$/.exec(calleeOfCall(node)) ?? [];
-    if (name !== undefined && method !== undefined) found.set(name, [...(found.get(name) ?? []), ...(node["arguments"] as Node[])]);
-    for (const child of children(node)) look(child);
-  };
-  for (const node of body) look(node);
-  return found;
-}
-
-/** With the names a function or a loop takes, which hide those outside. */
-function hiding(bound: readonly Node[], hidden: ReadonlySet<string>): Set<string> {
-  const names = new Set(hidden);
-  const look = (param: Node): void => {
-    if (param.type === "Identifier") names.add(param["name"] as string);
-    for (const child of children(param)) look(child);
-  };
-  for (const one of bound) look(one);
-  return names;
-}
+/** Children that are read, and no names that are being given. */
+const valuesIn = (node: Node): Node[] => [...readIn(node)].filter((child) => node.type !== "VariableDeclarator" || child !== node["id"]);

@@ -4,7 +4,7 @@
  */
 import { stripTypeScriptTypes } from "node:module";
 import type { Compiled } from "../kernel/ports.ts";
-import { type Node, children } from "./syntax.ts";
+import { type Node, children, within } from "./syntax.ts";
 
 const START = '"use strict";__run(';
 /** What the parser sees: async, so that `await` before a call can be erased. */
@@ -44,12 +44,8 @@ export function rewrite(
     returned.add(expression.start);
   }
   // `a⏎await (b)` are two statements, `a⏎(b)` is a call: where a statement began with the erased word, a `;` takes its place.
-  const guard = (node: Node) => {
-    for (const list of lists(node))
-      for (const one of list) if (awaits.has(one.start) && !returned.has(one.start)) edits.push({ at: one.start, remove: 0, text: ";" });
-    for (const child of children(node)) guard(child);
-  };
-  guard({ type: "BlockStatement", start: 0, end: 0, body });
+  for (const list of [body, ...body.flatMap((node) => [...within(node)].flatMap(lists))])
+    for (const one of list) if (awaits.has(one.start) && !returned.has(one.start)) edits.push({ at: one.start, remove: 0, text: ";" });
   edits.sort((a, b) => a.at - b.at || order(a) - order(b));
 
   const shifts: Compiled["shifts"] = [{ line: 1, fromCol: CODE_PREFIX.length + 1, shift: CODE_PREFIX.length }];

@@ -1,6 +1,6 @@
 /** The list of rules of a script: objects with a `text` and an `account`, of which the first whose text a row has is taken. */
 import { inCapitals } from "../rules/separating-text.ts";
-import { type Node, literalText, parseScript, within } from "./syntax.ts";
+import { type Node, literalText, parseScript, valueIn, within } from "./syntax.ts";
 
 interface Row {
   node: Node;
@@ -10,9 +10,7 @@ interface Row {
 
 function rowOf(node: Node | null): Row | null {
   if (node?.type !== "ObjectExpression") return null;
-  const value = (name: string) =>
-    (node["properties"] as Node[]).find(({ key }) => (key as Node | undefined)?.["name"] === name)?.["value"] as Node | undefined;
-  const [text, account] = [literalText(value("text")), value("account")];
+  const [text, account] = [literalText(valueIn(node, "text")), valueIn(node, "account")];
   return text === null || account?.type !== "Literal" ? null : { node, text, account };
 }
 
@@ -44,7 +42,7 @@ export function withRule(
   const indent = /[ \t]*$/.exec(source.slice(0, at.start))?.[0] ?? "";
   const cells = [`text: ${JSON.stringify(rule.text)}`, `account: ${account}`];
   for (const name of ["vendor", "confidence"])
-    if ((first.node["properties"] as Node[]).some(({ key }) => (key as Node | undefined)?.["name"] === name))
+    if (valueIn(first.node, name) !== undefined)
       cells.push(name === "vendor" ? `vendor: ${JSON.stringify(rule.vendor)}` : `confidence: ${rule.confidence}`);
   const line = `{ ${cells.join(", ")} }`;
   return taken === undefined

@@ -2,8 +2,8 @@
  * What is written in several ways and means one thing, for forms (forms.ts): widths of steps, loops by an index, things of a list that have a
  * name of their own, a comparison and its opposite. Each only where nothing else could be meant.
  */
-import { bare } from "./flow.ts";
-import { type Node, literalText, within } from "./syntax.ts";
+import type { Names } from "./names.ts";
+import { type Node, bare, literalText, within } from "./syntax.ts";
 
 /** True for a number as it is written. */
 export const number = (node: Node): boolean => node.type === "Literal" && typeof node["value"] === "number";
@@ -43,12 +43,12 @@ const DOES = /Call|New|Function|Assignment|Update/;
 
 /**
  * `const a = {...}; const list = [a]`: an object without calls, or a list, that nothing else uses stands where it is used. Only within one
- * list of statements, where every name in it means the same; `isSet`: a name that is given something else later.
+ * list of statements, where every name in it means the same.
  */
 export function markElements(
   statements: readonly Node[],
-  isUsedOnce: (name: string) => boolean,
-  isSet: (name: string) => boolean,
+  { ids, changed }: Names,
+  isUsedOnce: (id: string) => boolean,
   found: Map<string, Node>,
 ): void {
   const consts = statements.flatMap((one) =>
@@ -61,14 +61,15 @@ export function markElements(
     const isList = value.type === "ArrayExpression";
     for (const one of isList ? (value["elements"] as (Node | null)[]) : []) {
       const inner = one && bare(one.type === "SpreadElement" ? (one["argument"] as Node) : one);
-      const meant = inner?.type === "Identifier" ? known.get(inner["name"] as string) : undefined;
-      if (meant !== undefined && (meant.type === "ArrayExpression") === (one?.type === "SpreadElement"))
-        found.set(inner?.["name"] as string, meant);
+      const name = (inner && ids.get(inner)) ?? "";
+      const meant = known.get(name);
+      if (meant !== undefined && (meant.type === "ArrayExpression") === (one?.type === "SpreadElement")) found.set(name, meant);
     }
     const isPlain =
       (isList || value.type === "ObjectExpression") &&
-      ![...within(value)].some((one) => DOES.test(one.type) || (one.type === "Identifier" && isSet(one["name"] as string)));
-    if (isPlain && id.type === "Identifier" && isUsedOnce(id["name"] as string)) known.set(id["name"] as string, value);
+      ![...within(value)].some((one) => DOES.test(one.type) || changed.has(ids.get(one) ?? ""));
+    const name = ids.get(id);
+    if (isPlain && name !== undefined && isUsedOnce(name)) known.set(name, value);
   }
 }
 
@@ -106,11 +107,11 @@ export function markIndex(loop: Node, indexed: Map<Node, Node>, taken: Map<Node,
 }
 
 /** `for (let start = 0; …; start += 1000) … rows.slice(start, start + 1000)`: equal widths, wherever they stand. */
-export function markSteps(loop: Node, numbers: ReadonlyMap<string, Node>, steps: Map<Node, number>): void {
+export function markSteps(loop: Node, numberOf: (name: Node) => Node | undefined, steps: Map<Node, number>): void {
   const update = loop["update"] as Node | null;
   if (update?.type !== "AssignmentExpression" || update["operator"] !== "+=") return;
   const widthOf = (node: Node): number | null => {
-    const found = number(node) ? node : node.type === "Identifier" ? numbers.get(node["name"] as string) : undefined;
+    const found = number(node) ? node : numberOf(node);
     return found === undefined ? null : (found["value"] as number);
   };
   const counter = (update["left"] as Node)["name"];

@@ -4,10 +4,10 @@
  * Size: one walk, whose kinds of nodes share their state.
  */
 import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
-import { TYPED, bare, isFunction } from "./flow.ts";
 import { NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
-import { type Scope, boundIn, calleeOf, formsOf, isFixed, isFixedRow, methodOf, nameOf, resultOf, rootOf, textIn } from "./forms.ts";
-import { type Node, children, literalText, within } from "./syntax.ts";
+import { calleeOf, formsOf, isFixed, isFixedRow, methodOf, resultOf, textIn } from "./forms.ts";
+import type { Names } from "./names.ts";
+import { type Node, TYPED, bare, boundIn, children, isFunction, literalText, nameOf, rootOf, within } from "./syntax.ts";
 
 interface Around {
   /** Names from the nearest variable or call down to here: `policy_evaluate.facts.total`; a name of the script as its form. */
@@ -16,7 +16,6 @@ interface Around {
   tests: readonly SurveyTest[];
   /** The function of the script that this stands in. */
   inside: string | null;
-  scope: Scope;
   row: number | null;
   compared: boolean;
   /** The tool whose call this is part of. */
@@ -58,12 +57,6 @@ function leaves(node: Node, by = /^(?:Break|Continue)S/, inner = false): boolean
   return !isFunction(node) && [...children(node)].some((child) => leaves(child, by, isLoop));
 }
 
-/** Literals an expression holds, as text. */
-function* literalsIn(node: Node): Generator<string> {
-  if (node.type === "Literal") yield String(node["value"]);
-  for (const child of children(node)) yield* literalsIn(child);
-}
-
 /** What changes its list or its first argument in place. */
 const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
 const SHOWN = 160;
@@ -72,11 +65,12 @@ const WHOLE = 2000;
 const WAYS = 40;
 const COMMENTED = /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g;
 
-export function surveyOf(body: readonly Node[], { text, sites, line, primitives }: SurveyOptions): Survey {
+export function surveyOf(body: readonly Node[], names: Names, { text, sites, line, primitives }: SurveyOptions): Survey {
   const isPrimitive = new Set(primitives);
   const survey: Survey = { literals: [], names: {}, fields: [], puts: [], built: [], when: [] };
-  const { idOf, inside, form, exact, isStep, elements, isElement, listOf } = formsOf(body);
-  const given = new Map<string, Node[]>();
+  const { ids, given } = names;
+  const idOf = (binding: Node): string => ids.get(binding) ?? "";
+  const { form, exact, isStep, elements, isElement, listOf } = formsOf(body, names);
   const elementsOf = new Map<string, Node>();
   const callers = new Map<string, Caller[]>();
   /** By function: its parameters, each with the way to it from the how manieth thing it is handed. */
@@ -96,44 +90,35 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const plain = text.slice(node.start, node.end).replace(COMMENTED, (_, quoted?: string) => quoted ?? " ");
     return { shown: plain.trim().slice(0, most), line: line(node.start) };
   };
-  const test = (node: Node, scope: Scope, kind: SurveyTest["kind"] = "if") => ({ form: form(node, scope), kind, ...place(node) });
+  const test = (node: Node, kind: SurveyTest["kind"] = "if") => ({ form: form(node), kind, ...place(node) });
   const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 
   /** `id` is given `value`, which is told by what stands at the end of `way`. */
-  const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true; way?: string; exact?: string }): void => {
-    const { node, value, way } = what;
-    if (value !== undefined) given.set(id, [...(given.get(id) ?? []), value]);
+  const define = (id: string, what: { form: string; node: Node; body?: true; way?: string; exact?: string }): void => {
+    const { node, way } = what;
     const whole = what.exact === undefined || what.exact === what.form ? {} : { exact: what.exact, whole: place(node, WHOLE).shown };
     const told = { form: what.form, ...whole, ...place(node), ...(way && { way }), ...(what.body === true ? { body: true as const } : {}) };
     survey.names[id] = [...(survey.names[id] ?? []), told];
   };
   const bindings = (pattern: Node, value: Node, told: string, whole?: string): void => {
     for (const { node, way, without = "" } of boundIn(pattern)) {
-      if (way !== "") elementsOf.set(idOf(node), value);
-      const given = {
-        form: told + way,
-        node: value,
-        way,
-        ...(way === "" ? { value } : {}),
-        ...(whole && { exact: whole + way + without }),
-      };
-      define(idOf(node), given);
+      // What a loop goes through, and what is taken out of something, are parts of it.
+      if (way !== "" || whole === undefined) elementsOf.set(idOf(node), value);
+      define(idOf(node), { form: told + way, node: value, way, ...(whole && { exact: whole + way + without }) });
       if (without !== "" && whole) for (const one of survey.names[idOf(node)] ?? []) one.whole = place(pattern).shown;
     }
   };
-  /** What a name of the scope has been given so far. */
-  const valuesIn = (scope: Scope) => (name: string) => given.get(scope.get(name) ?? "") ?? [];
   /** What `target` is a part of is given something else by `node`; a name for one of its elements stands for it. */
   const alter = (target: Node | undefined, node: Node, around: Around): void => {
     const seen = new Set<string>();
     for (let root = target && rootOf(target, false); root !== undefined; ) {
-      const id = around.scope.get(root["name"] as string);
+      const id = ids.get(root);
       if (id === undefined || seen.has(id)) return;
       seen.add(id);
       if (params.has(id)) altered.push(params.get(id) ?? "");
       altering.push({ id, inside: around.inside });
-      const [tests, of] = [around.tests.map((one) => `${one.kind} ${one.form}`), around.scope];
-      define(id, { form: [...tests, form(node, of)].join(" "), exact: [...tests, exact(node, of)].join(" "), node });
+      const tests = around.tests.map((one) => `${one.kind} ${one.form}`);
+      define(id, { form: [...tests, form(node)].join(" "), exact: [...tests, exact(node)].join(" "), node });
       const whole = elementsOf.get(id) ?? given.get(id)?.[0];
       root = whole && rootOf(whole, true);
     }
@@ -141,16 +126,16 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const field = (path: string, value: Node, around: Around): void => {
     const plain = bare(value);
     if (plain.type === "Literal" || literalText(plain) !== null || plain.type === "ObjectExpression") return;
-    const told = { path, form: form(value, around.scope), fixed: isFixed(value, valuesIn(around.scope)), tool: around.tool };
+    const told = { path, form: form(value), fixed: isFixed(value, names), tool: around.tool };
     survey.fields.push({ ...told, ...place(value) });
   };
   /** A function of the script that is called, or handed on. */
-  const mention = (name: string, around: Around, args?: readonly Node[], key = ""): void => {
-    const id = around.scope.get(name);
+  const mention = (name: Node, around: Around, args?: readonly Node[], key = ""): void => {
+    const id = ids.get(name);
     if (id !== undefined) callers.set(id + key, [...(callers.get(id + key) ?? []), { around, at: altering.length, ...(args && { args }) }]);
   };
   const deedOf = (node: Node, args: readonly Node[], around: Around): { deed: Deed; caller: Caller } => {
-    const parts = args.map((one) => (isFunction(bare(one)) ? "" : exact(one, around.scope)));
+    const parts = args.map((one) => (isFunction(bare(one)) ? "" : exact(one)));
     return {
       deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node, WHOLE) },
       caller: { around, at: altering.length },
@@ -173,7 +158,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         renamed(form, (id, mark) => {
           const took = takes.get(around.inside ?? "")?.find((some) => some.id === id);
           const arg = took && args?.[took.nth];
-          return took && arg && !isFunction(bare(arg)) ? exact(arg, from.scope) + took.way : mark;
+          return took && arg && !isFunction(bare(arg)) ? exact(arg) + took.way : mark;
         });
       const tests = [...deed.tests.map((each) => ({ ...each, form: handed(each.form) })), ...from.tests];
       return waysOf({ ...whole, exact: handed(deed.exact), tests }, one, [...seen, around.inside ?? ""]).slice(0, WAYS);
@@ -181,11 +166,11 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   };
 
   const list = (nodes: readonly Node[], around: Around): void => {
-    let now: Around = { ...around, scope: inside(around.scope, ...nodes) };
+    let now = around;
     for (const node of nodes) {
       visit(node, now);
       // What stands behind `if (x) return` is reached when x does not hold.
-      if (leaves(node)) now = under(now, test(node.type === "IfStatement" ? (node["test"] as Node) : node, now.scope, "not"));
+      if (leaves(node)) now = under(now, test(node.type === "IfStatement" ? (node["test"] as Node) : node, "not"));
     }
   };
   /** What a loop does: as often as its head says, unless an earlier round has ended it. */
@@ -193,25 +178,22 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const body = loop["body"] as Node;
     const all = body.type === "BlockStatement" ? (body["body"] as Node[]) : [body];
     const ends = all.filter((one) => leaves(one, /^BreakS/));
-    const scope = inside(around.scope, ...all);
     const ended = (one: Node): SurveyTest =>
-      one.type === "IfStatement" ? test(one["test"] as Node, scope, "not") : { ...test(one, scope, "not"), shown: ENDED };
+      one.type === "IfStatement" ? test(one["test"] as Node, "not") : { ...test(one, "not"), shown: ENDED };
     visit(body, ends.map(ended).reduce(under, around));
   };
   const choice = (node: Node, on: Node, branches: readonly (Node | null | undefined)[], around: Around): void => {
     visit(on, { ...around, path: "" });
     branches.forEach((branch, i) => {
-      if (branch) visit(branch, under(around, test(on, around.scope, i === 1 || node["operator"] === "||" ? "not" : "if")));
+      if (branch) visit(branch, under(around, test(on, i === 1 || node["operator"] === "||" ? "not" : "if")));
     });
   };
   /** A function where it is written: its own scope, and the conditions of whoever calls it where it has a name. */
   const enter = (node: Node, around: Around, name: string | null, { of, over }: { of: string; over?: Node | null }): void => {
-    const each = over ? `each ${form(over, around.scope)}` : null;
+    const each = over ? `each ${form(over)}` : null;
     const own = node["params"] as Node[];
-    let scope = around.scope;
     for (const [i, param] of own.entries()) {
       for (const { node: bound, way } of boundIn(param)) {
-        scope = new Map([...scope, [bound["name"] as string, idOf(bound)]]);
         if (name !== null) params.set(idOf(bound), `${i} of ${name}`);
         if (over && i === 0) elementsOf.set(idOf(bound), over);
         if (name !== null) takes.set(name, [...(takes.get(name) ?? []), { id: idOf(bound), nth: i, way }]);
@@ -219,7 +201,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         define(idOf(bound), { form: from + way, node: bound, way: nth });
       }
     }
-    const inner: Around = { ...around, scope, row: null, compared: false, ...(name === null ? {} : { path: "", tests: [], inside: name }) };
+    const inner: Around = { ...around, row: null, compared: false, ...(name === null ? {} : { path: "", tests: [], inside: name }) };
     for (const param of own) visit(param, inner);
     const code = node["body"] as Node;
     if (code.type !== "BlockStatement") visit(code, inner);
@@ -234,7 +216,6 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       const { path, row, compared, tool } = around;
       survey.literals.push({ value, path, row, compared, tool, line: line(node.start) });
     };
-    const { scope } = around;
     switch (node.type) {
       case "Literal":
         if (["string", "number", "boolean"].includes(typeof node["value"])) literal(node["value"] as string);
@@ -249,10 +230,10 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return choice(node, node["test"] as Node, [node["consequent"] as Node, node["alternate"] as Node | null], around);
       case "LogicalExpression":
         visit(node["left"] as Node, around);
-        return visit(node["right"] as Node, under(around, test(node["left"] as Node, scope, node["operator"] === "&&" ? "if" : "not")));
+        return visit(node["right"] as Node, under(around, test(node["left"] as Node, node["operator"] === "&&" ? "if" : "not")));
       case "WhileStatement":
       case "DoWhileStatement": {
-        const again = test(node["test"] as Node, scope, "each");
+        const again = test(node["test"] as Node, "each");
         const first = node.type === "DoWhileStatement" ? around : under(around, { ...again, kind: "if" });
         visit(node["test"] as Node, { ...around, path: "" });
         return rounds(node, under(first, { ...again, form: `while ${again.form}`, shown: `while (${again.shown})` }));
@@ -261,20 +242,19 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       case "ForInStatement":
       case "ForOfStatement": {
         const start = (node["left"] ?? node["init"]) as Node | null;
-        const within = { ...around, scope: inside(scope, start) };
         const list = listOf(node);
         if (list !== null && start !== null) {
           const [only] = start["declarations"] as [Node];
-          bindings(only["id"] as Node, list, `each ${form(list, scope)}`);
-          return rounds(node, under(within, test(list, scope, "each")));
+          bindings(only["id"] as Node, list, `each ${form(list)}`);
+          return rounds(node, under(around, test(list, "each")));
         }
         const range = node["right"] as Node | undefined;
         if (start?.type === "VariableDeclaration" && range !== undefined)
-          for (const one of start["declarations"] as Node[]) bindings(one["id"] as Node, range, `each ${form(range, scope)}`);
-        for (const child of children(node)) if (child !== node["body"] && child.type !== "UpdateExpression") visit(child, within);
+          for (const one of start["declarations"] as Node[]) bindings(one["id"] as Node, range, `each ${form(range)}`);
+        for (const child of children(node)) if (child !== node["body"] && child.type !== "UpdateExpression") visit(child, around);
         // How often it happens is part of what decides.
         const head = (range ?? node["test"]) as Node | null;
-        return rounds(node, head === null ? within : under(within, test(head, within.scope, "each")));
+        return rounds(node, head === null ? around : under(around, test(head, "each")));
       }
       case "SwitchStatement": {
         const on = node["discriminant"] as Node;
@@ -285,20 +265,17 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
           const value = one["test"] as Node | null;
           // What is not left goes on into the next case.
           if (((cases[i - 1]?.["consequent"] ?? []) as Node[]).some((each) => leaves(each))) labels.splice(0);
-          labels.push(value === null ? { ...test(on, scope), form: "default", shown: "default" } : test(value, scope));
+          labels.push(value === null ? { ...test(on), form: "default", shown: "default" } : test(value));
           const [form, shown] = [labels.map((each) => each.form), labels.map((each) => each.shown)].map((all) => all.join(" or "));
-          list(
-            one["consequent"] as Node[],
-            under(under(around, test(on, scope)), { ...test(value ?? on, scope), form, shown } as SurveyTest),
-          );
+          list(one["consequent"] as Node[], under(under(around, test(on)), { ...test(value ?? on), form, shown } as SurveyTest));
           if (value !== null) visit(value, { ...around, compared: true });
         }
         return;
       }
       case "AssignmentPattern": {
         const [left, right] = [node["left"] as Node, node["right"] as Node];
-        const id = left.type === "Identifier" ? scope.get(left["name"] as string) : undefined;
-        if (id !== undefined) define(id, { form: `=${form(right, scope)}`, exact: `=${exact(right, scope)}`, node: right });
+        const id = ids.get(left);
+        if (id !== undefined) define(id, { form: `=${form(right)}`, exact: `=${exact(right)}`, node: right });
         visit(left, around);
         return visit(right, { ...around, path: id === undefined ? "" : `${NAME}${id}${NAME}` });
       }
@@ -307,7 +284,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         const isName = id.type === "Identifier";
         if (init === null || isElement(init)) return;
         if (isName && isFunction(bare(init))) return named(bare(init), id, around);
-        if (!(isStep(init) && isName)) bindings(id, init, form(init, scope), exact(init, scope));
+        if (!(isStep(init) && isName)) bindings(id, init, form(init), exact(init));
         visit(id, around);
         return visit(init, { ...around, path: isName ? `${NAME}${idOf(id)}${NAME}` : "" });
       }
@@ -318,7 +295,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return enter(node, around, null, { of: "" });
       case "ObjectExpression": {
         const properties = node["properties"] as Node[];
-        const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node, valuesIn(scope)) : null));
+        const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node, names) : null));
         const own = { ...around, tool: tools.find((tool) => tool !== null) ?? around.tool };
         for (const one of properties) {
           if (one.type === "Property") property(one, own);
@@ -350,7 +327,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       case "Identifier":
         // `const f = mcp_call`: who calls f is not followed.
         if (isPrimitive.has(node["name"] as string)) survey.built.push(line(node.start));
-        return mention(node["name"] as string, around);
+        return mention(node, around);
       case "MemberExpression":
         visit(node["object"] as Node, around);
         return node["computed"] === true ? visit(node["property"] as Node, { ...around, path: "" }) : undefined;
@@ -362,8 +339,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const name = idOf(id);
     const result = resultOf(node);
     define(name, {
-      form: form(node, around.scope),
-      exact: exact(node, around.scope),
+      form: form(node),
+      exact: exact(node),
       node: result ?? node,
       ...(result === null ? { body: true as const } : {}),
     });
@@ -376,33 +353,32 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const assignment = (node: Node, around: Around): void => {
     const left = bare(node["left"] as Node);
     const right = node["right"] as Node;
-    const value = `${String(node["operator"])}${form(right, around.scope)}`;
+    const value = `${String(node["operator"])}${form(right)}`;
     // What an assignment gives depends on when it is made; a declaration is the only one there is.
     const told = [...around.tests.map((one) => `${one.kind} ${one.form}`), value].join(" ");
     if (left.type === "MemberExpression") {
       const property = left["property"] as Node;
       const name = left["computed"] === true ? literalText(property) : (property["name"] as string);
       if (name === null) survey.built.push(line(left.start));
-      else field(`${form(left["object"] as Node, around.scope)}.${name}`, right, around);
+      else field(`${form(left["object"] as Node)}.${name}`, right, around);
       alter(left, node, around);
       visit(left, around);
       return visit(right, { ...around, path: name ?? "" });
     }
     for (const { node: bound, way } of boundIn(left)) {
-      const id = around.scope.get(bound["name"] as string);
+      const id = ids.get(bound);
       if (id !== undefined) {
         altering.push({ id, inside: around.inside });
         define(id, {
           form: told + way,
-          exact: `${told.slice(0, -value.length)}${String(node["operator"])}${exact(right, around.scope)}${way}`,
+          exact: `${told.slice(0, -value.length)}${String(node["operator"])}${exact(right)}${way}`,
           node: right,
-          value: right,
         });
       }
     }
     // `[a[0], a[1]] = [a[1], a[0]]`
     for (const one of left.type === "Identifier" ? [] : within(left)) if (one.type === "MemberExpression") alter(one, node, around);
-    visit(right, { ...around, path: left.type === "Identifier" ? form(left, around.scope) : "" });
+    visit(right, { ...around, path: left.type === "Identifier" ? form(left) : "" });
   };
   const call = (node: Node, around: Around): void => {
     const index = sites.get(node);
@@ -413,15 +389,16 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     if (index !== undefined) reached.push({ node, index, ...deedOf(node, args, around) });
     if (BUILDERS.has(name)) survey.built.push(line(node.start));
     if (callee.type !== "Identifier") visit(callee, { ...around, path: "", compared: asks });
-    else if (index === undefined) mention(callee["name"] as string, around, args);
+    else if (index === undefined) mention(callee, around, args);
     const object = callee.type === "MemberExpression" ? bare(callee["object"] as Node) : null;
-    if (object?.type === "Identifier") mention(object["name"] as string, around, args, `.${methodOf(node)}`);
+    if (object?.type === "Identifier") mention(object, around, args, `.${methodOf(node)}`);
     if (asks) columnsOf(args);
     const isPut = methodOf(node) === "push" || methodOf(node) === "unshift";
-    const holder = isPut ? form(callee["object"] as Node, around.scope) : "";
+    const holder = isPut ? form(callee["object"] as Node) : "";
     if (isPut) {
       putting.push({ list: holder, line: line(node.start), ...deedOf(node, args, around) });
-      const id = around.scope.get((rootOf(callee["object"] as Node, false)?.["name"] as string | undefined) ?? "");
+      const root = rootOf(callee["object"] as Node, false);
+      const id = root && ids.get(root);
       if (id !== undefined) altering.push({ id, inside: around.inside });
     }
     if (ALTERS.has(methodOf(node)) && callee["object"]) alter(callee["object"] as Node, node, around);
@@ -429,16 +406,16 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     // `rows.forEach(f)` makes the calls of f as often as there are rows.
     const over = callee.type === "MemberExpression" ? (callee["object"] as Node) : null;
     // What a script is given is told by which script it is.
-    const script = name === "script_run" && args[0] ? textIn(args[0], valuesIn(around.scope)) : null;
+    const script = name === "script_run" && args[0] ? textIn(args[0], names) : null;
     const own = script === null ? name : `${name} ${script}`;
-    const path = index !== undefined ? own : callee.type === "Identifier" ? form(callee, around.scope) : "";
+    const path = index !== undefined ? own : callee.type === "Identifier" ? form(callee) : "";
     for (const [i, one] of args.entries()) {
       const plain = bare(one);
       if (isFunction(plain)) {
-        const each = over === null ? around : under(around, test(over, around.scope, "each"));
-        const handed = ENDING.test(methodOf(node)) ? under(each, { ...test(plain, around.scope, "not"), shown: ENDED }) : each;
+        const each = over === null ? around : under(around, test(over, "each"));
+        const handed = ENDING.test(methodOf(node)) ? under(each, { ...test(plain, "not"), shown: ENDED }) : each;
         enter(plain, { ...handed, path: "" }, null, {
-          of: form(callee, around.scope),
+          of: form(callee),
           over: EACH.has(methodOf(node)) && i === 0 ? over : null,
         });
       } else {
@@ -446,8 +423,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         // `f(rows)`, `rows.forEach(f)`
         const isEach = over !== null && i === 0 && plain.type === "Identifier" && EACH.has(methodOf(node));
         const to = isEach ? plain : callee;
-        if (to.type === "Identifier")
-          handed.push({ to: `${i} of ${around.scope.get(to["name"] as string)}`, arg: isEach ? over : one, node, around });
+        if (to.type === "Identifier") handed.push({ to: `${i} of ${ids.get(to)}`, arg: isEach ? over : one, node, around });
         // What is put into a table as it stands is a row of it.
         const isRow = isPut && plain.type === "ObjectExpression" && isFixedRow(plain);
         visit(one, { ...around, path: isRow ? holder : path, row: isRow ? ++rows : null, compared: asks });
@@ -468,7 +444,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     visit(value, { ...around, path });
   };
 
-  const top: Around = { path: "", tests: [], inside: null, scope: new Map(), row: null, compared: false, tool: null };
+  const top: Around = { path: "", tests: [], inside: null, row: null, compared: false, tool: null };
   list(body, top);
   // What a function alters of what it is handed, its caller has altered.
   for (const one of altered)
@@ -476,7 +452,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       if (to === one) alter(rootOf(arg, true), node, around);
       else handed.push({ to, arg, node, around });
     }
-  for (const { node, index, deed, caller } of reached) survey.when[index] = { deeds: waysOf(deed, caller), texts: [...literalsIn(node)] };
+  for (const { node, index, deed, caller } of reached) survey.when[index] = { deeds: waysOf(deed, caller), texts: literalsIn(node) };
   // A call in a default value or a type was not walked to: it counts as one that nothing decides.
   for (const [node, index] of sites) survey.when[index] ??= { deeds: [deedOf(node, [], top).deed], texts: [] };
   // What is put into a list that a function is handed is told as that function's.
@@ -488,5 +464,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   for (const one of survey.literals) if (deciding.has(one.path)) one.decides = true;
   return survey;
 }
+
+/** Literals an expression holds, as text. */
+const literalsIn = (node: Node): string[] => [...within(node)].flatMap((one) => (one.type === "Literal" ? [String(one["value"])] : []));
 
 const nameAfter = (member: Node): string => String((member["property"] as Node)["name"]);

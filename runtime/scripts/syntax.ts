@@ -47,6 +47,40 @@ export function* within(node: Node): Generator<Node> {
   }
 }
 
+/** What stands around an expression and changes nothing of it. */
+export const TYPED = new Set([
+  "TSAsExpression",
+  "TSSatisfiesExpression",
+  "TSNonNullExpression",
+  "ParenthesizedExpression",
+  "AwaitExpression",
+]);
+
+/** Without parentheses, types and `await`. */
+export function bare(node: Node): Node {
+  return TYPED.has(node.type) ? bare((node["expression"] ?? node["argument"]) as Node) : node;
+}
+
+/** True for a function's declaration or expression. */
+export function isFunction(node: Node): boolean {
+  return node.type === "FunctionDeclaration" || node.type === "FunctionExpression" || node.type === "ArrowFunctionExpression";
+}
+
+/** Children that are read or bound: no keys of objects, no names behind a dot, no labels. */
+export function* readIn(node: Node): Generator<Node> {
+  for (const child of children(node)) {
+    const isName = child === node["label"] || (child === node["property"] && node.type === "MemberExpression") || child === node["key"];
+    if (!isName || node["computed"] === true || child === node["value"]) yield child;
+  }
+}
+
+/** True when what stands behind these statements is never reached through them. */
+export function leaves(statements: readonly Node[]): boolean {
+  const last = statements.at(-1);
+  if (last?.type === "BlockStatement") return leaves(last["body"] as Node[]);
+  return last !== undefined && /^(?:Break|Continue|Return|Throw)Statement$/.test(last.type);
+}
+
 /** The text of a literal, or null. */
 export function literalText(node: Node | undefined): string | null {
   if (node?.type === "Literal") return typeof node["value"] === "string" ? node["value"] : null;
@@ -54,6 +88,47 @@ export function literalText(node: Node | undefined): string | null {
   const [first, ...more] = node["quasis"] as { value: { cooked: string | null } }[];
   return first === undefined || more.length > 0 ? null : first.value.cooked;
 }
+
+/** The name of a property; null when it is computed. */
+export function nameOf(node: Node): string | null {
+  if (node.type !== "Property") return null;
+  const key = node["key"] as Node;
+  if (node["computed"] === true) return literalText(key);
+  return key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
+}
+
+/** What an object has under a key that stands in it, if it does. */
+export const valueIn = (object: Node, name: string): Node | undefined =>
+  (object["properties"] as Node[]).find((one) => nameOf(one) === name)?.["value"] as Node | undefined;
+
+/** The name that `a.b[c]` is a part of; with `calls` also that of `a.filter(f)[0]`. */
+export function rootOf(node: Node, calls: boolean): Node | undefined {
+  const plain = bare(node);
+  if (plain.type === "Identifier") return plain;
+  if (plain.type === "ChainExpression") return rootOf(plain["expression"] as Node, calls);
+  if (plain.type === "MemberExpression") return rootOf(plain["object"] as Node, calls);
+  return calls && plain.type === "CallExpression" ? rootOf(plain["callee"] as Node, calls) : undefined;
+}
+
+/** Names a pattern binds, each with the way to it from the value: of `{ a, b: [c] }` a by `.a` and c by `.b.0`. */
+export function* boundIn(pattern: Node, way = ""): Generator<{ node: Node; way: string; without?: string }> {
+  if (pattern.type === "Identifier") yield { node: pattern, way };
+  else if (pattern.type === "AssignmentPattern") yield* boundIn(pattern["left"] as Node, way);
+  else if (pattern.type === "RestElement") yield* boundIn(pattern["argument"] as Node, `${way}...`);
+  else if (pattern.type === "ObjectPattern")
+    for (const one of pattern["properties"] as Node[])
+      if (one.type === "Property") yield* boundIn(one["value"] as Node, `${way}.${nameOf(one) ?? ""}`);
+      else for (const rest of boundIn(one, way)) yield { ...rest, without: withoutIn(pattern) };
+  else if (pattern.type === "ArrayPattern")
+    for (const [i, one] of (pattern["elements"] as (Node | null)[]).entries()) if (one !== null) yield* boundIn(one, `${way}.${i}`);
+}
+
+/** Keys that the rest of a pattern does not have. */
+const withoutIn = (pattern: Node): string =>
+  ` without ${(pattern["properties"] as Node[])
+    .flatMap((one) => nameOf(one) ?? [])
+    .sort()
+    .join(", ")}`;
 
 /** The text an expression always has: a literal in brackets or with a type, or put together from literals. Null for every other. */
 export function constantText(node: Node | undefined): string | null {

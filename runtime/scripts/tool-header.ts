@@ -3,7 +3,7 @@
  * properties. A file whose header breaks a rule declares nothing; each problem has its place. Written by people and models: untrusted.
  */
 import { z } from "zod";
-import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import { didYouMean } from "../kernel/errors.ts";
 import { TOOLS } from "../workspace/layout.ts";
 import type { DiskCache } from "./disk-cache.ts";
 import { cut } from "./header.ts";
@@ -112,10 +112,11 @@ export interface ToolHeader extends z.output<typeof schema> {
 
 // Cases are part of it.
 const LONGEST = 65_536;
+const BEGINS = "A tool begins with /* tool: ..., description: ..., params: ..., returns: ..., cases: ..., properties: ..., source: ... */.";
 
 /** @throws COMPUTE_TOOL at the place of the first problem; `data.findings` has them all */
 export function parseTool(source: string, file: string, cache?: DiskCache): ToolHeader {
-  const { text, place } = header(source, file);
+  const { text, place } = cut(source, file, "COMPUTE_TOOL", BEGINS);
   const from: YamlSource = { file, code: "COMPUTE_TOOL", maxLength: LONGEST, place, cache };
   const yaml = readYaml(text, from);
   const name = file.slice(TOOLS.length).replace(/\.ts$/, "");
@@ -151,13 +152,4 @@ export function parseTool(source: string, file: string, cache?: DiskCache): Tool
 export function figureOf(one: ToolField | undefined): ToolField | null {
   const inner = one?.type === "list" ? one.of : one;
   return inner !== undefined && FIGURES.includes(inner.type) ? inner : null;
-}
-
-function header(source: string, file: string): ReturnType<typeof cut> {
-  try {
-    return cut(source, file);
-  } catch {
-    const message = `${file}:1: There is no header comment. A tool begins with /* tool: ..., description: ..., params: ..., returns: ..., cases: ..., properties: ..., source: ... */.`;
-    throw new ClearedError("COMPUTE_TOOL", message, { at: { file, line: 1, col: 1 } });
-  }
 }

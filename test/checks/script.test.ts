@@ -6,7 +6,7 @@ import { primitives } from "../../primitives/index.ts";
 import { formatFinding } from "./format-finding.ts";
 import { checkScript } from "../../runtime/change/checks/pipeline.ts";
 import { readScripts } from "../../runtime/change/checks/read-scripts.ts";
-import { inputType } from "../../runtime/change/checks/script.ts";
+import { inputType } from "../../runtime/change/checks/typecheck.ts";
 import { createRegistry } from "../../runtime/kernel/registry.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
 import { parseTrust } from "../../runtime/workspace/settings/config.ts";

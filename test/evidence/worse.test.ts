@@ -214,6 +214,7 @@ test("the very call that had a yes is worse without one, although its tool is ca
     supposed: [],
     steps: [],
     isRecorded: false,
+    last: "",
   });
   const was = effects([call("1000.00", true), call("5.00", false)]);
   const of = (calls: Effects["calls"]) => differenceOf({ id: "run_1" } as RunRecord, was, trial(calls), NOBODY);

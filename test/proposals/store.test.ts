@@ -119,7 +119,7 @@ describe("identical proposals", () => {
     expect(again.proposal.id).not.toBe(first.id);
     expect(await store.rejectedOn(["agents/hello.ts"])).toMatchObject([{ number: 1, why: "not now" }]);
     expect(await store.rejectedOn(["agents/other.ts"])).toEqual([]);
-    expect(await store.find(draft(script(1)), base)).toMatchObject({ number: 2 });
+    expect((await store.placeOf(draft(script(1)), base)).last).toMatchObject({ number: 2 });
   });
 
   it("made at the same moment, there is one", async () => {

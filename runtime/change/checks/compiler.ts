@@ -26,6 +26,7 @@ const PROJECT = `${FOLDER}/tsconfig.json`;
 
 interface Kept {
   api: API;
+  child: ChildProcess;
   /** Text by path. */
   files: Map<string, string>;
   uses: number;
@@ -87,7 +88,7 @@ async function useOnce<T>(files: ReadonlyMap<string, string>, use: Use<T>): Prom
     // When the race is lost the answer comes later, or fails: nobody waits for it.
     work.catch(() => undefined);
     const given = new Promise<CompilerGone | Lost>((resolve) => {
-      unwatch = watchAnswer({ pid: childOf(current.api)?.pid ?? 0 }, TIMEOUT_MS, {
+      unwatch = watchAnswer({ pid: current.child.pid ?? 0 }, TIMEOUT_MS, {
         late: () => resolve(new CompilerGone(`did not finish within ${TIMEOUT_MS / 1000} s`)),
         lost: () => resolve({ kind: "lost", killed: true }),
       });
@@ -144,7 +145,8 @@ async function start(): Promise<Kept> {
       }),
     },
   });
-  const { client } = innerOf(api);
+  // The API does not show its process, nor the start of it, but only its owner can kill it.
+  const { client } = api as unknown as { client: { process?: ChildProcess; connect(): Promise<void> } };
   await client.connect();
   const child = client.process;
   if (child === undefined) throw new Error("The compiler has no process.");
@@ -157,7 +159,7 @@ async function start(): Promise<Kept> {
   for (const stream of [child.stdin, child.stdout]) (stream as { unref?(): void } | null)?.unref?.();
   // Its library is read meanwhile; killed now, it is missed by whoever uses it.
   api.parseConfigFile(PROJECT).catch(() => undefined);
-  return { api, files, uses: 0, gone: gone.promise };
+  return { api, child, files, uses: 0, gone: gone.promise };
 }
 
 /** What a dead compiler is told is lost in silence: its library would end this process over an answer that it cannot send. Who waits sees the end. */
@@ -182,23 +184,13 @@ function endWithUs(child: ChildProcess): void {
   (watch.stdin as unknown as { unref(): void }).unref();
 }
 
-/** The compiler's process, and the start of it. The API does not show them, but only its owner can kill it. */
-function innerOf(api: API): { client: { process?: ChildProcess; connect(): Promise<void> } } {
-  return api as unknown as ReturnType<typeof innerOf>;
-}
-
-function childOf(api: API): ChildProcess | undefined {
-  return innerOf(api).client.process;
-}
-
-function isAlive({ api }: Kept): boolean {
-  const child = childOf(api);
-  return child !== undefined && child.exitCode === null && child.signalCode === null;
+function isAlive({ child }: Kept): boolean {
+  return child.exitCode === null && child.signalCode === null;
 }
 
 /** Its own way of closing waits for an answer, and a busy compiler gives none for minutes. */
 function drop(): void {
-  if (kept !== null) childOf(kept.api)?.kill("SIGKILL");
+  kept?.child.kill("SIGKILL");
   kept = null;
 }
 

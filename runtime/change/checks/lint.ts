@@ -11,13 +11,44 @@ import type { Registry } from "../../kernel/registry.ts";
 import type { Header } from "../../scripts/header.ts";
 import { validateInput } from "../../scripts/fields.ts";
 import { isAmountKey } from "../../rules/tools/trace.ts";
-import { type ToolClassOf, accessOf, classByName } from "./states.ts";
+import { type StateScript, type ToolClassOf, accessOf, classByName, lintStateless, lintStates } from "./states.ts";
 
 /** A call of a global function found in a script. */
 export type FoundCall = Compiled["calls"][number];
 
 /** The part of a header the lint looks at. */
 export type LintedHeader = Partial<Pick<Header, "uses" | "trigger" | "schedule" | "watch" | "on_event">>;
+
+/** `calls` and `flow` come from the compile child. */
+export interface ScriptToCheck extends StateScript {
+  /** agents/ingest.ts */
+  file: string;
+  source: string;
+  /** Null for a sub-script, which has its caller's rights and states. */
+  header: Header | null;
+  /** What script_run calls it by; "" for the agent. */
+  name: string;
+  guards?: Compiled["guards"];
+  planned?: Compiled["planned"];
+}
+
+/** Names, keys, capabilities, states and triggers, script by script. The first script is the agent. agents: those of the same commit. */
+export function lintScripts(
+  scripts: readonly ScriptToCheck[],
+  { registry, agents, toolClass }: { registry: Registry; agents: readonly string[]; toolClass: ToolClassOf },
+): Finding[] {
+  const machine = scripts[0]?.header?.machine ?? null;
+  const looksOnly = scripts[0]?.header?.mutates === false;
+  const byName = Object.fromEntries(scripts.map((script) => [script.name, script]));
+  const states =
+    machine === null ? scripts.flatMap((script) => lintStateless(script.calls)) : lintStates(byName, machine, registry, toolClass).findings;
+  return scripts.flatMap(({ file, header, calls }) => [
+    ...(header === null ? [] : [lintUses(header, file, registry, agents), lintTrigger(header, file), lintExamples(header, file)].flat()),
+    ...lintCalls(calls, header, registry),
+    ...states.filter((one) => one.at.file === file),
+    ...(looksOnly ? lintReadOnly(calls, registry, toolClass) : []),
+  ]);
+}
 
 /** All findings about one script. A sub-script has no header: its caller's `uses:` counts. */
 export function lintCalls(calls: readonly FoundCall[], header: LintedHeader | null, registry: Registry): Finding[] {

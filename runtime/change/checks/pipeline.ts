@@ -9,9 +9,9 @@ import type { Finding } from "../../kernel/ports.ts";
 import { type CheckName, type CheckResult, type Found, type Looked, type Subject, explain } from "./findings.ts";
 import { inOrder } from "./lint.ts";
 import { type AgentScripts, type ScriptSubject, readScripts } from "./read-scripts.ts";
-import { typeScripts } from "./script.ts";
 import { lookAtConfig, lookAtImporters, lookAtKnowledge, lookAtPolicies } from "./settings.ts";
 import { lookAtTools } from "./tools.ts";
+import { typeScripts } from "./typecheck.ts";
 
 export interface Check {
   name: CheckName;

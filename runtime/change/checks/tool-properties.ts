@@ -3,7 +3,9 @@
  * the same inputs every time. A refusal is no answer and says nothing; a property that nothing could be tried on has not held.
  */
 import { abs, exact, plain, sum, times } from "../../kernel/exact.ts";
+import { uniforms } from "../../../primitives/compute/roots.ts";
 import type { Json } from "../../kernel/ports.ts";
+import { shortJson } from "../../kernel/text.ts";
 import { type Property, type ToolField, type ToolHeader, figureOf } from "../../scripts/tool-header.ts";
 
 type Values = Record<string, Json>;
@@ -15,7 +17,8 @@ export const INPUTS = 100;
 
 /** Inputs that the declaration allows, with its edges among them. */
 export function inputsFor({ tool, params }: ToolHeader): Values[] {
-  const random = randomOf(tool);
+  // FNV-1a of the name: another tool is tried on other inputs.
+  const random = uniforms([...tool].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 16777619), 2166136261));
   return Array.from({ length: INPUTS }, () => made(params, random));
 }
 
@@ -60,17 +63,6 @@ function figureFor({ type, min, max }: ToolField, random: () => number): Json {
   const value = edge < 0.08 ? low : edge < 0.16 ? high : edge < 0.24 && low <= 0 && high >= 0 ? 0 : between;
   const text = plain(exact(value.toFixed(places)), places);
   return type === "integer" || type === "number" ? Number(text) : text;
-}
-
-/** Mulberry32: small, and the same on every machine; the seed is the tool's name. */
-function randomOf(seed: string): () => number {
-  let state = [...seed].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 16777619), 2166136261);
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }
 
 /** What is wrong with a property at one input, in words; true when it holds, null when it could not be tried. */
@@ -146,7 +138,4 @@ function changed(value: Json, field: ToolField, change: (x: bigint) => bigint): 
 }
 
 /** A value in a message: short. */
-export function shown(value: Json): string {
-  const text = JSON.stringify(value);
-  return text.length > 160 ? `${text.slice(0, 157)}...` : text;
-}
+export const shown = (value: Json): string => shortJson(value, 160);

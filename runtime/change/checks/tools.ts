@@ -15,9 +15,8 @@ import { AGENTS, SCRIPTS, TOOLS, toolFile, toolOf } from "../../workspace/layout
 import { inOrder } from "./lint.ts";
 import { type Looked, type Subject, findingsIn } from "./findings.ts";
 import { readScripts } from "./read-scripts.ts";
-import { typesOf } from "./script.ts";
 import { INPUTS, inputsFor, shown, tryProperty } from "./tool-properties.ts";
-import { typecheck } from "./typecheck.ts";
+import { typecheck, typesOf } from "./typecheck.ts";
 
 /** What came of one case of a tool; failure null: it passed. */
 export interface CaseResult {

@@ -5,15 +5,59 @@
 import type { Checker, Diagnostic, Project, Type } from "typescript/unstable/async";
 import type { BinaryExpression, Node, SourceFile } from "typescript/unstable/ast";
 import type { At } from "../../kernel/errors.ts";
+import { primitiveTypes } from "../../kernel/derive.ts";
 import type { Finding } from "../../kernel/ports.ts";
+import type { Registry } from "../../kernel/registry.ts";
+import type { InputField } from "../../scripts/fields.ts";
 import { CompilerGone, compilerNames, withProject } from "./compiler.ts";
+import type { ScriptToCheck } from "./lint.ts";
 
-export interface Checked {
+interface Checked {
   /** As findings name it: agents/ingest.ts */
   file: string;
   source: string;
   /** Type of the global `input` as text; any unless told. */
   input?: string | undefined;
+}
+
+/** Types and money, each script by itself. `told`: what lint has said; the compiler's words about the same line add nothing. */
+export async function typeScripts(
+  scripts: readonly Pick<ScriptToCheck, "file" | "source" | "header">[],
+  registry: Registry,
+  told: readonly Finding[],
+): Promise<Finding[]> {
+  const files = scripts.map(({ file, source, header }) => ({ file, source, input: header === null ? undefined : inputType(header.input) }));
+  const lines = new Set(told.map(({ at }) => `${at.file}:${at.line}`));
+  return (await typecheck(files, typesOf(registry))).filter(
+    ({ code, at }) => !(code === "SCRIPT_TYPES" && lines.has(`${at.file}:${at.line}`)),
+  );
+}
+
+const typings = new WeakMap<Registry, string>();
+
+/** The typings, written once for each registry: that takes longer than checking a script against them. */
+export const typesOf = (registry: Registry): string => typings.getOrInsertComputed(registry, () => primitiveTypes(registry.all()));
+
+const FIELD_TYPES: Record<InputField["type"], string> = {
+  string: "string",
+  number: "number",
+  integer: "number",
+  boolean: "boolean",
+  money: "Money",
+  date: "string",
+  list: "any[]",
+  object: "Record<string, any>",
+};
+
+/** Type of the global `input` for a header's `input:`; undefined when the header declares none. */
+export function inputType(fields: Record<string, InputField>): string | undefined {
+  const entries = Object.entries(fields);
+  if (entries.length === 0) return undefined;
+  const types = entries.map(([key, one]) => {
+    const type = one.enum === undefined ? FIELD_TYPES[one.type] : one.enum.map((value) => JSON.stringify(value)).join(" | ");
+    return `${key}${one.required === true || one.default !== undefined ? "" : "?"}: ${type}`;
+  });
+  return `{ ${types.join("; ")} }`;
 }
 
 // `return` and `await` are legal inside, names stay local to the script, and lines keep their numbers.

@@ -19,7 +19,7 @@ import { canonicalJson } from "../../kernel/canonical.ts";
 import { apart } from "./partings.ts";
 import { inSlots } from "../../kernel/turns.ts";
 import { tryRun } from "./trial.ts";
-import type { Code, Effects, Recording } from "./types.ts";
+import type { CasesTold, Code, Effects, Recording } from "./types.ts";
 
 export interface CaseResult {
   /** `ingest/run_x` */
@@ -31,14 +31,7 @@ export interface CaseResult {
 }
 
 /** What `Report` says of the cases, and the results behind it except for those that simply pass. */
-export interface Ratchet {
-  passed: number;
-  failed: string[];
-  open: string[];
-  fixed: string[];
-  untried: string[];
-  results: CaseResult[];
-}
+export type Ratchet = Required<CasesTold> & { results: CaseResult[] };
 
 export const noCases = (): Ratchet => ({ passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] });
 

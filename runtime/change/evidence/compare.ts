@@ -3,7 +3,7 @@
  * what a person decided and what the books forbid is judged here; differences.ts tells the rest.
  */
 import type { Call, Outcome, RunRecord } from "../../kernel/ports.ts";
-import { acts, counted, factLine, factsOf, legsOf, nameOf, outcomes, pairsOf, shown, tagged, verdicts, without } from "./differences.ts";
+import { acts, factLine, factsOf, legsOf, nameOf, outcomes, pairsOf, shown, tagged, verdicts, without } from "./differences.ts";
 import { bookedIn, wholeEntry } from "./effects.ts";
 import type { Left, LeftEntry } from "./left.ts";
 import { actsOf, filesOf } from "./acts.ts";
@@ -99,9 +99,9 @@ function failure(was: Effects, now: Effects, domain: string, kind: Harm["kind"])
 /** What was done once is done again. */
 function doubles(was: Effects, now: Effects): Harm[] {
   return (["calls", "notices"] as const).flatMap((kind) => {
-    const [before, after] = [counted(was[kind].map(unapproved)), counted(now[kind].map(unapproved))];
-    return [...after].flatMap(([text, times]) => {
-      const once = before.get(text) ?? 0;
+    const [before, after] = [Map.groupBy(was[kind].map(unapproved), symbolic), Map.groupBy(now[kind].map(unapproved), symbolic)];
+    return [...after].flatMap(([text, { length: times }]) => {
+      const once = before.get(text)?.length ?? 0;
       const { tool, to } = JSON.parse(text) as { tool?: string; to?: string };
       return once > 0 && times > once
         ? [harm("again", tool ?? `a notice to ${to}`, `${clip(text)} is made ${times} times, was ${once}`)]

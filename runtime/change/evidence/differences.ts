@@ -81,34 +81,37 @@ export function acts(was: Effects, now: Effects): string[] {
 const noticeName = ({ to, subject, channel }: Effects["notices"][number]): string =>
   `to ${to}${channel === undefined ? "" : ` by ${channel}`}: ${subject}`;
 
-/** A call of the same tool with other parameters is named with both. */
 function calls(was: Effects, now: Effects): string[] {
-  const [gone, added] = apart(was.calls, now.calls, symbolic);
-  const lines = added.map((call) => {
-    const twin = gone.findIndex(({ tool }) => tool === call.tool);
-    if (twin < 0) return `new call ${nameOf(call)}`;
-    const [before] = gone.splice(twin, 1) as [CallEffect];
-    return before.approved !== call.approved && symbolic(before.params) === symbolic(call.params)
-      ? `${call.tool} is made ${call.approved ? "with" : "without"} a person's approval, was ${before.approved ? "with" : "without"}`
-      : `${call.tool}: ${firstDifference(before.params, call.params)}`;
-  });
+  const lines = lists("call", was.calls, now.calls, nameOf, ({ tool }) => tool, callDifference);
   const first = was.calls.findIndex((call, i) => symbolic(call) !== symbolic(now.calls[i]));
   const [old, other] = [was.calls[first], now.calls[first]];
-  if (lines.length + gone.length === 0 && old !== undefined && other !== undefined)
-    return [
-      `calls come in another order: ${[other, old].map((one) => (old.tool === other.tool ? nameOf(one) : one.tool)).join(" before ")}`,
-    ];
-  return [...lines, ...gone.map((call) => `no more call ${nameOf(call)}`)];
+  if (lines.length > 0 || old === undefined || other === undefined) return lines;
+  return [`calls come in another order: ${[other, old].map((one) => (old.tool === other.tool ? nameOf(one) : one.tool)).join(" before ")}`];
 }
 
-function lists<T>(kind: string, was: readonly T[], now: readonly T[], name: (one: T) => string): string[] {
+function callDifference(before: CallEffect, call: CallEffect): string {
+  if (before.approved === call.approved || symbolic(before.params) !== symbolic(call.params))
+    return `${call.tool}: ${firstDifference(before.params, call.params)}`;
+  const [now, then] = [call, before].map(({ approved }) => (approved ? "with" : "without"));
+  return `${call.tool} is made ${now} a person's approval, was ${then}`;
+}
+
+/** What is on one side alone, by its name; one with the same key on both sides is told by what differs. */
+function lists<T>(
+  kind: string,
+  was: readonly T[],
+  now: readonly T[],
+  name: (one: T) => string,
+  keyOf = name,
+  differ = (before: T, one: T) => `${kind} ${name(one)}: ${firstDifference(before, one)}`,
+): string[] {
   if (JSON.stringify(was) === JSON.stringify(now)) return [];
   const [gone, added] = apart(was, now, symbolic);
   const lines = added.map((one) => {
-    const twin = gone.findIndex((other) => name(other) === name(one));
+    const twin = gone.findIndex((other) => keyOf(other) === keyOf(one));
     if (twin < 0) return `new ${kind} ${name(one)}`;
-    const [before] = gone.splice(twin, 1);
-    return `${kind} ${name(one)}: ${firstDifference(before, one)}`;
+    const [before] = gone.splice(twin, 1) as [T];
+    return differ(before, one);
   });
   return [...lines, ...gone.map((one) => `no more ${kind} ${name(one)}`)];
 }
@@ -122,12 +125,6 @@ function keyed(kind: string, was: Readonly<Record<string, string | null>>, now: 
 
 /** Those of `all` that have no partner in `others`, each of which pairs once. */
 export const without = <T>(all: readonly T[], others: readonly T[]): T[] => apart(all, others, symbolic)[0];
-
-export function counted(all: readonly unknown[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const one of all) counts.set(symbolic(one), (counts.get(symbolic(one)) ?? 0) + 1);
-  return counts;
-}
 
 /** Most values are equal to the letter, which is told much sooner. */
 const isSame = (was: unknown, now: unknown): boolean => JSON.stringify(was) === JSON.stringify(now) || symbolic(was) === symbolic(now);

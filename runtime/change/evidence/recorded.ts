@@ -243,7 +243,7 @@ async function otherModel(twin: Step | null, params: unknown, { ports }: StepCon
 }
 
 /** The tool that is asked, where a tool is. */
-const askedIn = (params: unknown): string | null =>
+export const askedIn = (params: unknown): string | null =>
   typeof params === "object" && params !== null && "tool" in params ? String(params.tool) : null;
 
 /** Decisions and moves are the trial's own. */

@@ -2,7 +2,6 @@
  * How much of a recording still holds for other code: the steps before the first one whose answer depends on what was changed. Those the
  * child serves by itself; from there on each call comes to the host and is judged and computed anew.
  */
-import { Kept } from "../../kernel/kept.ts";
 import { copyFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { canonicalJson } from "../../kernel/canonical.ts";
@@ -67,13 +66,10 @@ export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Cod
   return validateInput(header, isObject(input) ? Object.fromEntries(Object.entries(input).filter((one) => !isFilled(one))) : input);
 }
 
-// Most recorded runs of an agent were made by few versions of it.
-const headers = new Kept<string, Promise<Header | null>>(50);
-
 /** Null for an agent that was not there, or whose header cannot be read any more. */
 async function headerAt(tree: Tree, agent: string): Promise<Header | null> {
   const file = agentFile(agent);
-  return headers.of((await tree.blob(file)) ?? "", async () => readableHeader((await tree.read(file)) ?? "", file));
+  return readableHeader((await tree.read(file)) ?? "", file);
 }
 
 /** The header's rights as they were: what they allowed then, they allow now. */

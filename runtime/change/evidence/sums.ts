@@ -4,6 +4,7 @@
  */
 import { type Exact, ZERO, fromExact, minus, plus, toExact } from "../../workspace/books/amounts.ts";
 import { addActs } from "./acts.ts";
+import { partings } from "./partings.ts";
 import type { BacktestClass, BacktestReport, Divergence, EntryEffect, FactDifference, MoneyDifference, RunDifference } from "./types.ts";
 import type { Json } from "../../kernel/ports.ts";
 
@@ -24,7 +25,7 @@ export function newSums() {
   const facts = new Map<string, BacktestReport["facts"][number]>();
   const net = new Map<string, Exact>();
   const reviews = { was: 0, now: 0 };
-  let money: BacktestReport["money"] = [];
+  const money: Cells = new Map();
   let acts: NonNullable<BacktestReport["acts"]> = [];
   const harm = new Map<string, NonNullable<BacktestReport["harm"]>[number]>();
   let [runs, entries] = [0, 0];
@@ -39,11 +40,11 @@ export function newSums() {
       reviews.now += one.reviews?.now ?? 0;
       if (one.class === "same") return;
       entries += one.entries.length;
-      money = addMoney(money, one.money);
+      addMoney(money, one.entries);
       acts = addActs(acts, one.acts ?? []);
       for (const { kind, about } of one.harm ?? [])
         harm.set(kind, { kind, about: harm.get(kind)?.about ?? about, count: (harm.get(kind)?.count ?? 0) + 1 });
-      for (const [currency, size] of netOf(one.entries)) net.set(currency, plus(net.get(currency) ?? ZERO, size));
+      addNet(net, one.entries);
       for (const move of one.entries.flatMap(movesOf)) {
         const key = [move.from, move.to, move.currency].join("\n");
         const sum = moves.get(key);
@@ -65,7 +66,7 @@ export function newSums() {
         counts,
         entries,
         reviews,
-        money: largest(money.filter(({ difference }) => toExact(difference).units !== 0n)),
+        money: largest(differencesIn(money)),
         net: Object.fromEntries([...net].map(([currency, sum]) => [currency, fromExact(sum, 2)])),
         moves: [...moves.values()].slice(0, MOVES).map(({ move, amount }) => ({ ...move, amount: fromExact(amount, 2) })),
         acts: acts.slice(0, ACTS),
@@ -114,50 +115,42 @@ function sampled(one: RunDifference, entries: number, lines: number): RunDiffere
 
 const clipped = (text: string): string => (text.length > LINES.length ? `${text.slice(0, LINES.length)}…` : text);
 
-/** The two calls, of their parameters only those in which they part: a call that adds 1,000 rows would be the largest part of a report. */
+// What is larger is told in part: a call that adds 1,000 rows would be the largest part of a report.
+const SMALL = 2000;
+const sizeOf = (value: unknown): number => JSON.stringify(value).length;
+
+/** The two calls; where they are large, of their parameters only the first that differs. */
 function parted({ recorded, now, ...place }: Divergence): Divergence {
   if (recorded === null || now === null || recorded.tool !== now.tool) return { ...place, recorded: brief(recorded), now: brief(now) };
-  const [was, is] = partOf(recorded.params, now.params);
-  return { ...place, recorded: { ...recorded, params: was }, now: { ...now, params: is } };
+  if (sizeOf(recorded.params) + sizeOf(now.params) <= SMALL) return { ...place, recorded, now };
+  const [first] = partings(recorded.params, now.params);
+  const part = (value: unknown): Json =>
+    value === undefined ? {} : { [first?.key ?? ""]: sizeOf(value) <= SMALL ? (value as Json) : clipped(JSON.stringify(value)) };
+  return { ...place, recorded: { ...recorded, params: part(first?.was) }, now: { ...now, params: part(first?.now) } };
 }
-
-const SMALL = 2000;
 
 function brief(call: Divergence["now"]): Divergence["now"] {
-  return call === null || JSON.stringify(call.params).length <= SMALL
-    ? call
-    : { ...call, params: { [`${JSON.stringify(call.params).length} characters`]: "…" } };
-}
-
-/** Down to the first value that differs, under the keys that lead there; whole where they are small. */
-function partOf(was: Json, now: Json): [Json, Json] {
-  const isFolder = (value: Json | undefined): value is { [key: string]: Json } => typeof value === "object" && value !== null;
-  const [before, after] = [JSON.stringify(was), JSON.stringify(now)];
-  if (before.length + after.length <= SMALL) return [was, now];
-  if (!isFolder(was) || !isFolder(now)) return [clipped(before), clipped(after)];
-  const key = [...new Set([...Object.keys(was), ...Object.keys(now)])].find((one) => JSON.stringify(was[one]) !== JSON.stringify(now[one]));
-  if (key === undefined) return [{}, {}];
-  const [one, other] = partOf(was[key] ?? null, now[key] ?? null);
-  return [key in was ? { [key]: one } : {}, key in now ? { [key]: other } : {}];
+  return call === null || sizeOf(call.params) <= SMALL ? call : { ...call, params: { [`${sizeOf(call.params)} characters`]: "…" } };
 }
 
 type Pair = RunDifference["entries"][number];
 type Move = BacktestReport["moves"][number];
 
-/** What accounts hold less or more, by month and currency; those that come out equal are left out. */
-export function moneyOf(pairs: readonly Pair[]): MoneyDifference[] {
-  const cells = new Map<string, { was: Exact; now: Exact }>();
-  const count = (entry: EntryEffect | null, side: "was" | "now") => {
-    for (const { account, amount, currency } of entry?.legs ?? []) {
-      const key = [account, entry?.date.slice(0, 7) ?? "", currency].join("\n");
-      const cell = cells.get(key) ?? { was: ZERO, now: ZERO };
-      cells.set(key, { ...cell, [side]: plus(cell[side], toExact(amount)) });
-    }
-  };
-  for (const { was, now } of pairs) {
-    count(was, "was");
-    count(now, "now");
-  }
+/** What an account holds in a month and a currency, by these three. */
+type Cells = Map<string, { was: Exact; now: Exact }>;
+
+function addMoney(cells: Cells, pairs: readonly Pair[]): void {
+  for (const pair of pairs)
+    for (const side of ["was", "now"] as const)
+      for (const { account, amount, currency } of pair[side]?.legs ?? []) {
+        const key = [account, pair[side]?.date.slice(0, 7) ?? "", currency].join("\n");
+        const cell = cells.get(key) ?? { was: ZERO, now: ZERO };
+        cells.set(key, { ...cell, [side]: plus(cell[side], toExact(amount)) });
+      }
+}
+
+/** Those that come out equal are left out. */
+function differencesIn(cells: Cells): MoneyDifference[] {
   return [...cells].flatMap(([key, { was, now }]) => {
     const [account = "", month = "", currency = ""] = key.split("\n");
     const difference = minus(now, was);
@@ -166,22 +159,15 @@ export function moneyOf(pairs: readonly Pair[]): MoneyDifference[] {
   });
 }
 
-/** Adds what one run does to the sums of all. */
-function addMoney(sums: readonly MoneyDifference[], more: readonly MoneyDifference[]): MoneyDifference[] {
-  const cells = new Map(sums.map((one) => [keyOf(one), one]));
-  for (const one of more) {
-    const sum = cells.get(keyOf(one));
-    const added = (name: "was" | "now" | "difference") => fromExact(plus(toExact(sum?.[name] ?? "0"), toExact(one[name])), 2);
-    cells.set(keyOf(one), { ...one, was: added("was"), now: added("now"), difference: added("difference") });
-  }
-  return [...cells.values()];
+/** What accounts hold less or more, by month and currency. */
+export function moneyOf(pairs: readonly Pair[]): MoneyDifference[] {
+  const cells: Cells = new Map();
+  addMoney(cells, pairs);
+  return differencesIn(cells);
 }
 
-const keyOf = ({ account, month, currency }: MoneyDifference): string => [account, month, currency].join("\n");
-
-/** How much more the entries come to by currency; nothing where only their accounts change. */
-export function netOf(pairs: readonly Pair[]): Map<string, Exact> {
-  const net = new Map<string, Exact>();
+/** Adds how much more the entries come to by currency; nothing where only their accounts change. */
+function addNet(net: Map<string, Exact>, pairs: readonly Pair[]): void {
   // Debits alone: credits come to the same.
   const count = (entry: EntryEffect | null, add: typeof plus) => {
     for (const { amount, currency } of entry?.legs ?? [])
@@ -191,11 +177,10 @@ export function netOf(pairs: readonly Pair[]): Map<string, Exact> {
     count(now, plus);
     count(was, minus);
   }
-  return net;
 }
 
 /** From which account to which an entry goes, debits and credits each among themselves; "" stands for a new or a gone entry's other side. */
-export function movesOf({ was, now }: Pair): Move[] {
+function movesOf({ was, now }: Pair): Move[] {
   return [1, -1].flatMap((side) => {
     const changes = new Map<string, Exact>();
     const count = (entry: EntryEffect | null, sign: bigint) => {

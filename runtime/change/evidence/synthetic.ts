@@ -8,7 +8,7 @@ import { rm } from "node:fs/promises";
 import type { Check } from "../checks/pipeline.ts";
 import { type Found, type Looked, type Subject, onceEach } from "../checks/findings.ts";
 import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
-import type { ScriptToCheck } from "../checks/script.ts";
+import type { ScriptToCheck } from "../checks/lint.ts";
 import { dayIn, type Header } from "../../scripts/header.ts";
 import { type WireError, kindOf, toWire } from "../../kernel/errors.ts";
 import type { Json, RunRecord, Tree } from "../../kernel/ports.ts";
@@ -116,9 +116,8 @@ async function dryRun(
   const failing: { label: string; error: WireError }[] = [];
   const ended: (WireError | null)[] = [];
   let whole = 0;
-  const last = { call: "" };
   const sources = scripts.map(({ source }) => source);
-  await withStatements(header, sources, code, listening(bench, last), async (prepared) => {
+  await withStatements(header, sources, code, bench, async (prepared) => {
     const onRun = (one: Recording): Attempt => {
       return { label: one.run.id, usual: one.run.error === null, make: (of) => tryRun(one, of, bench) };
     };
@@ -130,8 +129,8 @@ async function dryRun(
     for (const { label, usual, make } of attempts) {
       if (performance.now() - began > PATIENCE_MS) break;
       tried++;
-      const { effects, missing } = await make(code);
-      const stopped = recordings.length > 0 ? missing : `${last.call} is not reachable from a check, and has not answered a recorded run`;
+      const { effects, missing, last } = await make(code);
+      const stopped = recordings.length > 0 ? missing : `${last} is not reachable from a check, and has not answered a recorded run`;
       const lines = [...effectLines(effects), ...(missing === null ? [] : [`not tried further: ${stopped}`])].join("\n");
       told.set(lines, [...(told.get(lines) ?? []), label]);
       const { error } = effects;
@@ -179,21 +178,6 @@ function neverEnds([first = null, ...others]: readonly (WireError | null)[], fil
   if (first === null || others.includes(null)) return [];
   const message = `None of the ${others.length + 1} inputs that were tried came to its end, the first with: ${first.message}`;
   return [{ code: first.code, at: first.at ?? { file }, message, remark: true }];
-}
-
-/** The bench, noting the tool or primitive that is called last. */
-function listening(bench: TrialEnvironment, last: { call: string }): TrialEnvironment {
-  const { sandbox } = bench.world;
-  const execute: typeof sandbox.execute = (job) =>
-    sandbox.execute({
-      ...job,
-      call(call) {
-        const { tool } = JSON.parse(call.params) as { tool?: Json };
-        last.call = typeof tool === "string" ? tool : call.name;
-        return job.call(call);
-      },
-    });
-  return { ...bench, world: { ...bench.world, sandbox: { ...sandbox, execute } } };
 }
 
 /** Refusing an input is right; failing on one that the header allows is not, unless a simulated answer led there. */

@@ -15,7 +15,7 @@ import type { Call, Decision, Json, RunLog, RunRecord, Step, WorkspaceView } fro
 import { End, type Gate, Suspend } from "../../kernel/primitive.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { type TrialEnvironment, changedFiles, standingGit, trialView } from "./trial-environment.ts";
-import { missing, type Recorded, callsKey, createRecorded, withRecordedAnswers } from "./recorded.ts";
+import { missing, type Recorded, askedIn, callsKey, createRecorded, withRecordedAnswers } from "./recorded.ts";
 import { effectsLater } from "./effects.ts";
 import { inputFor, servedBy } from "./served.ts";
 import type { Code, Divergence, Recording, Trial } from "./types.ts";
@@ -33,6 +33,7 @@ interface Attempt {
   at: Map<number, At>;
   /** The step at which the child found a difference in what it served, or null. */
   diverged: number | null;
+  last: string;
 }
 
 /** Executes the code against the recording. Never throws for what the code does: that is in the trial's effects. */
@@ -73,6 +74,7 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
     supposed: attempt.supposed,
     steps: attempt.steps,
     isRecorded: isRecorded(recording, attempt),
+    last: attempt.last,
   };
 }
 
@@ -143,6 +145,7 @@ async function execute(
           call: (call) => {
             reached = true;
             recorded.called(call);
+            attempt.last = askedIn(JSON.parse(call.params)) ?? call.name;
             if (call.at !== undefined) attempt.at.set(call.seq, call.at);
             return job.call(call);
           },
@@ -206,7 +209,7 @@ function untoldBy({ ended, steps }: Attempt, unclear: ReadonlySet<string>): stri
 }
 
 function newAttempt(ended: Ended | null = null): Attempt {
-  return { ended, steps: [], missing: null, supposed: [], at: new Map(), diverged: null };
+  return { ended, steps: [], missing: null, supposed: [], at: new Map(), diverged: null, last: "" };
 }
 
 /** The run as the trial would have left it. One that stopped at a missing answer has not ended. */

@@ -87,6 +87,8 @@ export interface Trial {
   steps: readonly Step[];
   /** True when it is the recorded run again, step by step, to the same end. */
   isRecorded: boolean;
+  /** The tool or primitive that it called last and no recording was served for; "" for none. */
+  last: string;
 }
 
 export type BacktestClass = "same" | "changed" | "worse" | "failed" | "not_replayable";
@@ -196,6 +198,15 @@ export interface BacktestReport {
   waiting: { run: string; moves: boolean; why: string | null }[];
   /** Where models were asked anew. */
   asked?: AskedAnew;
+}
+
+/** What became of the cases, by name. untried: nobody can tell whether they hold, because their recording is not here or does not answer. */
+export interface CasesTold {
+  passed: number;
+  failed: string[];
+  open: string[];
+  fixed: string[];
+  untried?: string[];
 }
 
 export interface AskedAnew {

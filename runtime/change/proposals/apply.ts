@@ -21,7 +21,7 @@ import {
   rememberApproval,
 } from "./deciding.ts";
 import { hasMoved } from "./proof.ts";
-import { ASKING, type ProposalStore, type ProposalWorld, createProposals } from "./store.ts";
+import { ASKING, type ProposalStore, type ProposalWorld, UNDECIDED, createProposals } from "./store.ts";
 import type { Proposal, ProposalState, Report } from "../proposal-types.ts";
 import { demandsOf } from "../widening/widening.ts";
 
@@ -52,7 +52,6 @@ export interface Settled {
 
 /** Ids whose approval is being written down or looked at again right now, by this process, which is the workspace's only owner. */
 const underway = new Set<string>();
-const UNDECIDED = ["draft", "checking", "ready", "unproven", "blocked"] as const;
 
 const notNow = (message: string): ClearedError => new ClearedError("PROPOSAL_STATE", message);
 

@@ -97,10 +97,7 @@ function askedParts({ asked = null, report }: Proposal): CardPart[] {
   if (asked === null) return [];
   const claims = report?.checks.find(({ check }) => check === "claims");
   const { request, model, says, outside, derived = [] } = asked;
-  const shown = (all: readonly string[], most: number) => {
-    const lines = all.map((one) => oneLine(one, most));
-    return some(lines, SHOWN);
-  };
+  const shown = (all: readonly string[], most: number) => some(all, SHOWN).map((one) => oneLine(one, most));
   return [
     { name: "Written by", lines: [`${oneLine(model, 100)}, for request ${request}${claims === undefined ? "" : `: ${claims.says}`}`] },
     { name: "Read text from outside", lines: shown(outside, 120) },

@@ -3,7 +3,7 @@
  * another clone: a text that is not exactly of our shape makes the proposal unreadable, with the reason, and nothing else.
  */
 import { z } from "zod";
-import { ClearedError, toWire } from "../../kernel/errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import { HARMS } from "../evidence/words.ts";
 import type { Decision } from "../../kernel/ports.ts";
 import { readYaml, writeYaml } from "../../scripts/yaml-text.ts";
@@ -221,8 +221,5 @@ async function readLife(objects: Objects, state: string, cache: DiskCache) {
     decisions,
   };
 }
-
-/** Why a proposal could not be read, in words. */
-export const whyOf = (error: unknown): string => toWire(error).message;
 
 const numberOf = (path: string): number => Number(/(\d+)\.yaml$/.exec(path)?.[1] ?? 0);

@@ -50,9 +50,8 @@ export async function admit(
   if (problems.length > 0) return no(problems.map(({ message }) => message).join(" "));
   const store = createProposals(world);
   try {
-    const known = await store.find(draft, base);
-    const id = await store.idFor(draft, base);
-    if (known?.id === id) return { accepted: true, proposal: id, reason: `It is already proposed, as number ${known.number}.` };
+    const { id, open } = await store.placeOf(draft, base);
+    if (open !== null) return { accepted: true, proposal: id, reason: `It is already proposed, as number ${open.number}.` };
     const now = card?.at ?? world.clock.now();
     const earlier = waitingDrafts(world).filter((one) => card === undefined || one.card.id < card.id);
     const asked = [

@@ -83,7 +83,7 @@ export async function finishProposing(world: ProposalWorld): Promise<{ proposal:
   const { dir, git } = world;
   if (!existsSync(recordOf(dir))) return null;
   const intent = parseIntent(readFileSync(recordOf(dir), "utf8"));
-  const proposal = intent === null ? null : await createProposals(world).find(intent.draft, intent.base);
+  const proposal = intent === null ? null : (await createProposals(world).placeOf(intent.draft, intent.base)).last;
   // Killed before the proposal was there: the edits are all in place, and it is for the person to ask again.
   const kept = intent === null || proposal === null ? [] : await takeBack(dir, await git.head(), intent.edits);
   forget(dir);

@@ -26,7 +26,7 @@ import { differenceThatMatters, isOwnReport, rememberReport } from "./deciding.t
 import { problemsOf } from "./paths.ts";
 import type { Around } from "../widening/program.ts";
 import { type Proof, type Vouch, proofOf, restsOn } from "./proof.ts";
-import { OPEN, type ProposalStore, createProposals } from "./store.ts";
+import { type ProposalStore, UNDECIDED, createProposals } from "./store.ts";
 import type { Proposal, ProposalDraft, ProposedFile, Report } from "../proposal-types.ts";
 import { changesOf, demandsOf, movedIn } from "../widening/widening.ts";
 
@@ -73,8 +73,7 @@ export async function prepare(world: Preparing, id: string | number, made?: Repo
 }
 
 async function lookOnce(world: Preparing, store: ProposalStore, proposal: Proposal, made?: Report): Promise<Proposal> {
-  const from = OPEN.filter((state) => state !== "approved");
-  const checking = await store.update(proposal.id, { state: "checking" }, { from });
+  const checking = await store.update(proposal.id, { state: "checking" }, { from: UNDECIDED });
   try {
     return await look(world, store, checking, made);
   } catch (error) {
@@ -92,7 +91,7 @@ export async function judge(world: Preparing, draft: ProposalDraft, base: string
   const store = createProposals(world);
   const on = await world.git.head();
   const head = world.git.tree(on);
-  const id = await store.idFor(draft, base);
+  const { id } = await store.placeOf(draft, base);
   const changed = Object.entries(draft.files).map(async ([path, text]): Promise<ProposedFile> => {
     return { path, change: text === null ? "removed" : (await head.blob(path)) === null ? "added" : "changed" };
   });

@@ -1,8 +1,8 @@
 /** The refs of proposals as git has them, each read once: what a pair of object ids means never changes. */
 import type { DiskCache } from "../../scripts/disk-cache.ts";
-import { ClearedError } from "../../kernel/errors.ts";
+import { ClearedError, toWire } from "../../kernel/errors.ts";
 import { type SideRefs, parseCommit } from "../../workspace/git/proposal-refs.ts";
-import { type Kept, readProposal, whyOf } from "./document.ts";
+import { type Kept, readProposal } from "./document.ts";
 import { getFact, setFact } from "../../engine/store/facts.ts";
 import type { Database } from "../../engine/database.ts";
 import type { Git } from "../../kernel/ports.ts";
@@ -54,7 +54,7 @@ export function createReader(refs: SideRefs, cache: DiskCache): () => Promise<Ma
             assertId(id);
             memo.set(keyOf(id, one), { kept: await readProposal(objects, id, one, differences, cache), state: one.state ?? null });
           } catch (error) {
-            const why = whyOf(error);
+            const why = toWire(error).message;
             damaged.set(id, why);
             // An object that is missing may come with the next fetch.
             if (error instanceof ClearedError && error.code === "PROPOSAL_UNKNOWN") memo.set(keyOf(id, one), { why });

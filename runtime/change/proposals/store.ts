@@ -6,15 +6,15 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { minuteOf } from "../../kernel/day.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
+import { NOTHING_ASKED } from "../../engine/cards.ts";
 import type { Database } from "../../engine/database.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Cards, Clock, Decision, Git, Tree } from "../../kernel/ports.ts";
+import type { Card, Cards, Clock, Decision, Git, Json, Tree } from "../../kernel/ports.ts";
 import { createDiskCache } from "../../scripts/disk-cache.ts";
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { CACHE } from "../../workspace/layout.ts";
 import { sourceBlob } from "../../workspace/git/tree.ts";
 import { type BranchMark, createBranchMarks, REFS, type ReadRefs, createReader } from "./refs.ts";
-import { createProposalCards } from "./cards.ts";
 import { type Kept, type ProposalStatusRecord, changeMessage, statusFiles } from "./document.ts";
 import { problemsOf, refused } from "./paths.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
@@ -45,8 +45,9 @@ export interface Transition {
 
 export type ProposalStore = ReturnType<typeof assemble>;
 
-/** States in which a proposal is still on its way. */
-export const OPEN: readonly ProposalState[] = ["draft", "checking", "ready", "unproven", "blocked", "approved"];
+/** States in which nobody has decided a proposal, and in which it is still on its way. */
+export const UNDECIDED: readonly ProposalState[] = ["draft", "checking", "ready", "unproven", "blocked"];
+export const OPEN: readonly ProposalState[] = [...UNDECIDED, "approved"];
 /** States in which it waits for a person's answer. */
 export const ASKING: readonly ProposalState[] = ["ready", "unproven"];
 
@@ -139,10 +140,11 @@ function assemble(world: ProposalWorld) {
     get: (id: string | number) => get(id),
     /** The commit with its files, its one parent being the base. @throws PROPOSAL_UNKNOWN */
     commitOf: async (id: string | number) => (await get(id)).commit,
-    /** The id that `create` would answer for this, or that it has already. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
-    idFor: async (draft: ProposalDraft, base: string) => (await place(draft, base, await needed(draft, base))).id,
-    /** The identical proposal, whatever became of it (the last one where it was proposed again), or null. */
-    find: async (draft: ProposalDraft, base: string) => (await place(draft, base, await needed(draft, base))).last,
+    /**
+     * The id that `create` would answer for this; the identical proposal that is on its way, and the last one, whatever became of it.
+     * @throws PROPOSAL_PATH, PROPOSAL_EMPTY
+     */
+    placeOf: async (draft: ProposalDraft, base: string) => place(draft, base, await needed(draft, base)),
     /** Rejected proposals that touch one of these paths, newest first: their reasons are for the next proposer. */
     rejectedOn: async (paths: readonly string[]) =>
       (await listed()).filter(({ state, files }) => state === "rejected" && files.some(({ path }) => paths.includes(path))),
@@ -237,4 +239,57 @@ async function withModes(files: Record<string, string | null>, base: Tree): Prom
     all.set(path, text === null ? null : { mode, text });
   }
   return all;
+}
+
+/**
+ * Cards of proposals: each proposal that is seen in this workspace gets one, whose id is its number, and the card follows its state.
+ * Invariant: a proposal has one card here, and that card is open exactly as long as the proposal is on its way.
+ */
+function createProposalCards({ cards, clock, database }: ProposalWorld) {
+  const bodyOf = ({ id, commit, report, state, by, files }: Kept): Json => {
+    return { proposal: id, commit, since: report?.since ?? report?.at ?? null, state, by, files: files.map(({ path }) => path) };
+  };
+  const mine = (): Map<string, Card> => {
+    const found = new Map<string, Card>();
+    for (const card of cards.list({ kind: "proposal" })) {
+      const { proposal } = card.body as { proposal?: string };
+      if (proposal !== undefined && !found.has(proposal)) found.set(proposal, card);
+    }
+    return found;
+  };
+
+  return {
+    /** Brings cards in line with the proposals; answers the number of each. */
+    follow(proposals: readonly Kept[]): Map<string, number> {
+      let known = mine();
+      // In the order they were made, so that numbers tell which came first.
+      const fresh = proposals.filter(({ id }) => !known.has(id)).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+      const open = (one: Kept) => {
+        const draft = { ...NOTHING_ASKED, kind: "proposal" as const, title: one.title, body: bodyOf(one), run: null };
+        cards.open(`proposal/${one.id}`, draft, one.at);
+      };
+      if (fresh.length > 0) database.write(() => fresh.forEach(open));
+      if (fresh.length > 0) known = mine();
+      const numbers = new Map<string, number>();
+      for (const one of proposals) {
+        const card = known.get(one.id);
+        if (card === undefined) continue;
+        numbers.set(one.id, card.id);
+        const body = bodyOf(one);
+        if (canonicalJson(card.body) !== canonicalJson(body)) cards.restate(card.id, { title: one.title, body });
+        if (card.decision === null && !OPEN.includes(one.state)) cards.decide(card.id, endOf(one, card.id, clock.now()));
+      }
+      return numbers;
+    },
+    /** A card that was opened for a draft becomes the card of this proposal. */
+    adopt: (card: number, proposal: Kept): void => cards.restate(card, { title: proposal.title, body: bodyOf(proposal) }),
+  };
+}
+
+/** What closes the card: the last decision, wherever it was made, else what happened without one. */
+function endOf(one: Kept, card: number, now: number) {
+  const said = one.state === "rejected" ? "rejected" : one.state === "superseded" ? "expired" : "approved";
+  const decided = one.decisions.findLast(({ decision }) => (decision === "rejected") === (said === "rejected"));
+  if (decided !== undefined && said !== "expired") return { ...decided, card };
+  return { card, decision: said, by: "runtime", at: now, ...(one.why === null ? {} : { reason: one.why }) } as const;
 }

@@ -19,10 +19,10 @@ import type { Ladder } from "../../rules/policy/levels.ts";
 import { demandsOf } from "../widening/widening.ts";
 import type { ApplyWorld } from "./apply.ts";
 import { gateOf, questionOf } from "./deciding.ts";
-import { type Kept, type ProposalStatusRecord, readProposal, statusFiles, whyOf } from "./document.ts";
+import { type Kept, type ProposalStatusRecord, readProposal, statusFiles } from "./document.ts";
 import { isVouchedWorse } from "./proof.ts";
 import { type ProposalRefs, REFS, assertId, groupRefs } from "./refs.ts";
-import { OPEN, type ProposalWorld, createProposals } from "./store.ts";
+import { type ProposalWorld, UNDECIDED, createProposals } from "./store.ts";
 import type { ProposalState, Report } from "../proposal-types.ts";
 
 export interface Synced {
@@ -99,7 +99,7 @@ async function take(at: Taking, theirs: string): Promise<Synced> {
       const own = mine.get(id);
       await takeOne(id, own?.change === undefined ? null : await sideOf(id, own), await sideOf(id, one), at);
     } catch (error) {
-      done.refused.push({ id, why: whyOf(error) });
+      done.refused.push({ id, why: toWire(error).message });
     }
   }
   return done;
@@ -178,8 +178,8 @@ async function believed(kept: Kept, there: Kept, at: Taking, mine: Kept | null):
   if (unsigned !== null) throw new ClearedError("PROPOSAL_STATE", unsigned);
 }
 
-/** A state in which nobody has decided: whoever has the proposal may check it, withdraw it or ask for it again. */
-const isUndecided = ({ state }: Kept): boolean => OPEN.includes(state) && state !== "approved";
+/** Nobody has decided: whoever has the proposal may check it, withdraw it or ask for it again. */
+const isUndecided = ({ state }: Kept): boolean => UNDECIDED.includes(state);
 
 /** Whether those who said yes are as many, and hold the levels, that our report (the remote's, where we have none) and trust.yaml demand. */
 function isApproved(there: Kept, yes: readonly Decision[], mine: Kept | null, { world: { trust }, policy }: Taking): boolean {

@@ -6,7 +6,6 @@ import { accessOf, classByName, toolClassIn } from "../checks/states.ts";
 import type { Access, Compiled, Deed, Effect, Sandbox, Survey, SurveyTest, ToolClass, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
-import { NAME, renamed } from "../../scripts/form-marks.ts";
 import { type Header, parseHeader } from "../../scripts/header.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { AGENTS, SCRIPTS, scriptFile } from "../../workspace/layout.ts";
@@ -41,7 +40,7 @@ export interface Program {
   sites: Site[];
   calls: (Compiled["calls"][number] & { effect: Effect | null; access: Access | null })[];
   literals: (Survey["literals"][number] & { file: string })[];
-  /** By `FILE:NAME`, as forms have them here. */
+  /** By `FILE:NAME`, as forms have them. */
   names: Map<string, Survey["names"][string]>;
   fields: (Survey["fields"][number] & { file: string })[];
   puts: (Survey["puts"][number] & { file: string })[];
@@ -75,7 +74,7 @@ export async function programAt(tree: Tree, file: string, around: Around): Promi
     const options = { file: path, blob: (await tree.blob(path)) ?? "", lint: false, primitives: registry.names(), survey: true as const };
     const { compiled, survey, findings } = await around.sandbox.compile(text, options);
     if (compiled === null || survey === undefined) return { problem: findings[0]?.message ?? "It cannot be read." };
-    parts.set(path, { compiled, survey: inFile(survey, path) });
+    parts.set(path, { compiled, survey });
     queue.push(...compiled.scripts.map(scriptFile));
   }
   const title = header?.name ?? file.replace(/^scripts\//, "the script ").replace(/\.ts$/, "");
@@ -92,30 +91,10 @@ export async function programAt(tree: Tree, file: string, around: Around): Promi
       }),
     ),
     literals: at(({ literals }) => literals),
-    names: new Map(all.flatMap(([path, { survey }]) => Object.entries(survey.names).map(([name, given]) => [`${path}:${name}`, given]))),
+    names: new Map(all.flatMap(([, { survey }]) => Object.entries(survey.names))),
     fields: at(({ fields }) => fields),
     puts: at(({ puts }) => puts),
     built: at(({ built }) => built.map((line) => ({ line }))),
-  };
-}
-
-/** Names of one file are told apart from those of another. */
-function inFile(survey: Survey, file: string): Survey {
-  const own = (form: string): string => renamed(form, (name) => `${NAME}${file}:${name}${NAME}`);
-  const tests = (all: readonly SurveyTest[]) => all.map((one) => ({ ...one, form: own(one.form) }));
-  const deed = (one: Deed): Deed => ({ ...one, exact: own(one.exact), tests: tests(one.tests), after: one.after.map(own) });
-  return {
-    ...survey,
-    literals: survey.literals.map((one) => ({ ...one, path: own(one.path) })),
-    names: Object.fromEntries(
-      Object.entries(survey.names).map(([name, all]) => [
-        name,
-        all.map((one) => ({ ...one, form: own(one.form), ...(one.exact && { exact: own(one.exact) }) })),
-      ]),
-    ),
-    fields: survey.fields.map((one) => ({ ...one, path: own(one.path), form: own(one.form) })),
-    puts: survey.puts.map((one) => ({ ...deed(one), list: own(one.list) })),
-    when: survey.when.map((one) => ({ ...one, deeds: one.deeds.map(deed) })),
   };
 }
 

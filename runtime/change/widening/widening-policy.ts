@@ -9,7 +9,7 @@ import type { Scope } from "../../rules/policy/evaluate.ts";
 import type { Rule } from "../../rules/policy/verdict.ts";
 import { STRICTNESS } from "../../kernel/verdict.ts";
 import type { Pack, PolicyCase } from "../../workspace/settings/policies.ts";
-import { code } from "./widening-rows.ts";
+import { code, tell, widen } from "./widening-rows.ts";
 import type { SettingLine } from "./widening-settings.ts";
 
 const NEW = "threshold.now_";
@@ -17,11 +17,8 @@ const NEW = "threshold.now_";
 /** `key` of a line: the rule, threshold or case it is about. */
 export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLine[] {
   const found: SettingLine[] = [];
-  const say = (kind: "policy" | "case", text: string, key: string): void => {
-    found.push({ kind, widens: true, text: `${now.process}: ${text}`, key });
-  };
-  const tell = (kind: "value", text: string, key: string): void =>
-    void found.push({ kind, widens: false, text: `${now.process}: ${text}`, key });
+  const say = (kind: "policy" | "case", text: string, key: string) => found.push({ ...widen(kind, `${now.process}: ${text}`), key });
+  const more = (text: string, key: string) => found.push({ ...tell("value", `${now.process}: ${text}`), key });
   // One scope with the thresholds of both: those of the new pack under another name.
   const renamed = Object.fromEntries(Object.entries(now.set.thresholds).map(([key, value]) => [`now_${key}`, value]));
   const scope: Scope = { ...was.set, thresholds: { ...was.set.thresholds, ...renamed } };
@@ -37,14 +34,14 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
     if (rules.some((one) => demandsAtLeast(one, rule, ladder) && implies(rule, one, scope))) {
       const [before, after] = [print(rule.when), other === undefined ? "" : print(withOld(other.when))];
       if (other !== undefined && after !== before && !implies(other, rule, scope))
-        tell("value", `${rule.id} applies in more cases (${code(after)}; before: ${code(before)})`, rule.id);
+        more(`${rule.id} applies in more cases (${code(after)}; before: ${code(before)})`, rule.id);
       continue;
     }
     if (other === undefined) {
       say("policy", `the rule ${rule.id} is removed (${rule.description})`, rule.id);
       continue;
     }
-    for (const text of milder(rule, other, ladder)) say("policy", `${rule.id} ${text}`, rule.id);
+    for (const text of lessOf(rule, other, ladder)) say("policy", `${rule.id} ${text}`, rule.id);
     if (implies(rule, other, scope)) continue;
     const changed = thresholdsOf(rule.when).filter(
       (key) => JSON.stringify(was.set.thresholds[key]) !== JSON.stringify(now.set.thresholds[key]),
@@ -69,7 +66,7 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
     const kept = now.cases.find(({ name }) => name === one.name);
     const isSame = [one, { ...one, ...named(one, ids) }].some((old) => JSON.stringify(old) === JSON.stringify(kept));
     if (kept === undefined) gone.push(one.name);
-    else if (!isSame && isStricter(one, kept)) tell("value", `its test case "${one.name}" expects more`, one.name);
+    else if (!isSame && isStricter(one, kept)) more(`its test case "${one.name}" expects more`, one.name);
     else if (!isSame) say("case", `its test case "${one.name}" expects something else`, one.name);
   }
   if (gone.length === 1) say("case", `its test case "${gone[0]}" is removed`, gone[0] ?? "");
@@ -83,8 +80,11 @@ export const proseTaken = ({ process, prose }: Pack, before: readonly string[]):
   prose
     .filter((one) => !before.includes(one))
     .map((key) => ({
-      ...{ kind: "policy", widens: true, key },
-      text: `${process}: its rules take the place of a policy in prose (${key.slice(0, 12)}): a run given that text is asked about only where they say so`,
+      ...widen(
+        "policy",
+        `${process}: its rules take the place of a policy in prose (${key.slice(0, 12)}): a run given that text is asked about only where they say so`,
+      ),
+      key,
     }));
 
 /** Rules that are only called something else, by the id they had. */
@@ -116,7 +116,7 @@ function isStricter({ verdict, ...was }: PolicyCase, now: PolicyCase): boolean {
 }
 
 /** What a rule asks for less than before, in words. */
-function milder(was: Rule, now: Rule, ladder: Ladder): string[] {
+function lessOf(was: Rule, now: Rule, ladder: Ladder): string[] {
   const found: string[] = [];
   if (STRICTNESS.indexOf(now.action) < STRICTNESS.indexOf(was.action))
     found.push(`only ${SAYS[now.action]}; before, it ${SAYS[was.action]}`);

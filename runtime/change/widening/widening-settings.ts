@@ -9,15 +9,11 @@ import type { Config } from "../../workspace/settings/config.ts";
 import { modelRolesOf } from "../../workspace/settings/models.ts";
 import { apart, parting } from "../evidence/partings.ts";
 import { type LeafChange, changeWords, leafChanges, named, shownValue, hostsIn, recipientsIn } from "./leaves.ts";
+import { type Line, tell, widen } from "./widening-rows.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 
-export interface SettingLine {
-  kind: ChangeKind;
-  widens: boolean;
-  text: string;
-  /** Where it stands, for its line. */
-  key: string;
-}
+/** A line, and the key it is about, for its place. */
+export type SettingLine = Line & { key: string };
 /** A key, when a change of it loosens something, and what is said beside the change. */
 type Row = [key: RegExp, loosens: (one: LeafChange) => boolean, after?: string, kind?: WideningKind];
 
@@ -48,7 +44,8 @@ function judged(changes: readonly LeafChange[], rows: readonly Row[], before = "
   return changes.map((one) => {
     const [, loosens, after = "", kind = "setting"] = rows.find(([key]) => key.test(one.key)) ?? [/^/, always];
     const widens = loosens(one);
-    return { kind: widens ? kind : told, widens, text: `${before}${changeWords(one)}${widens ? after : ""}`, key: one.key };
+    const text = `${before}${changeWords(one)}`;
+    return { ...(widens ? widen(kind, text + after) : tell(told, text)), key: one.key };
   });
 }
 
@@ -58,10 +55,7 @@ export function configWidening(was: Config, now: Config): SettingLine[] {
   const common = old.filter((name) => fresh.includes(name));
   const first = fresh.filter((name) => common.includes(name)).find((name, i) => name !== common[i]);
   const text = `statements[${first}] now comes before others that it came after: the first that fits says to which account a statement belongs`;
-  return [
-    ...judged(changes, CONFIG_ROWS),
-    ...(first === undefined ? [] : [{ kind: "setting" as const, widens: true, text, key: "statements" }]),
-  ];
+  return [...judged(changes, CONFIG_ROWS), ...(first === undefined ? [] : [{ ...widen("setting", text), key: "statements" }])];
 }
 
 /** With defaults filled in, those of privacy too. */
@@ -81,10 +75,10 @@ const ladderText = ({ ranks, roles }: Config["policy"]): string =>
 
 /** `was` null: it is new, and may take statements that another one has read. */
 export function dialectWidening(name: string, was: Json | null, now: Json | null): SettingLine[] {
-  const line = (widens: boolean, text: string) => [{ kind: "setting" as const, widens, text, key: "name" }];
-  if (now === null) return line(true, `statements are no longer read by the dialect ${name}`);
-  if (was === null)
-    return line(false, `a new dialect, ${name}, reads statements whose columns are ${shownValue((now as { match?: Json } | null)?.match)}`);
+  const key = "name";
+  if (now === null) return [{ ...widen("setting", `statements are no longer read by the dialect ${name}`), key }];
+  const columns = shownValue((now as { match?: Json }).match);
+  if (was === null) return [{ ...tell("setting", `a new dialect, ${name}, reads statements whose columns are ${columns}`), key }];
   return judged(leafChanges(was, now), [[/^description$/, () => false]], `how statements are read by ${name} changes: `, "text");
 }
 
@@ -118,26 +112,17 @@ export function textWidening(path: string, was: string | null, now: string | nul
   const recipients = fresh.flatMap(named).filter((one) => !known.has(one));
   const words = Array.from({ length: Math.max(gone.length, fresh.length) }, (_, i): [string, string] => {
     const [old, next] = [gone[i], fresh[i]];
-    const shown = (text: string) => shownValue(text);
-    if (old === undefined) return [next ?? "", `says ${shown(next ?? "")}`];
-    return [
-      next ?? old,
-      next === undefined
-        ? `no longer says ${shown(old)}`
-        : old.length + next.length > 160
-          ? `changes: ${parting(old, next)}`
-          : `says ${shown(next)} instead of ${shown(old)}`,
-    ];
+    if (old === undefined) return [next ?? "", `says ${shownValue(next)}`];
+    if (next === undefined) return [old, `no longer says ${shownValue(old)}`];
+    if (old.length + next.length > 160) return [next, `changes: ${parting(old, next)}`];
+    return [next, `says ${shownValue(next)} instead of ${shownValue(old)}`];
   });
-  const fresher = (one: string) => `${path} names a new recipient: ${JSON.stringify(one)}`;
   return [
-    ...recipients.map((one) => ({ kind: "recipient" as const, widens: true, text: fresher(one), key: one })),
-    ...words.map(([key, text]) => ({ kind: "value" as const, widens: false, text: `${path} ${text}`, key })),
-    ...movedLines(before, after).map(([line, above]): SettingLine => {
-      const text = `${path} has ${shownValue(line)} ${above === "" ? "first" : `below ${shownValue(above)}`}, where it was not`;
-      return named(line).length > 0
-        ? { kind: "recipient", widens: true, text, key: line }
-        : { kind: "value", widens: false, text, key: line };
+    ...recipients.map((key) => ({ ...widen("recipient", `${path} names a new recipient: ${JSON.stringify(key)}`), key })),
+    ...words.map(([key, text]) => ({ ...tell("value", `${path} ${text}`), key })),
+    ...movedLines(before, after).map(([key, above]) => {
+      const text = `${path} has ${shownValue(key)} ${above === "" ? "first" : `below ${shownValue(above)}`}, where it was not`;
+      return { ...(named(key).length > 0 ? widen("recipient", text) : tell("value", text)), key };
     }),
   ];
 }
