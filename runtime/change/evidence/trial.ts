@@ -171,6 +171,7 @@ async function execute(
         supposed: attempt.supposed,
         rereads: statements !== null,
         ask: bench.ask ?? null,
+        read: bench.read ?? null,
       }),
     async view(_, own, now) {
       const git = standingGit(bench.git, recording, serve, over);
