@@ -6,22 +6,23 @@
  */
 import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import type { Change, Clock, DoorCall, Json, RunLog, RunRecord, Step, Verdict } from "../kernel/ports.ts";
+import type { Change, Clock, DoorCall, Json, RunLog, RunRecord, Step, Verdict, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, callPrimitive } from "../kernel/primitive.ts";
 import { clip } from "../kernel/text.ts";
 import { inSlots } from "../kernel/turns.ts";
+import type { ReadNow } from "../change/evidence/recorded.ts";
 import { actOf } from "../engine/access.ts";
 import { toText, withRetries } from "../engine/attempt.ts";
 import { detachedLog, quietContext, sameCall } from "../engine/replay.ts";
 import { callableIn } from "../engine/script.ts";
 import type { Host } from "./host.ts";
 
-/** For longer nobody waits for another run: it may hang at a tool. */
-const TURN_MS = 10_000;
+/** How long a server may take where trust.yaml does not say. Three times that long others wait: for a read, the act and its read-back. */
+const ANSWER_MS = 10_000;
 /** What was read before that is read again, whatever the run has waited for. */
 const OLD_MS = 60_000;
 const READS_AT_ONCE = 4;
-/** A day or moment and nothing else, as JSON. */
+/** A day or moment and nothing else, as JSON, of what is asked without parameters. */
 const DAY = /^(?:\{"(?:today|now|day|date|time|as_of|business_date)":)?"\d{4}-\d\d-\d\d[\dT:.Z+-]*"\}?$/;
 
 interface Turn {
@@ -38,6 +39,7 @@ export function createRechecks(clock: Clock, whole: () => Host) {
   /** When a run of this process last acted; before it began nobody knows. */
   let acted = clock.now();
 
+  const turnEnds = (server: string) => performance.now() + 3 * (whole().trust.mcp[server]?.timeout_ms ?? ANSWER_MS);
   const takeTurn = async (server: string, { run, abort }: RunLog): Promise<void> => {
     let turn = turns.get(server);
     for (; turn !== undefined && turn.run !== run.id && !abort.aborted; turn = turns.get(server)) {
@@ -48,7 +50,7 @@ export function createRechecks(clock: Clock, whole: () => Host) {
       await Promise.race([turn.over.promise, promise]).finally(() => clearTimeout(timer));
     }
     if (abort.aborted) return;
-    const until = performance.now() + TURN_MS;
+    const until = turnEnds(server);
     // Who waits for it goes on waiting for the same turn.
     if (turn?.run === run.id) turn.until = until;
     else turns.set(server, { run: run.id, until, over: Promise.withResolvers() });
@@ -79,6 +81,8 @@ export function createRechecks(clock: Clock, whole: () => Host) {
       if (!isAnswered && !isOld && last < read.at) return null;
       const why = await triedAgain({ run: log.run, steps: before }, since, act, whole());
       if (why !== null) refused.set(id, { seq: act.seq, why });
+      const turn = turns.get(server);
+      if (turn?.run === id) turn.until = turnEnds(server);
       return why;
     },
     /** The run has ended or waits: the next one's turn. */
@@ -99,18 +103,18 @@ export function createRechecks(clock: Clock, whole: () => Host) {
 async function triedAgain({ run, steps }: Pick<RunLog, "run" | "steps">, since: number, act: DoorCall, host: Host): Promise<string | null> {
   const callable = callableIn(host.world, await host.world.script(run));
   const fresh = new Map<number, Step>();
+  const read: ReadNow = async (primitive, params, step) => {
+    const ctx = quietContext(run, step, await host.world.view(run, detachedLog(run), () => step.at));
+    // It may have another class than when it was read.
+    const { effect } = await actOf(primitive, params, ctx, undefined);
+    if (effect !== "read") throw new ClearedError("FSM_READ_ONLY", `${primitive.name} may change something now, and is not read again.`);
+    return callPrimitive(primitive, params, ctx, "read");
+  };
   await inSlots(steps.slice(since), READS_AT_ONCE, async (step) => {
     const primitive = await callable.primitive(step.name);
     if (step.effect !== "read" || !isOutside(primitive)) return;
-    const view = await host.world.view(run, detachedLog(run), () => step.at);
-    const asks = async () => {
-      const [params, ctx] = [JSON.parse(step.params) as Json, quietContext(run, step, view)];
-      // It may have another class than when it was read.
-      const { effect } = await actOf(primitive, params, ctx, undefined);
-      if (effect !== "read") throw new ClearedError("FSM_READ_ONLY", `${step.name} may change something now, and is not read again.`);
-      return callPrimitive(primitive, params, ctx, "read");
-    };
-    const answer = await withRetries("read", { ...step, attempts: 0 }, asks).then(
+    const params = JSON.parse(step.params) as Json;
+    const answer = await withRetries("read", { ...step, attempts: 0 }, () => read(primitive, params, step)).then(
       (value) => ({ state: "ok" as const, result: toText(primitive, value), error: null }),
       async (error: unknown) => {
         if (!(error instanceof ClearedError)) throw error;
@@ -122,14 +126,17 @@ async function triedAgain({ run, steps }: Pick<RunLog, "run" | "steps">, since: 
     );
     const isSame = unordered(answer.result) === unordered(step.result) && answer.error?.code === step.error?.code;
     // That time has passed is no change.
-    const isDay = DAY.test(answer.result ?? "") && DAY.test(step.result ?? "");
+    const isDay =
+      canonicalJson((params as { params?: Json } | null)?.params ?? {}) === "{}" &&
+      DAY.test(answer.result ?? "") &&
+      DAY.test(step.result ?? "");
     if (!isSame && !isDay) fresh.set(step.seq, { ...step, ...answer });
   });
   if (fresh.size === 0) return null;
   const { tryRun } = await import("../change/evidence/trial.ts");
   const code = { tree: host.git.tree(run.pin.commit), changed: [] };
   const recording = { run, steps: steps.map((step) => fresh.get(step.seq) ?? step), holds: Math.min(...fresh.keys()) };
-  const trial = await tryRun(recording, code, { ...host, scriptIn: () => host.world.script(run) });
+  const trial = await tryRun(recording, code, { ...host, read, scriptIn: () => host.world.script(run) });
   const [was, now] = [steps.slice(since), trial.steps.slice(since)];
   return demanded(verdictsIn(was), verdictsIn(now)) ?? otherwise(questionsIn(was), now, trial.missing, act);
 }
@@ -138,8 +145,10 @@ async function triedAgain({ run, steps }: Pick<RunLog, "run" | "steps">, since: 
 const isOutside = ({ remote, call, plugin, stated, access }: Primitive): boolean =>
   (remote === true || call !== undefined || plugin !== null) && stated !== true && access !== "model";
 
-/** Refused before it was sent, it has changed nothing. */
-const hasActed = ({ effect, attempts }: Step): boolean => effect === "external" && attempts > 0;
+/** Refused before it was sent, or by a tool whose record shows nothing of it, it has changed nothing. */
+const hasActed = ({ effect, attempts, changes }: Step): boolean =>
+  effect === "external" && attempts > 0 && !changes.some((one) => one.op === "verified" && isWithout(one.write));
+const isWithout = ({ status, diff }: VerifiedWrite) => status === "WRITE_FAILED" && Object.keys(diff).length === 0;
 
 /** An answer whose keys and rows have no order. */
 const unordered = (result: string | null): string => (result === null ? "" : canonicalJson(sorted(JSON.parse(result) as Json)));

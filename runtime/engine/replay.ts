@@ -126,7 +126,7 @@ function differs(seq: number, recorded: Call, actual: Call | null): string {
 }
 
 /** For making a recorded call again that neither asks nor acts. */
-export function quietContext(run: RunRecord, step: Step, view: WorkspaceView, process?: string): StepContext {
+export function quietContext(run: RunRecord, step: Pick<Step, "seq" | "at">, view: WorkspaceView, process?: string): StepContext {
   const same = { key: `${run.id}/${step.seq}`, now: step.at, today: view.today(step.at) };
   return contextAlone({ ...same, ports: view.ports, run: { id: run.id, agent: run.agent, mode: "backtest", process } });
 }

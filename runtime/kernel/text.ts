@@ -22,10 +22,13 @@ export function* unseenIn(text: string): Generator<{ index: number; sign: string
   }
 }
 
-/** The same text with what is not seen written as JSON writes it, emoji as they are. */
+/** The same text with what is not seen, and letters that look like others in their word, written as JSON writes them; emoji as they are. */
 export function visible(text: string): string {
-  return UNSEEN.test(text) ? text.replace(emojiOrUnseen(), (sign) => (isEmoji(sign) ? sign : escaped(sign))) : text;
+  const read = ASCII.test(text) ? text : text.replace(WORD, (word) => (MIXED_WORD.test(word) ? word.replace(/./gu, unlike) : word));
+  return UNSEEN.test(read) ? read.replace(emojiOrUnseen(), (sign) => (isEmoji(sign) ? sign : escaped(sign))) : read;
 }
+
+const unlike = (letter: string): string => (MIXED_WORD.test(`a${letter}`) ? escaped(letter) : letter);
 
 /** `\u202e`; two of them for a character beyond the first 65,536. */
 export function escaped(sign: string): string {
@@ -60,11 +63,12 @@ const FORMS = "\\p{Script=Cherokee}\\p{Script=Lisu}\\p{Script=Coptic}Ａ-Ｚａ-
 const MIXED_WORD = new RegExp(`^(?=.*\\p{Script=Latin})(?=.*[${LOOKALIKES}])|^(?=.*[A-Za-z])(?=.*[${FORMS}])`, "u");
 const ALL_LOOKALIKES = new RegExp(`^[${LOOKALIKES}\\d_$]*[${LOOKALIKES}][${LOOKALIKES}\\d_$]*$`, "u");
 const ASCII = /^[\0-\x7f]*$/;
+const WORD = /[\p{L}\p{M}\p{N}_$]+/gu;
 
 /** Words that mix Latin letters with others that look like them, and where they stand. */
 function* mixedWordsIn(text: string): Generator<{ index: number; word: string }> {
   if (ASCII.test(text)) return;
-  for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}_$]+/gu)) if (MIXED_WORD.test(word)) yield { index, word };
+  for (const { 0: word, index } of text.matchAll(WORD)) if (MIXED_WORD.test(word)) yield { index, word };
 }
 
 // A character that is compared as another than the space it looks like; code so far to the right that it is on nobody's screen.

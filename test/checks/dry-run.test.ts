@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { checkFiles } from "../../runtime/app/check-api.ts";
 import { removeAll, run } from "../engine/harness.ts";
+import { tried } from "../evidence/trials.ts";
 import { check, fresh, header, place, told } from "./checked.ts";
 
 afterAll(removeAll);
@@ -75,6 +76,46 @@ describe("the dry run", () => {
       status: "ok",
       findings: [{ remark: true, message: expect.stringContaining("1 of the 2 newest recorded runs now fails") }],
     });
+  });
+
+  test("fails where all that ended well fail now, though the newest had failed before", async () => {
+    const { one, at } = await fresh();
+    const text = `${header("ctx", "input: {n: {type: integer, required: true}}\n")}if (input.n > 5) throw new Error("too large");\ninput.n;\n`;
+    one.commit({ "agents/limited.ts": text }, "agent: limited");
+    for (const n of [1, 7, 8, 9]) await run(at, "limited", { n });
+    const { checks } = await checkFiles(at, { all: false, files: { "agents/limited.ts": text.replace("> 5", "> 0") } });
+    expect(checks.find(({ check }) => check === "dry_run")).toMatchObject({
+      status: "failed",
+      findings: [{ message: expect.stringContaining("recorded run that was tried now fails, run_") }],
+    });
+  });
+
+  test("goes by the settings of today: what was committed since fails the next run, or lets it go on", async () => {
+    const { one, at } = await fresh();
+    const text = `${header("config", "input: {n: {type: integer, default: 1}}\n")}config_get("thresholds.auto_confirm");\n`;
+    one.commit({ "agents/limited.ts": text }, "agent: limited");
+    await run(at, "limited");
+    const config = one.read("config.yaml");
+    one.commit({ "config.yaml": config.replace("settings: {}", "settings: {vip: x}") }, "config: a setting");
+    const files = { "agents/limited.ts": `${text}config_get("settings.vip");\n` };
+    expect((await checkFiles(at, { all: false, files })).checks.filter((each) => each.status === "failed")).toEqual([]);
+    expect(await tried(at, "limited", files)).toMatchObject({ runs: 1, counts: { failed: 0 } });
+    one.commit({ "config.yaml": config.replace("auto_confirm:", "auto_confirmed:") }, "config: another name");
+    const { checks } = await checkFiles(at, { all: false, files: {}, only: ["agents/limited.ts"] });
+    expect(checks.find(({ check }) => check === "dry_run")?.findings).toMatchObject([
+      { code: "CONFIG_MISSING", at: { file: "agents/limited.ts" } },
+    ]);
+  });
+
+  test("tells an agent whose callee is gone", async () => {
+    const { one, at } = await fresh();
+    one.commit(
+      { "agents/caller.ts": `${header("agent, agent:callee")}agent_call("callee");\n`, "agents/callee.ts": `${header("")}1;\n` },
+      "agents",
+    );
+    expect(told(await checkFiles(at, { all: false, files: { "agents/callee.ts": null } }))).toContain(
+      "header: agents/caller.ts:4 AGENT_UNKNOWN",
+    );
   });
 
   test("says what it could not try, and asks no tool", async () => {

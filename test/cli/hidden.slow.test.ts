@@ -9,7 +9,7 @@ beforeAll(warmUp);
 // Not seen: zero width space, right-to-left override, a tag, a Hangul filler; a line for the computer alone: U+2028, U+0085, a lone CR.
 const SIGNS = ["\u200b", "\u202e", "\u{e0041}", "\u3164", "\u2028", "\u0085", "\r"];
 const ESCAPED = "\\u200ba\\u202ea\\udb40\\udc41a\\u3164a\\u2028a\\u0085a\\u000d";
-const RAW = /[\u200b\u202e\u{e0041}\u3164\u2028\u0085]|\r(?!\n)/u;
+const RAW = /[\u0410\u200b\u202e\u{e0041}\u3164\u2028\u0085]|\r(?!\n)/u;
 const AGENT = `/*\nname: Pay\ndescription: "Pays bills"\nuses: [ctx]\n*/\n// may it pay\nctx_log("pay");\n`;
 const POLICY = `process: pay\nsource: template\nfacts: {amount: decimal}\nrules:\n  - {id: R, when: amount > 1, action: notify, description: large}\n`;
 
@@ -38,7 +38,7 @@ test("check refuses them, and no diff, list or card shows them raw", { timeout: 
     if (file !== "config.yaml") edited.set(file, (edited.get(file) ?? before).replace(from, to(SIGNS.join("a"))));
   }
   put(dir, Object.fromEntries(edited));
-  const proposed = await cleared(dir, "propose", "-m", "Change\u202e it\u2028now", "--reason", "so\u200bso");
+  const proposed = await cleared(dir, "propose", "-m", "Change\u202e it\u2028now for \u0410CME", "--reason", "so\u200bso");
   expect(proposed.stdout, proposed.stderr).toMatch(/^1 /);
   const lists = [["check"], ["proposals"], ["queue"], ["proposals", "show", "1"], ["proposals", "diff", "1"]];
   const seen = [proposed, ...(await Promise.all(lists.map((list) => cleared(dir, ...list))))].map(({ stdout, stderr }) => stdout + stderr);

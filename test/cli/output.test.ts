@@ -45,6 +45,10 @@ test("text from a bank or a script cannot move the cursor, ring, or turn the lin
   expect(printed(false, () => `${hostile}\u001b[31m`)).not.toMatch(/\p{Cc}(?<!\n)/u);
 });
 
+test("a word of letters that look like others is told from the one it looks like, and words of one alphabet stay", () => {
+  expect(printed(true, () => "Pay \u0410CME of Москва, Ελλάς, Zürich")).toBe("Pay \\u0410CME of Москва, Ελλάς, Zürich\n");
+});
+
 test("a text cannot hide what follows it, and JSON for a terminal moves nothing either", () => {
   expect(printed(true, () => "Pay 5\u001b[8m and 5000")).toBe("Pay 5\\u001b[8m and 5000\n");
   let all = "";

@@ -1,5 +1,5 @@
 /** What a run goes by is looked at again before it acts: which acts count, which waits, and which answers are the same. */
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { close, decide, host, removeAll, run, start } from "../engine/harness.ts";
 import { pauseAgents, resumeAgents } from "../../runtime/app/pause.ts";
 import type { Host } from "../../runtime/app/host.ts";
@@ -142,4 +142,63 @@ test("a tool that writes now is not called to read again", async () => {
   const before = at.reached().length;
   const end = await decide(later, waiting.id, "approved");
   expect([end.outcome, at.reached().length]).toEqual(["blocked", before]);
+});
+
+test("what a change makes it read beside is read: nothing is blocked where it would act alike", async () => {
+  const rows = [
+    { invoice_id: "A", amount: "1.00" },
+    { invoice_id: "B", amount: "2.00" },
+  ];
+  const details = 'for (const one of found) mcp_call({ tool: "shop/get_invoice", params: { invoice_id: one.invoice_id } });';
+  const agent = `${header(USES, STATES)}fsm_enter("ASSESS");\nconst found = mcp_call({ tool: "shop/list_invoices", params: {} });\n${details}\n${JUDGE}policy_evaluate({ policy: "open", facts: { fine: true } });\n${ASK.replace(PAY, OTHER)}mcp_call(${OTHER});\n1;`;
+  const { at, owner } = await open(agent);
+  at.mood({ says: rows });
+  const waiting = await run(owner, "pays");
+  expect([waiting.status, waiting.error?.message]).toEqual(["waiting", undefined]);
+  at.mood({ says: [...rows, { invoice_id: "C", amount: "3.00" }] });
+  const end = await decide(owner, waiting.id, "approved");
+  expect([end.error?.message ?? null, end.result, at.wrote().length]).toEqual([null, 1, 1]);
+});
+
+test("a day that belongs to a record is no passing time", async () => {
+  const dated = PAY.replace("amount: found.amount", "due: found.date");
+  const { at, owner } = await open(
+    `${begin.replace(/"pay", facts: .*? }/, '"open", facts: { fine: true }')}${ASK.replace(PAY, dated)}mcp_call(${dated});\n1;`,
+  );
+  at.mood({ says: { date: "2026-12-01" } });
+  const waiting = await run(owner, "pays");
+  expect([waiting.status, waiting.error?.message]).toEqual(["waiting", undefined]);
+  at.mood({ says: { date: "2027-01-15" } });
+  const end = await decide(owner, waiting.id, "approved");
+  expect([end.outcome, at.wrote()]).toEqual(["blocked", []]);
+});
+
+test("a write that its tool refused is no act: what was read before it is read again", async () => {
+  const tries = PAY.replace("pay_blind", "pay_invoice");
+  const agent = `${begin.replace(/"pay", facts: .*? }/, '"open", facts: { fine: true }')}fsm_enter("APPROVAL_GATE");\napproval_wait({ title: "Try?", calls: [${tries}] });\nfsm_enter("MUTATE");\nmcp_try(${tries});\nmcp_call(${PAY});\n1;`;
+  const { at, owner } = await open(agent);
+  at.mood({ ...bill("50.00"), refuses: { error: "no money" } });
+  const waiting = await run(owner, "pays");
+  expect(waiting.error?.message).toBeUndefined();
+  const asked = await decide(owner, waiting.id, "approved");
+  expect([asked.status, asked.error?.message]).toEqual(["waiting", undefined]);
+  at.mood(bill("900.00"));
+  const end = await decide(owner, waiting.id, "approved");
+  expect([end.outcome, at.wrote()]).toEqual(["blocked", []]);
+});
+
+test("a slow tool keeps its turn until it has answered", async () => {
+  const facts = 'facts: { amount: found.amount, kind: found.status === "open" ? "fine" : "bad" }';
+  const agent = `${begin.replace(/facts: .*? }/, facts)}${ASK}mcp_call(${PAY});\n1;`;
+  const at = await shop({ "agents/pays.ts": agent }, true);
+  at.mood({ delay: 2500 });
+  const owner = await host(at);
+  const both = [await run(owner, "pays"), await run(owner, "pays")];
+  expect(both.map((one) => one.error?.message ?? one.status)).toEqual(["waiting", "waiting"]);
+  const first = decide(owner, both[0]!.id, "approved");
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const real = performance.now.bind(performance);
+  const ahead = vi.spyOn(performance, "now").mockImplementation(() => real() + 11_000);
+  const second = await decide(owner, both[1]!.id, "approved").finally(() => ahead.mockRestore());
+  expect([(await first).outcome, second.outcome, at.wrote().length]).toEqual(["completed", "blocked", 1]);
 });

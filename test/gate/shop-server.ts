@@ -39,12 +39,22 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   else if (id !== undefined) send({ id, result: {} });
 });
 
+const slow = new Set<unknown>();
 function call(id: unknown, tool: string, args: Reached["args"]): void {
-  const { says, at, kill, owner, once } = mood();
+  const { says, refuses, delay, at, kill, owner, once } = mood();
   if (READS.includes(tool)) {
     appendFileSync(FILE, `${JSON.stringify({ tool, args, wrote: false } satisfies Reached)}\n`);
     const paid = reached().find((one) => one.wrote && one.args["invoice_id"] === args["invoice_id"] && args["invoice_id"] !== undefined);
     answer(id, says ?? { invoice_id: args["invoice_id"], amount: "1.10", status: paid === undefined ? "open" : "paid" });
+    return;
+  }
+  if (refuses !== undefined) {
+    answer(id, refuses);
+    return;
+  }
+  if (delay !== undefined && !slow.has(id)) {
+    slow.add(id);
+    setTimeout(() => call(id, tool, args), delay);
     return;
   }
   const known = args["request_id"] !== undefined && reached().some((one) => one.wrote && one.args["request_id"] === args["request_id"]);

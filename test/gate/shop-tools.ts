@@ -11,6 +11,10 @@ export interface Reached {
 export interface Mood {
   /** What every tool answers. */
   says?: Json;
+  /** What every write answers, and does not write. */
+  refuses?: Json;
+  /** ms until a write is made. */
+  delay?: number;
   /** Around a write: dies, or kills the process `owner`. */
   kill?: "owner" | "self";
   at?: "before" | "after";

@@ -175,7 +175,9 @@ it("taking a fact away never turns a block or an approval into a pass", () => {
   fc.assert(
     fc.property(fc.array(rule, { minLength: 1, maxLength: 5 }), facts, fc.nat(), (rules, known, n) => {
       const names = Object.keys(known);
-      const { [names[n % Math.max(1, names.length)] ?? ""]: _, ...fewer } = known;
+      // A field of an object has two spellings: the fact is gone when neither is there.
+      const [gone = ""] = (names[n % Math.max(1, names.length)] ?? "").split(".");
+      const fewer = Object.fromEntries(Object.entries(known).filter(([name]) => name.split(".")[0] !== gone));
       const { passed } = judge([setOf(rules, known)], LADDER);
       if (!passed) expect(judge([setOf(rules, fewer)], LADDER).passed).toBe(false);
     }),

@@ -160,4 +160,5 @@ test("amounts are formatted as text, to the last digit", () => {
 test("durations are said in one unit and hidden characters are shown", () => {
   expect([12.4, 2_400, 180_000, 7_300_000].map(duration)).toEqual(["12 ms", "2.4 s", "3 min", "2 h"]);
   expect(plain("a\u0000b\u202ec\nd")).toBe("a\\u0000b\\u202ec\nd");
+  expect(plain("\u0410CME, Москва")).toBe("\\u0410CME, Москва");
 });

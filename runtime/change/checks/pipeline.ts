@@ -8,6 +8,8 @@ import { formatAt, toWire } from "../../kernel/errors.ts";
 import type { Finding } from "../../kernel/ports.ts";
 import { type CheckName, type CheckResult, type Found, type Looked, type Subject, explain } from "./findings.ts";
 import { inOrder } from "./lint.ts";
+import { agentFiles, readableHeader } from "./reached.ts";
+import { agentFile } from "../../workspace/layout.ts";
 import { type AgentScripts, type ScriptSubject, readScripts } from "./read-scripts.ts";
 import { lookAtConfig, lookAtImporters, lookAtKnowledge, lookAtPolicies } from "./settings.ts";
 import { lookAtTools } from "./tools.ts";
@@ -71,9 +73,26 @@ const headers: Check = {
         return message === null ? [] : [{ code: "HEADER_TRIGGER", at: { file, ...(line < 0 ? {} : { line: line + 1 }) }, message }];
       }),
     );
-    return { ...looked, findings: inOrder([...looked.findings, ...never.flat()]) };
+    return { ...looked, findings: inOrder([...looked.findings, ...never.flat(), ...(await strangers(subject))]) };
   },
 };
+
+/** Agents that a header wants to call and that are not there: the call would be refused. */
+async function strangers({ tree, files, paths }: Subject): Promise<Found[]> {
+  const all = await agentFiles(tree);
+  const found = all.map(async (file): Promise<Found[]> => {
+    const source = (await tree.read(file)) ?? "";
+    const called = readableHeader(source, file)?.uses.flatMap((one) => (one.startsWith("agent:") ? [one.slice(6)] : [])) ?? [];
+    const gone = called.filter((name) => !all.includes(agentFile(name)) && (files.includes(file) || paths.includes(agentFile(name))));
+    const line = source.split("\n").findIndex((one) => one.includes("agent:")) + 1;
+    return gone.map((name) => ({
+      code: "AGENT_UNKNOWN",
+      at: { file, line },
+      message: `It may call the agent ${name}, and there is no ${agentFile(name)}.`,
+    }));
+  });
+  return (await Promise.all(found)).flat();
+}
 
 /** What can be said without running anything, in the order in which it is told. */
 export const STATIC_CHECKS: readonly Check[] = [

@@ -14,7 +14,7 @@ import { leftOf } from "./left.ts";
 import { filesOf, haveSame } from "./code.ts";
 import { createTurns, inSlots } from "../../kernel/turns.ts";
 import { newSums } from "./sums.ts";
-import { tryRun } from "./trial.ts";
+import { tryRun, tryRunOrToday } from "./trial.ts";
 import type { BacktestReport, Code, Effects, Recording, RunDifference, Trial, Which } from "./types.ts";
 
 const PAGE = 50;
@@ -37,6 +37,8 @@ export interface Compared {
   /** Read when it is asked for. */
   was(): Effects;
   trial: Trial;
+  /** With the settings that the trial had. */
+  code: Code;
   difference: RunDifference;
 }
 
@@ -85,8 +87,10 @@ export async function backtest(
 
   async function compared(recording: Recording): Promise<Compared> {
     const { run, steps } = recording;
-    const trial = await tryRun(recording, code, bench);
-    const then = (await haveSame(before.tree, bench.git.tree(run.pin.commit), files)) ? null : await tryRun(recording, before, silent);
+    const { trial, code: tried } = await tryRunOrToday(recording, code, bench);
+    const earlier: Code = tried === code ? before : { tree: base.tree, changed: tried.changed };
+    const isAsThen = await haveSame(base.tree, bench.git.tree(run.pin.commit), [...files, ...tried.changed]);
+    const then = isAsThen ? null : await tryRun(recording, earlier, silent);
     // A code that cannot be tried on it, or that is broken, tells nothing: the record does.
     const { error } = then === null || then.missing !== null ? { error: null } : then.effects;
     const tells = then !== null && then.missing === null && (error === null || kindOf(error.code) !== "script");
@@ -94,7 +98,7 @@ export async function backtest(
     const isSame = trial.isRecorded && (!tells || then.isRecorded);
     const difference = isSame ? sameRun(run, trial) : await differenceOf(run, was(), trial, leftOf(run.id, head, bench.cards));
     const reviews = { was: reviewsIn(tells ? then.steps : steps), now: reviewsIn(trial.steps) };
-    return { recording, was, trial, difference: { ...difference, reviews } };
+    return { recording, was, trial, code: tried, difference: { ...difference, reviews } };
   }
 }
 

@@ -18,7 +18,7 @@ import { editsOf } from "./freeze.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { apart } from "./partings.ts";
 import { inSlots } from "../../kernel/turns.ts";
-import { tryRun } from "./trial.ts";
+import { tryRunOrToday } from "./trial.ts";
 import type { CasesTold, Code, Effects, Recording } from "./types.ts";
 
 export interface CaseResult {
@@ -118,7 +118,7 @@ async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment
   try {
     const recording = await recordedOf(one, bench);
     const { run, steps } = recording;
-    const trial = await tryRun(recording, await codeWith(code, one.over, bench), bench);
+    const { trial } = await tryRunOrToday(recording, await codeWith(code, one.over, bench), bench);
     const left = leftOf(run.id, books, bench.cards);
     const kept = await brokenIn(one.keeps, trial.effects, left, trial.missing === null);
     // What the case keeps is told as the case has it, and not as it came out then.

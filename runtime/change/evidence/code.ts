@@ -37,6 +37,12 @@ export function codeOver(tree: Tree, files: ReadonlyMap<string, string | null>):
   return { tree: treeOver(tree, files), changed: [...files.keys()].filter((path) => isIn(path, SETTINGS)) };
 }
 
+/** The code with all settings as its tree has them, whenever they were changed; null where the run's own commit has the same. */
+export async function onItsSettings(code: Code, then: Tree): Promise<Code | null> {
+  const changed = differing(await codeOf(then), await codeOf(code.tree)).filter((path) => isIn(path, SETTINGS));
+  return changed.length === 0 ? null : { tree: code.tree, changed };
+}
+
 /** Names of the tree's agents whose runs could come out differently by a change of these paths. */
 export async function reachedBy(
   paths: readonly string[],

@@ -41,7 +41,7 @@ export function createFreezer(code: Code, { id, title }: { id: string; title: st
 
   return {
     /** Looks at a run of the agent as the backtest has compared it. */
-    async look({ recording, was, trial, difference }: Compared): Promise<void> {
+    async look({ recording, was, trial, code: tried, difference }: Compared): Promise<void> {
       const { run, steps } = recording;
       if (difference.class === "failed" || difference.class === "not_replayable" || trial.missing !== null) return;
       const isSame = difference.class === "same";
@@ -58,7 +58,7 @@ export function createFreezer(code: Code, { id, title }: { id: string; title: st
       if (keepsNothing(rest)) return;
       const file = await freeFile(code.tree, caseFile(run.agent, `${run.id}-${id}`));
       const why = `${title}: ${isSame ? "this stays as it was" : (difference.why[0] ?? "this changes")}`;
-      const text = caseText(caseOf(recording, { why, proposal: id, over: await overOf(code), keeps: rest }));
+      const text = caseText(caseOf(recording, { why, proposal: id, over: await overOf(tried), keeps: rest }));
       const commits = commitsOf(run, steps);
       const fault = async () => (await unsafe(run.id, commits, bench.git)) ?? unfit(text, file);
       const next = [...places, { file, text, order, fault }].sort((a, b) => (a.order < b.order ? -1 : 1));

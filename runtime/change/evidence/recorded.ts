@@ -164,7 +164,10 @@ interface Around {
   rereads: boolean;
   /** Asks models what no recording answers; without it such a question ends the trial. */
   ask: AskAnew | null;
+  read: ReadNow | null;
 }
+
+export type ReadNow = (primitive: Primitive, params: Json, at: Pick<Step, "seq" | "at">) => Promise<Json>;
 
 /** One question of a model, asked anew. was: its recorded answer in other words or by another model, or null. @throws Suspend where it is not answered */
 export type AskAnew = (primitive: Primitive, params: unknown, ctx: StepContext, was: Json) => Promise<Json>;
@@ -204,6 +207,8 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
     }
     // What the workspace answers changes with what the run writes; the world outside stays until something is done to it.
     const again = isOutside ? recorded.again() : null;
+    if (again === null && isOutside && around.read !== null)
+      return around.read(primitive, params as Json, { seq: Number(ctx.key.split("/").at(-1)), at: ctx.now });
     if (again === null)
       throw missing(
         `it asks ${askedIn(params) ?? primitive.name} something it never asked before: ${primitive.name}(${shortJson(params, 200)})`,

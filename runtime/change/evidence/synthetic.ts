@@ -11,7 +11,7 @@ import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
 import type { ScriptToCheck } from "../checks/lint.ts";
 import { dayIn, type Header } from "../../scripts/header.ts";
 import { type WireError, kindOf, toWire } from "../../kernel/errors.ts";
-import type { Json, RunRecord, Tree } from "../../kernel/ports.ts";
+import type { Json, RunRecord, RunStatus, Tree } from "../../kernel/ports.ts";
 import { triedRun } from "../../engine/replay.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { AGENTS, SCRIPTS } from "../../workspace/layout.ts";
@@ -19,9 +19,10 @@ import { monthFiles } from "../../workspace/books/months.ts";
 import { scratchFolder } from "../../workspace/git/leftovers.ts";
 import { isLarge, recordingOf } from "./backtest.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
+import { onItsSettings } from "./code.ts";
 import { effectLines } from "./effects.ts";
 import { inputsOf, writeStatements } from "./synthetic-inputs.ts";
-import { tryRun } from "./trial.ts";
+import { tryRun, tryRunOrToday } from "./trial.ts";
 import type { Code, Recording, Trial } from "./types.ts";
 
 export interface DryRun {
@@ -119,7 +120,7 @@ async function dryRun(
   const sources = scripts.map(({ source }) => source);
   await withStatements(header, sources, code, bench, async (prepared) => {
     const onRun = (one: Recording): Attempt => {
-      return { label: one.run.id, usual: one.run.error === null, make: (of) => tryRun(one, of, bench) };
+      return { label: one.run.id, usual: one.run.error === null, make: (of) => tryNow(one, of, bench) };
     };
     const onInput = ({ input, usual }: { input: Json; usual: boolean }, n: number): Attempt => {
       const make = (of: Code) => tryRun({ run: madeUp(agent, of, n, input, bench), steps: [] }, of, prepared);
@@ -195,9 +196,24 @@ function labelled([first = "", ...others]: readonly string[], recorded: boolean)
   return recorded ? `${first}${more}:` : `${first === "{}" ? "without input" : `with ${first}`}${more}:`;
 }
 
-/** Recorded runs of an agent that have ended, newest first. */
+/** The next run has the settings of today: where these make it fail, that is told. */
+async function tryNow(one: Recording, code: Code, bench: TrialEnvironment): Promise<Trial> {
+  const own = await tryRunOrToday(one, code, bench);
+  const today = own.code === code ? await onItsSettings(code, bench.git.tree(one.run.pin.commit)) : null;
+  const now = today === null ? own.trial : await tryRun(one, today, bench);
+  // A month that was closed since refuses what was booked before.
+  const fails = now.missing === null && now.effects.error?.code.startsWith("JOURNAL_") === false;
+  return fails ? now : own.trial;
+}
+
+/** The newest recorded runs of an agent; where all of them failed, those before them that did not, first. */
 async function newest(agent: string, bench: TrialEnvironment): Promise<Recording[]> {
-  const ended = await bench.engine.list({ agent, status: ["done", "failed"], limit: 20 });
+  const any = await newestOf(agent, ["done", "failed"], bench);
+  return any.every(({ run }) => run.error !== null) ? [...(await newestOf(agent, ["done"], bench)), ...any] : any;
+}
+
+async function newestOf(agent: string, status: RunStatus[], bench: TrialEnvironment): Promise<Recording[]> {
+  const ended = await bench.engine.list({ agent, status, limit: 20 });
   const recordings: Recording[] = [];
   let large = 0;
   for (const run of ended) {

@@ -26,7 +26,7 @@ import type { Config, Trust } from "../../workspace/settings/config.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { SETTINGS, isIn } from "./code.ts";
 import { changesIn } from "./effects.ts";
-import { type AskAnew, type Recorded, missing } from "./recorded.ts";
+import { type AskAnew, type ReadNow, type Recorded, missing } from "./recorded.ts";
 import type { Code } from "./types.ts";
 
 /** What trials need of a workspace; the host satisfies it. */
@@ -44,6 +44,8 @@ export interface TrialEnvironment {
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
   /** Models may be asked what no recording answers. Never for cases and dry runs. */
   ask?: AskAnew;
+  /** Reads what no recording answers, outside: only for a run that is under way. */
+  read?: ReadNow;
 }
 
 /** Texts of the files that the change lays over a run's own commit. */

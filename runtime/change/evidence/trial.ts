@@ -18,6 +18,7 @@ import { type TrialEnvironment, changedFiles, standingGit, trialView } from "./t
 import { missing, type Recorded, askedIn, callsKey, createRecorded, withRecordedAnswers } from "./recorded.ts";
 import { effectsLater } from "./effects.ts";
 import { inputFor, servedBy } from "./served.ts";
+import { onItsSettings } from "./code.ts";
 import type { Code, Divergence, Recording, Trial } from "./types.ts";
 
 /** How one execution ended. */
@@ -76,6 +77,19 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
     isRecorded: isRecorded(recording, attempt),
     last: attempt.last,
   };
+}
+
+/**
+ * Code that fails on the settings a run had may need one that was committed since: then it is tried on all of today's. `code`: with the settings
+ * of this trial.
+ */
+export async function tryRunOrToday(recording: Recording, code: Code, bench: TrialEnvironment): Promise<{ trial: Trial; code: Code }> {
+  const { run } = recording;
+  const trial = await tryRun(recording, code, bench);
+  if (run.error !== null || trial.missing !== null || trial.effects.error === null) return { trial, code };
+  const today = await onItsSettings(code, bench.git.tree(run.pin.commit));
+  const again = today === null ? null : await tryRun(recording, today, bench);
+  return today === null || again === null || again.effects.error !== null ? { trial, code } : { trial: again, code: today };
 }
 
 /** The very steps that are recorded, and their end: then nothing else can have come of it. */
@@ -159,6 +173,7 @@ async function execute(
         supposed: attempt.supposed,
         rereads: statements !== null,
         ask: bench.ask ?? null,
+        read: bench.read ?? null,
       }),
     async view(_, own, now) {
       const git = standingGit(bench.git, recording, serve, over);

@@ -37,13 +37,15 @@ export function fieldValue(field: string, scope: Scope): Json | undefined {
 const own = (facts: Readonly<Record<string, Json>>, key: string): Json | undefined => (Object.hasOwn(facts, key) ? facts[key] : undefined);
 
 function lookUp(facts: Readonly<Record<string, Json>>, field: string): Json | undefined {
-  if (Object.hasOwn(facts, field) || !field.includes(".")) return own(facts, field);
-  return field
+  const flat = own(facts, field);
+  const nested = field
     .split(".")
     .reduce<Json | undefined>(
       (at, key) => (typeof at === "object" && at !== null ? own(at as Record<string, Json>, key) : undefined),
       facts,
     );
+  // Two values of one fact: a number of no kind, so that nobody can tell. A key in what a tool answered could else stand before the fact.
+  return flat === undefined || nested === undefined || flat === nested ? (flat ?? nested) : Number.NaN;
 }
 
 function isKind(value: Json, kind: Kind): boolean {
