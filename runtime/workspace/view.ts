@@ -7,21 +7,7 @@ import { basename, dirname, join } from "node:path";
 import { hash } from "node:crypto";
 import { ClearedError } from "../kernel/errors.ts";
 import { dayIn } from "../scripts/header.ts";
-import type {
-  Card,
-  Change,
-  CommitResult,
-  DataFiles,
-  Files,
-  Git,
-  Json,
-  PrimitivePorts,
-  ProposalRequest,
-  Row,
-  Step,
-  Tree,
-  WorkspaceView,
-} from "../kernel/ports.ts";
+import type { Card, Change, Files, Git, PrimitivePorts, ProposalRequest, Row, Step, Tree, WorkspaceView } from "../kernel/ports.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./settings/config.ts";
 import { legsOf } from "./books/invariants.ts";
 import type { PoliciesOptions } from "./settings/policies.ts";
@@ -122,8 +108,7 @@ export function createView(options: ViewOptions): WorkspaceView {
     check: async () => {
       await landing(git.tree(await git.head()));
     },
-    commit: async (message, trailers, guard): Promise<CommitResult> =>
-      git.commit({ message, trailers, build: async (head) => (await landing(head))(), guard }),
+    commit: async (message, trailers, guard) => git.commit({ message, trailers, build: async (head) => (await landing(head))(), guard }),
     committed: () => {
       landed = true;
       wished = 0;
@@ -143,8 +128,8 @@ function booked(overlay: Overlay, id: string | null): { booked?: string[] } {
 }
 
 function rowsOfStep(step: Step): Row[] {
-  const rows: Json = step.result === null ? [] : (JSON.parse(step.result) as Json);
-  return Array.isArray(rows) ? (rows as unknown as Row[]) : [];
+  const rows: unknown = JSON.parse(step.result ?? "[]");
+  return Array.isArray(rows) ? (rows as Row[]) : [];
 }
 
 /** The closed period as HEAD says: a period that was closed while the run waited is closed for it too. */
@@ -189,7 +174,7 @@ async function landingOn(overlay: Overlay, head: Tree, closed_through: string | 
 
 const MAX_BYTES = 1024 * 1024;
 
-export function createDataFiles(dir: string, overlay: Overlay): DataFiles {
+export function createDataFiles(dir: string, overlay: Overlay): PrimitivePorts["files"] {
   return {
     read: async (path) => {
       assertPath(dir, path);

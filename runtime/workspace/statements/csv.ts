@@ -8,7 +8,7 @@ import { amountReader, type AmountReader, cleanText, collapse, datePattern, exce
 import { type Column, type Dialect, hasHeader, matchTemplate } from "./dialect.ts";
 import { type CsvRecord, DAMAGED, readRecords, unreadable } from "./records.ts";
 import { cellCounts, headerIndex, headerName, requiredNames } from "./match.ts";
-import { NOTHING_STATED, type ParsedRow, prove, type Refusal, type Stated, type Statement, toRow } from "./proof.ts";
+import { NOTHING_STATED, type ParsedRow, prove, type Refusal, type StatedBalances, type Statement, toRow } from "./proof.ts";
 
 /** More rows than any export of a bank; the books take them in smaller files. */
 export const ROW_LIMIT = 200_000;
@@ -191,7 +191,7 @@ function readTwoColumns(outText: string, inText: string, reader: Reader, currenc
 }
 
 /** What the lines before the header say. A date or amount there that cannot be read is left out: it only loses the proof. */
-function readPreamble(text: string, dialect: Dialect, reader: Reader): Stated & { account: string | null } {
+function readPreamble(text: string, dialect: Dialect, reader: Reader): StatedBalances & { account: string | null } {
   const found: Record<string, string> = {};
   for (const line of text.slice(0, 20_000).split(/\r\n|\n|\r/, 20)) {
     for (const template of dialect.preamble ?? []) Object.assign(found, matchTemplate(template, line));

@@ -9,7 +9,7 @@ import { type FileHandle, lstat, open, readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import { IMPORT } from "../layout.ts";
+import { IMPORT, PROCESSED } from "../layout.ts";
 import { ifThere, namesIn, oddKind, plainFolder, readOr } from "../own-folders.ts";
 import { excerpt } from "./cells.ts";
 
@@ -30,6 +30,15 @@ export function* namesLike(name: string): Generator<string> {
   const { name: stem, ext } = parse(name);
   yield name;
   for (let n = 2; n < 100_000; n++) yield `${stem}-${n}${ext}`;
+}
+
+/** The files of this name in import/processed/. */
+export async function* processedAs(dir: string, name: string): AsyncGenerator<string> {
+  for (const like of namesLike(name)) {
+    const path = join(dir, PROCESSED, like);
+    if ((await statOf(path)) === null) return;
+    yield path;
+  }
 }
 
 /** Changes when a file does. */

@@ -14,7 +14,7 @@ import {
   inodeOf,
   list,
   markOf,
-  namesLike,
+  processedAs,
   readImport,
   readWhole,
   sha256,
@@ -175,9 +175,7 @@ export function createImportFolder(dir: string, options: FolderOptions) {
       const copy = await readFile(copyOf(hash)).catch(() => null);
       if (copy !== null && sha256(copy) === hash) return copy;
       // Imported by another run in the meantime.
-      for (const moved of namesLike(name)) {
-        const path = join(dir, PROCESSED, moved);
-        if ((await statOf(path)) === null) break;
+      for await (const path of processedAs(dir, name)) {
         const { bytes } = await readWhole(path, name);
         if (sha256(bytes) === hash) return bytes;
       }

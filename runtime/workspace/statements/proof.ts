@@ -10,21 +10,87 @@ import { currencyPlaces } from "../../kernel/money.ts";
 import { fromExact, toExact } from "../books/amounts.ts";
 import { type AmountReader, cleanText, collapse, excerpt, isCurrency, readDay } from "./cells.ts";
 
-/** What the file itself says about its balances and range. */
-export type Stated = Pick<Statement, "opening" | "closing" | "from" | "to">;
+export interface Statement {
+  /** Name of the dialect that read it; `ofx` for OFX and QFX. */
+  dialect: string;
+  /** The bank account's id as the bank writes it, or null. */
+  account: string | null;
+  /** It is of a credit card: what it states is owed, and no account at a bank. */
+  card: boolean;
+  /** Currency of the account; a row may have another one. */
+  currency: string;
+  /** In the order of the file. */
+  rows: ParsedRow[];
+  /** True when the file lists the newest row first. */
+  newest_first: boolean;
+  refused: Refused[];
+  /** Findings about the whole: a balance that does not tie, a closing balance that cannot be used. */
+  warnings: Refused[];
+  /** Rows the dialect says to leave out (pending twins, totals). */
+  skipped: number;
+  /** Balance before the first row; null unless it ties with the rows and the closing balance. */
+  opening: string | null;
+  /** Balance at the end of a day; null when the statement does not say, or when what it says does not tie. */
+  closing: { date: string; amount: string } | null;
+  /** First and last day covered: as stated, else of the rows. */
+  from: string | null;
+  to: string | null;
+}
 
-export const NOTHING_STATED: Stated = { opening: null, closing: null, from: null, to: null };
+export interface ParsedRow extends Omit<Row, "id" | "reference" | "account"> {
+  /** Line of the file on which the row begins, from 1. */
+  line: number;
+  /** The bank's own id of the row (FITID, reference number), or null. */
+  bank_id: string | null;
+}
+
+/** Why a row is refused. `shape` marks a date in another form, which is a fault of the dialect when every row has it. */
+export interface Refusal {
+  reason: string;
+  shape?: boolean;
+}
+
+/** What any format says of a row, in the bank's words; the amount as it was read in that currency. */
+interface RowText extends Record<"date" | "currency" | "text" | "type" | "id" | "counterparty", string> {
+  line: number;
+  amount: ReturnType<AmountReader>;
+}
+
+/** `form`: how days are written. */
+export function toRow({ line, date, currency, amount, ...words }: RowText, form: { pattern: RegExp; words: string }): ParsedRow | Refusal {
+  const read = readDay(date, form.pattern);
+  if ("fault" in read) {
+    const shape = read.fault === "shape";
+    return { reason: `"${excerpt(date)}" is not ${shape ? form.words : "a calendar day from 1970 to 2069"}.`, shape };
+  }
+  if (!isCurrency(currency)) return { reason: `"${excerpt(currency)}" is not a currency: three capitals such as USD.` };
+  if ("reason" in amount) return amount;
+  if (/^-?[0.]+$/.test(amount.amount)) return { reason: "The amount is zero: nothing moves, so there is nothing to book." };
+  const row: ParsedRow = {
+    ...{ line, date: read.day, amount: amount.amount, currency },
+    ...{ description: collapse(words.text), raw_description: words.text },
+    type: collapse(cleanText(words.type)),
+    bank_id: collapse(cleanText(words.id)) || null,
+  };
+  const counterparty = collapse(cleanText(words.counterparty));
+  return counterparty === "" ? row : { ...row, counterparty };
+}
+
+/** What the file itself says about its balances and range. */
+export type StatedBalances = Pick<Statement, "opening" | "closing" | "from" | "to">;
+
+export const NOTHING_STATED: StatedBalances = { opening: null, closing: null, from: null, to: null };
 
 /** Amounts of one statement count the same smallest unit, so they are summed without their scale. */
 const toMinor = (amount: string): bigint => toExact(amount).units;
 const fromMinor = (units: bigint, currency: string): string =>
   fromExact({ units, scale: currencyPlaces(currency) }, currencyPlaces(currency));
 
-type Draft = Omit<Statement, keyof Stated | "newest_first" | "warnings">;
+type Draft = Omit<Statement, keyof StatedBalances | "newest_first" | "warnings">;
 type Finding = { line: number; balance: bigint; expected: bigint };
 
 /** Adds to a statement the balances that are proven, the range it covers and the order its rows stand in. */
-export function prove(draft: Draft, stated: Stated): Statement {
+export function prove(draft: Draft, stated: StatedBalances): Statement {
   const { rows } = draft;
   const dates = rows.map((row) => row.date).toSorted();
   const first = dates[0] ?? null;
@@ -102,7 +168,7 @@ function broken({ line, balance, expected }: Finding, currency: string): Refused
 /** A closing balance the file states, tied by the stated opening or, when it is of the last day covered, giving the opening. */
 function statedBalance(
   draft: Draft,
-  stated: Stated & { closing: { date: string; amount: string } },
+  stated: StatedBalances & { closing: { date: string; amount: string } },
   last: string | null,
   warnings: Refused[],
 ) {
@@ -130,70 +196,4 @@ function statedBalance(
     return { opening: null, closing };
   }
   return { opening: fromMinor(opening, draft.currency), closing };
-}
-
-export interface ParsedRow extends Omit<Row, "id" | "reference" | "account"> {
-  /** Line of the file on which the row begins, from 1. */
-  line: number;
-  /** The bank's own id of the row (FITID, reference number), or null. */
-  bank_id: string | null;
-}
-
-/** Why a row is refused. `shape` marks a date in another form, which is a fault of the dialect when every row has it. */
-export interface Refusal {
-  reason: string;
-  shape?: boolean;
-}
-
-/** What any format says of a row, in the bank's words; the amount as it was read in that currency. */
-interface RowText extends Record<"date" | "currency" | "text" | "type" | "id" | "counterparty", string> {
-  line: number;
-  amount: ReturnType<AmountReader>;
-}
-
-/** `form`: how days are written. */
-export function toRow({ line, date, currency, amount, ...words }: RowText, form: { pattern: RegExp; words: string }): ParsedRow | Refusal {
-  const read = readDay(date, form.pattern);
-  if ("fault" in read) {
-    const shape = read.fault === "shape";
-    return { reason: `"${excerpt(date)}" is not ${shape ? form.words : "a calendar day from 1970 to 2069"}.`, shape };
-  }
-  if (!isCurrency(currency)) return { reason: `"${excerpt(currency)}" is not a currency: three capitals such as USD.` };
-  if ("reason" in amount) return amount;
-  if (/^-?[0.]+$/.test(amount.amount)) return { reason: "The amount is zero: nothing moves, so there is nothing to book." };
-  const row: ParsedRow = {
-    ...{ line, date: read.day, amount: amount.amount, currency },
-    ...{ description: collapse(words.text), raw_description: words.text },
-    type: collapse(cleanText(words.type)),
-    bank_id: collapse(cleanText(words.id)) || null,
-  };
-  const counterparty = collapse(cleanText(words.counterparty));
-  return counterparty === "" ? row : { ...row, counterparty };
-}
-
-export interface Statement {
-  /** Name of the dialect that read it; `ofx` for OFX and QFX. */
-  dialect: string;
-  /** The bank account's id as the bank writes it, or null. */
-  account: string | null;
-  /** It is of a credit card: what it states is owed, and no account at a bank. */
-  card: boolean;
-  /** Currency of the account; a row may have another one. */
-  currency: string;
-  /** In the order of the file. */
-  rows: ParsedRow[];
-  /** True when the file lists the newest row first. */
-  newest_first: boolean;
-  refused: Refused[];
-  /** Findings about the whole: a balance that does not tie, a closing balance that cannot be used. */
-  warnings: Refused[];
-  /** Rows the dialect says to leave out (pending twins, totals). */
-  skipped: number;
-  /** Balance before the first row; null unless it ties with the rows and the closing balance. */
-  opening: string | null;
-  /** Balance at the end of a day; null when the statement does not say, or when what it says does not tie. */
-  closing: { date: string; amount: string } | null;
-  /** First and last day covered: as stated, else of the rows. */
-  from: string | null;
-  to: string | null;
 }

@@ -8,7 +8,7 @@ import { constants } from "node:fs";
 import { copyFile, link, lstat, readdir, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Finding, Receipt, Tree } from "../../kernel/ports.ts";
-import { contentOf, filesIn, type ImportFile, inodeOf, markOf, namesLike, readWhole, sha256, statOf, writersOf } from "./import-files.ts";
+import { contentOf, filesIn, inodeOf, markOf, namesLike, processedAs, readWhole, sha256, statOf, writersOf } from "./import-files.ts";
 import type { ImportFolder, Moved } from "./import-folder.ts";
 import { IMPORT, PROCESSED, STATEMENTS } from "../layout.ts";
 import { makePlainFolder } from "../own-folders.ts";
@@ -35,8 +35,8 @@ async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
   const done = await closed(await filesIn(dir, IMPORT), head, failures);
   // What was taken was whole; a copy of a statement that is known must be, before it is moved.
   const { whole } = done.every(({ file }) => kept.has(file.hash)) ? { whole: [] } : await folder.look();
-  const isTaken = ({ name, hash }: ImportFile): boolean => kept.has(hash) || whole.some((one) => one.name === name && one.hash === hash);
-  const ready: { file: ImportFile; inode: string }[] = [];
+  const isTaken = ({ name, hash }: Moved): boolean => kept.has(hash) || whole.some((one) => one.name === name && one.hash === hash);
+  const ready: { file: Moved; inode: string }[] = [];
   const stats = [];
   for (const { file } of done.filter((one) => isTaken(one.file))) {
     const stat = await lstat(join(dir, IMPORT, file.name)).catch(() => null);
@@ -108,11 +108,7 @@ async function comeBack({ dir, keep }: ImportFolder, path: string, { name, hash,
 }
 
 async function isInProcessed(dir: string, { file, hash }: Receipt): Promise<boolean> {
-  for (const name of namesLike(file)) {
-    const path = join(dir, PROCESSED, name);
-    if ((await statOf(path)) === null) return false;
-    if (await isStill(path, file, hash)) return true;
-  }
+  for await (const path of processedAs(dir, file)) if (await isStill(path, file, hash)) return true;
   return false;
 }
 
@@ -138,18 +134,12 @@ async function moveTo(from: string, folder: string, name: string): Promise<strin
 /** The longest statement of this name that the content begins with; null when there is none. */
 export async function earlierOf(
   { dir }: ImportFolder,
-  { name, hash }: ImportFile,
+  { name, hash }: Moved,
   content: Buffer,
   parse: (content: Uint8Array) => Statement[],
 ): Promise<{ hash: string; statements: Statement[] } | null> {
-  const paths = (await readdir(join(dir, STATEMENTS)).catch(() => []))
-    .filter((one) => one !== hash)
-    .map((one) => join(dir, STATEMENTS, one));
-  for (const like of namesLike(name)) {
-    const path = join(dir, PROCESSED, like);
-    if ((await statOf(path)) === null) break;
-    paths.push(path);
-  }
+  const taken = (await readdir(join(dir, STATEMENTS)).catch(() => [])).filter((one) => one !== hash);
+  const paths = [...taken.map((one) => join(dir, STATEMENTS, one)), ...(await Array.fromAsync(processedAs(dir, name)))];
   let longest: Buffer | null = null;
   for (const path of paths) {
     const size = (await statOf(path))?.size ?? 0;
