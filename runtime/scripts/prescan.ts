@@ -21,27 +21,14 @@ export function prescan(source: string, file: string, maxBytes = SOURCE_BYTES): 
     };
   let depth = 0;
   let operators = 0;
-  let line = 1;
-  let lineStart = 0;
   for (let i = 0; i < source.length; i++) {
     const c = source[i] ?? "";
-    if (c === "\n") {
-      line++;
-      lineStart = i + 1;
-      continue;
-    }
     if (c === "/" && source[i + 1] === "/") {
       i = endOr(source.indexOf("\n", i), source.length) - 1;
       continue;
     }
     if (c === "/" && source[i + 1] === "*") {
-      const end = endOr(source.indexOf("*/", i + 2), source.length);
-      for (let j = i; j < end; j++) {
-        if (source[j] !== "\n") continue;
-        line++;
-        lineStart = j + 1;
-      }
-      i = end + 1;
+      i = endOr(source.indexOf("*/", i + 2), source.length) + 1;
       continue;
     }
     if (c === '"' || c === "'") {
@@ -50,15 +37,18 @@ export function prescan(source: string, file: string, maxBytes = SOURCE_BYTES): 
       operators = 0;
       continue;
     }
-    const at = { file, line, col: i - lineStart + 1 };
     if ("([{".includes(c)) depth++;
     else if (")]}".includes(c)) depth = Math.max(0, depth - 1);
-    if (depth > MAX_DEPTH)
-      return { code: "LIMIT_DEPTH", at, message: `The script nests brackets deeper than ${MAX_DEPTH}. Split it into functions.` };
     if ("!~+-?:=&|*<>".includes(c)) operators++;
     else if (!/\s/.test(c)) operators = 0;
-    if (operators > MAX_OPERATORS)
-      return { code: "LIMIT_DEPTH", at, message: `More than ${MAX_OPERATORS} operators in a row. Write the expression in steps.` };
+    if (depth <= MAX_DEPTH && operators <= MAX_OPERATORS) continue;
+    const before = source.slice(0, i);
+    const at = { file, line: before.split("\n").length, col: i - before.lastIndexOf("\n") };
+    const message =
+      depth > MAX_DEPTH
+        ? `The script nests brackets deeper than ${MAX_DEPTH}. Split it into functions.`
+        : `More than ${MAX_OPERATORS} operators in a row. Write the expression in steps.`;
+    return { code: "LIMIT_DEPTH", at, message };
   }
   return null;
 }

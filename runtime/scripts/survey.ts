@@ -73,12 +73,10 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   const { form, exact, isStep, elements, isElement, listOf } = formsOf(body, names);
   const elementsOf = new Map<string, Node>();
   const callers = new Map<string, Caller[]>();
-  /** By function: its parameters, each with the way to it from the how manieth thing it is handed. */
-  const takes = new Map<string, { id: string; nth: number; way: string }[]>();
   /** Names that are given something else, or have something put into them, in the order of the text. */
   const altering: { id: string; inside: string | null }[] = [];
-  /** Names of parameters as `NUMBER of FUNCTION`, those that are altered, and what functions of the script are handed. */
-  const params = new Map<string, string>();
+  /** Parameters with their function and the way to them from the how manieth thing it is handed; those that are altered; what is handed. */
+  const params = new Map<string, { of: string; nth: number; way: string }>();
   const altered: string[] = [];
   const handed: { to: string; arg: Node; node: Node; around: Around }[] = [];
   const reached: { node: Node; index: number; deed: Deed; caller: Caller }[] = [];
@@ -115,7 +113,8 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       const id = ids.get(root);
       if (id === undefined || seen.has(id)) return;
       seen.add(id);
-      if (params.has(id)) altered.push(params.get(id) ?? "");
+      const param = params.get(id);
+      if (param !== undefined) altered.push(`${param.nth} of ${param.of}`);
       altering.push({ id, inside: around.inside });
       const tests = around.tests.map((one) => `${one.kind} ${one.form}`);
       define(id, { form: [...tests, form(node)].join(" "), exact: [...tests, exact(node)].join(" "), node });
@@ -156,9 +155,9 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       const { args, around: from } = one;
       const handed = (form: string) =>
         renamed(form, (id, mark) => {
-          const took = takes.get(around.inside ?? "")?.find((some) => some.id === id);
-          const arg = took && args?.[took.nth];
-          return took && arg && !isFunction(bare(arg)) ? exact(arg) + took.way : mark;
+          const param = params.get(id);
+          const arg = param?.of === around.inside ? args?.[param.nth] : undefined;
+          return param && arg && !isFunction(bare(arg)) ? exact(arg) + param.way : mark;
         });
       const tests = [...deed.tests.map((each) => ({ ...each, form: handed(each.form) })), ...from.tests];
       return waysOf({ ...whole, exact: handed(deed.exact), tests }, one, [...seen, around.inside ?? ""]).slice(0, WAYS);
@@ -194,9 +193,8 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     const own = node["params"] as Node[];
     for (const [i, param] of own.entries()) {
       for (const { node: bound, way } of boundIn(param)) {
-        if (name !== null) params.set(idOf(bound), `${i} of ${name}`);
+        if (name !== null) params.set(idOf(bound), { of: name, nth: i, way });
         if (over && i === 0) elementsOf.set(idOf(bound), over);
-        if (name !== null) takes.set(name, [...(takes.get(name) ?? []), { id: idOf(bound), nth: i, way }]);
         const [from, nth] = [each !== null && i === 0 ? each : `${i} of ${of}`, name === null ? "" : `, number ${i + 1}`];
         define(idOf(bound), { form: from + way, node: bound, way: nth });
       }

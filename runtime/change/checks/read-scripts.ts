@@ -185,7 +185,7 @@ function lintHidden(scripts: readonly ScriptToCheck[], registry: Registry, toolC
       const { rows } = accessOf(primitive, call.given, toolClass);
       const sub = scripts.find(({ name }) => name !== "" && (name === call.given[""] || name === call.given["name"]));
       if (call.name === "script_run" && sub !== undefined && !seen.includes(sub.name)) return actsOf(sub.calls, [...seen, sub.name]);
-      const kind = rows.find((row) => row === "external" || row === "notify" || row === "write" || row === "ask");
+      const kind = TOLD.find((one) => rows.includes(one));
       return kind === undefined ? [] : [{ kind, name: call.given["tool"] ?? call.name }];
     });
   return scripts.flatMap(({ calls, guards = [] }) =>
@@ -205,7 +205,5 @@ function lintHidden(scripts: readonly ScriptToCheck[], registry: Registry, toolC
   );
 }
 
-interface Act {
-  kind: "external" | "notify" | "write" | "ask";
-  name: string;
-}
+const TOLD = ["external", "notify", "write", "ask"] as const;
+type Act = { kind: (typeof TOLD)[number]; name: string };

@@ -3,6 +3,7 @@
  * runs are symbols: that they differ means nothing.
  */
 import { canonicalJson } from "../../kernel/canonical.ts";
+import { clip as clipText, shortJson } from "../../kernel/text.ts";
 import type { EntryStatus } from "../../kernel/ports.ts";
 import type { EntryEffect, RunDifference } from "./types.ts";
 
@@ -63,10 +64,8 @@ export function parting(was: string, now: string): string {
   return `${JSON.stringify(cut(was))} -> ${JSON.stringify(cut(now))}`;
 }
 
-export function clip(value: unknown): string {
-  const text = typeof value === "string" && value.startsWith("{") ? value : (JSON.stringify(value) ?? "nothing");
-  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
-}
+export const clip = (value: unknown): string =>
+  typeof value === "string" && value.startsWith("{") ? clipText(value, 160) : shortJson(value, 160);
 
 /** "7980.00" as "7,980.00". */
 export const grouped = (amount: string): string =>

@@ -3,8 +3,8 @@
  * about to happen is written down, the proposal is durable, then its edits leave the working tree. Killed in between, the next call goes on.
  */
 import { isUtf8 } from "node:buffer";
-import { existsSync, readFileSync, rmSync } from "node:fs";
-import { lstat, mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { lstat, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
@@ -12,6 +12,7 @@ import { type Edit, type ReadEdit, editsOf, readEdits, takeBack } from "../../wo
 import { changesOf } from "../../workspace/git/past.ts";
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { STATE } from "../../workspace/layout.ts";
+import { writePrivate } from "../../workspace/own-folders.ts";
 import { isProposable, problem, refused } from "./paths.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, ProposalDraft } from "../proposal-types.ts";
@@ -65,7 +66,7 @@ export async function proposeEdits(world: ProposalWorld, wording: Wording, paths
   const binary = read.filter((edit) => edit.binary).map((edit) => problem(edit.path, "is not text in UTF-8."));
   if (binary.length > 0) throw refused(binary);
   const draft = { ...wording, files: Object.fromEntries(read.map(({ path, text }) => [path, text])) };
-  await write(dir, { draft, base, edits: read.map(({ path, item, intent }) => ({ path, item, intent })) });
+  write(dir, { draft, base, edits: read.map(({ path, item, intent }) => ({ path, item, intent })) });
   try {
     const made = await store.create(draft, base);
     const kept = await takeBack(dir, await git.head(), read);
@@ -181,11 +182,9 @@ function nothing(left: readonly string[]): string {
 
 const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);
 
-async function write(dir: string, intent: Intent): Promise<void> {
-  await mkdir(join(dir, STATE), { recursive: true, mode: 0o700 });
-  const draft = `${recordOf(dir)}.new`;
-  await writeFile(draft, JSON.stringify(intent), { mode: 0o600, flush: true });
-  await rename(draft, recordOf(dir));
+function write(dir: string, intent: Intent): void {
+  mkdirSync(join(dir, STATE), { recursive: true, mode: 0o700 });
+  writePrivate(recordOf(dir), JSON.stringify(intent));
 }
 
 const forget = (dir: string): void => rmSync(recordOf(dir), { force: true });
