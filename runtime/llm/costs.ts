@@ -50,21 +50,18 @@ type Sum = { cost: string; tokens: number };
 const SUM = "SELECT CAST(coalesce(sum(cost), 0) AS TEXT) AS cost, coalesce(sum(tokens), 0) AS tokens FROM model_calls WHERE";
 
 export function createLedger(database: Database, now: () => number) {
-  const shares = ({ run, agent, proposal }: LlmSpender, budgets: Budgets, day: string) => {
-    return [
-      ...(run === undefined ? [] : [{ what: "this run", limit: budgets.run, sum: () => database.get<Sum>(`${SUM} run = ?`, run) }]),
-      ...(agent === undefined
-        ? []
-        : [{ what: `${agent} today`, limit: budgets.agent_day, sum: () => database.get<Sum>(`${SUM} agent = ? AND day = ?`, agent, day) }]),
-      ...(proposal === undefined
-        ? []
-        : [{ what: "this proposal", limit: budgets.proposal, sum: () => database.get<Sum>(`${SUM} proposal = ?`, proposal) }]),
-    ];
-  };
   /** The first budget that what is spent and what is to come goes over; `part` of it counts. */
   const over = (spender: LlmSpender, budgets: Budgets, day: string, worst: Worst, part: bigint): Tight | null => {
-    for (const { what, limit, sum } of shares(spender, budgets, day)) {
-      const { cost, tokens } = sum() ?? { cost: "0", tokens: 0 };
+    const { run, agent, proposal } = spender;
+    const shares: [string, Budgets["run"], string, (string | undefined)[]][] = [
+      ["this run", budgets.run, "run = ?", [run]],
+      [`${agent} today`, budgets.agent_day, "agent = ? AND day = ?", [agent, day]],
+      ["this proposal", budgets.proposal, "proposal = ?", [proposal]],
+    ];
+    for (const [what, limit, where, values] of shares) {
+      const of = values.flatMap((value) => value ?? []);
+      if (of.length < values.length) continue;
+      const { cost, tokens } = database.get<Sum>(`${SUM} ${where}`, ...of) ?? { cost: "0", tokens: 0 };
       const [money, most] = [BigInt(cost) + (worst.cost ?? 0n), picoOf(limit.usd)];
       if (money * 100n > most * part) return { what, limit: `${limit.usd} USD`, used: `${usdOf(BigInt(cost))} USD` };
       if (BigInt(tokens + worst.tokens) * 100n > BigInt(limit.tokens) * part)
