@@ -48,21 +48,16 @@ export const costWords = ({ calls, usd, unknown }: CostRow): string =>
   unknown > 0 && unknown === calls ? "unknown" : `${usd} USD${unknown > 0 ? ` and ${unknown} of unknown price` : ""}`;
 
 export function createLedger(database: Database, now: () => number) {
-  const shares = ({ run, agent, proposal }: LlmSpender, budgets: Budgets, day: string) => {
-    return [
-      ...(run === undefined ? [] : [{ what: "this run", limit: budgets.run, sum: () => spentBy(database, "run", run) }]),
-      ...(agent === undefined
-        ? []
-        : [{ what: `${agent} today`, limit: budgets.agent_day, sum: () => spentBy(database, "agent", agent, day) }]),
-      ...(proposal === undefined
-        ? []
-        : [{ what: "this proposal", limit: budgets.proposal, sum: () => spentBy(database, "proposal", proposal) }]),
-    ];
-  };
   /** The first budget that what is spent and what is to come goes over; `part` of it counts. */
   const over = (spender: LlmSpender, budgets: Budgets, day: string, worst: Worst, part: bigint): Tight | null => {
-    for (const { what, limit, sum } of shares(spender, budgets, day)) {
-      const { cost, tokens } = sum();
+    const shares = [
+      { what: "this run", limit: budgets.run, by: "run", name: spender.run },
+      { what: `${spender.agent} today`, limit: budgets.agent_day, by: "agent", name: spender.agent },
+      { what: "this proposal", limit: budgets.proposal, by: "proposal", name: spender.proposal },
+    ] as const;
+    for (const { what, limit, by, name } of shares) {
+      if (name === undefined) continue;
+      const { cost, tokens } = spentBy(database, by, name, by === "agent" ? day : null);
       const [money, most] = [BigInt(cost) + (worst.cost ?? 0n), picoOf(limit.usd)];
       if (money * 100n > most * part) return { what, limit: `${limit.usd} USD`, used: `${usdOf(BigInt(cost))} USD` };
       if (BigInt(tokens + worst.tokens) * 100n > BigInt(limit.tokens) * part)

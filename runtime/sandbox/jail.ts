@@ -24,32 +24,25 @@ export interface Way {
 /** What bubblewrap reads its filter from. The guard of a server uses 3 and 4. */
 export const FILTER_FD = 5;
 
-/** Which way the children of a kind start in this process, once one of them has. */
-export interface Wall {
-  chosen: number;
-  /** The way in use, and why each better one is not; for people. */
-  says: string;
-  failures: string[];
-  /** A child has started so: from now on, one that does not has another reason. */
-  keep(way: Way): void;
-  /** Answers whether there may be another way. */
-  giveUp(way: Way, why: string): boolean;
-}
-
+export type Wall = ReturnType<typeof createWall>;
 const walls = new Map<string, Wall>();
 
 export const wallOf = (kind: string): Wall => walls.getOrInsertComputed(kind, createWall);
 
-function createWall(): Wall {
+/** Which way the children of a kind start in this process, once one of them has. */
+function createWall() {
   let kept: string | null = null;
-  const wall: Wall = {
+  const wall = {
     chosen: 0,
+    /** The way in use, and why each better one is not; for people. */
     says: "nothing has started yet",
-    failures: [],
-    keep: ({ says }) => {
+    failures: [] as string[],
+    /** A child has started so: from now on, one that does not has another reason. */
+    keep({ says }: Way): void {
       kept = wall.says = says;
     },
-    giveUp: ({ says }, why) => {
+    /** Answers whether there may be another way. */
+    giveUp({ says }: Way, why: string): boolean {
       if (kept === says) return false;
       // Several may find it out at the same time.
       if (!wall.failures.some((one) => one.startsWith(`${says}: `))) wall.chosen = wall.failures.push(`${says}: ${why}`);

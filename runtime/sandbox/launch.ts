@@ -14,23 +14,13 @@ const SAID = 500;
 const STOP_MS = 50;
 const SLEEP = new Int32Array(new SharedArrayBuffer(4));
 
-export interface Launched {
-  process: ChildProcess;
-  socket: Socket;
-  /** Of what was started here: the program, or what stands around it. */
-  pid: number;
-  /** The process that works; 0 while it is not there, or where the system does not tell. */
-  innermost(): number;
-  said(): string;
-  /** Also what stands around it, in whatever state it is. */
-  kill(): void;
-}
+export type Launched = NonNullable<ReturnType<typeof launch>>;
 
 // FILTER_FD stands behind one that is not used.
 const JAILED = ["ignore", "pipe"] as const;
 
 /** Null when the machine has no process or file left to give. */
-export function launch(command: string, args: string[], cwd: string, { filter, prefix, reaper }: Way): Launched | null {
+export function launch(command: string, args: string[], cwd: string, { filter, prefix, reaper }: Way) {
   let child: ChildProcess;
   try {
     child = spawn(command, args, {
@@ -57,10 +47,13 @@ export function launch(command: string, args: string[], cwd: string, { filter, p
   return {
     process: child,
     socket,
+    /** Of what was started here: the program, or what stands around it. */
     pid,
-    innermost: () => (working ||= inside(reaper ? inside(pid) : pid)),
-    said: () => said.trim(),
-    kill: () => {
+    /** The process that works; 0 while it is not there, or where the system does not tell. */
+    innermost: (): number => (working ||= inside(reaper ? inside(pid) : pid)),
+    said: (): string => said.trim(),
+    /** Also what stands around it, in whatever state it is. */
+    kill(): void {
       // bubblewrap that is killed before it has told its first process to begin would leave it waiting for ever: it is stopped, so that
       // it starts no other, and what it has started ends before it.
       if (jailed && stop(child)) for (const one of childrenOf(pid)) killNow(one);

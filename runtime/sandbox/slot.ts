@@ -14,21 +14,11 @@ import { createWatchdog } from "./watchdog.ts";
 
 const BOOT_MS = 20_000;
 
-export interface Slot {
-  /** Scripts that ran here last: a fresh context for them is ready. */
-  warm: string | null;
-  readonly jit: boolean;
-  busy: boolean;
-  idleSince: number;
-  alive(): boolean;
-  /** Never rejects unless job.call does. */
-  run(job: Job): Promise<JobEnd | Lost>;
-  kill(): Promise<void>;
-}
+export type Slot = ReturnType<typeof createSlot>;
 
-export function createSlot(options: { jit: boolean }): Slot {
+export function createSlot({ jit }: { jit: boolean }) {
   let maxFrame = 1 << 20;
-  const child = spawnChild(scriptChild({ jit: options.jit, maxFrame: () => maxFrame }));
+  const child = spawnChild(scriptChild({ jit, maxFrame: () => maxFrame }));
   const ready = new Promise<boolean>((resolve) => {
     const timer = afterAwake(BOOT_MS, () => resolve(false));
     timer.unref();
@@ -37,13 +27,15 @@ export function createSlot(options: { jit: boolean }): Slot {
       resolve(is);
     });
   });
-  const slot: Slot = {
-    warm: null,
-    jit: options.jit,
+  const slot = {
+    /** Scripts that ran here last: a fresh context for them is ready. */
+    warm: null as string | null,
+    jit,
     busy: false,
     idleSince: Date.now(),
-    alive: () => child.alive(),
-    async run(job) {
+    alive: child.alive,
+    /** Never rejects unless job.call does. */
+    async run(job: Job): Promise<JobEnd | Lost> {
       // A timer holds the event loop while only the unreferenced child is worth waiting for.
       const hold = setInterval(() => undefined, 1000);
       try {
@@ -59,7 +51,7 @@ export function createSlot(options: { jit: boolean }): Slot {
         slot.idleSince = Date.now();
       }
     },
-    async kill() {
+    async kill(): Promise<void> {
       child.kill();
       await child.exited;
     },
@@ -70,18 +62,18 @@ export function createSlot(options: { jit: boolean }): Slot {
 /** One job's conversation with a child that may have been taken over: whatever it sends ends in a JobEnd, never in a call it may not make. */
 export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
   return new Promise((resolve, reject) => {
-    let calls = job.history.length;
-    let bytes = 0;
-    let answering = false;
-    let settled = false;
-    let largestAnswer = 0;
+    let [calls, bytes, largestAnswer] = [job.history.length, 0, 0];
+    let [answering, settled] = [false, false];
     /** How the host has ended the run with its answer. The child may only add where in the script that was. */
     let decided: Extract<JobEnd, { kind: "failed" | "suspended" }> | null = null;
-    const settle = (end: JobEnd | Lost) => {
-      if (settled) return;
+    const over = () => {
       settled = true;
       watch.end();
       job.abort?.removeEventListener("abort", onAbort);
+    };
+    const settle = (end: JobEnd | Lost) => {
+      if (settled) return;
+      over();
       child.listen(() => child.kill());
       whenGone(child, () => undefined);
       resolve(end);
@@ -132,12 +124,9 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
       } catch (error) {
         // The engine could not go on (fenced, disk full): the run stops here and the caller learns why.
         if (settled) return;
-        settled = true;
-        watch.end();
-        job.abort?.removeEventListener("abort", onAbort);
+        over();
         child.kill();
-        reject(error);
-        return;
+        return reject(error);
       }
       const stop = (error: WireError) => {
         decided = { kind: "failed", error, calls };

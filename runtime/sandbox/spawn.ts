@@ -16,19 +16,7 @@ import { LOCKED } from "./lockdown.js";
 const require = createRequire(import.meta.url);
 const here = dirname(fileURLToPath(import.meta.url));
 
-export interface Child {
-  /** Of the process that works, inside whatever is around it; watched and counted by it. */
-  readonly pid: number;
-  /** True once it can work; false when it has ended before. */
-  ready: Promise<boolean>;
-  /** Settles when the process is gone, with the signal that ended it. */
-  exited: Promise<NodeJS.Signals | null>;
-  alive(): boolean;
-  send(frame: Buffer): void;
-  /** Called with each frame; replaces the previous listener. */
-  listen(onFrame: (frame: Frame) => void): void;
-  kill(): void;
-}
+export type Child = ReturnType<typeof spawnChild>;
 
 export interface ChildKind {
   script: string;
@@ -93,7 +81,7 @@ function packages(names: readonly string[]): string[] {
   return [...found];
 }
 
-export function spawnChild(kind: ChildKind): Child {
+export function spawnChild(kind: ChildKind) {
   const nodeArgs = [
     "--permission",
     "--allow-addons",
@@ -168,17 +156,21 @@ export function spawnChild(kind: ChildKind): Child {
   };
   begin();
   return {
-    get pid() {
+    /** Of the process that works, inside whatever is around it; watched and counted by it. */
+    get pid(): number {
       return current === null ? 0 : current.innermost() || current.pid;
     },
+    /** True once it can work; false when it has ended before. */
     ready: ready.promise,
+    /** Settles when the process is gone, with the signal that ended it. */
     exited: exited.promise,
-    alive: () => !gone && !killed,
-    send: (frame) => {
+    alive: (): boolean => !gone && !killed,
+    send(frame: Buffer): void {
       if (unheard === null) current?.socket.write(frame);
       else unheard.push(frame);
     },
-    listen: (listener) => {
+    /** Called with each frame; replaces the previous listener. */
+    listen(listener: (frame: Frame) => void): void {
       onFrame = listener;
     },
     kill,
