@@ -21,8 +21,7 @@ async function decideAll(
   answer: (card: Card) => Pick<Decision, "decision" | "calls" | "result">,
   options: Options,
 ): Promise<number> {
-  const { output } = at;
-  const dir = at.workspace();
+  const { output, dir } = at;
   const local = readLocal(dir);
   assertConfirmed(local);
   for (const name of cards) cardNumber(name);
@@ -132,6 +131,6 @@ export const answer: Command = (at, [card, values], options) => {
 export const correct: Command = async (at, [entry], options) => {
   if (options["account"] === undefined)
     throw new ClearedError("USAGE", `Say on which account it belongs: \`cleared correct ${String(entry)} --account NUMBER\`.`);
-  const card = await withApi(at.workspace(), (api) => api.correction({ entry: String(entry), account: String(options["account"]) }));
+  const card = await withApi(at.dir, (api) => api.correction({ entry: String(entry), account: String(options["account"]) }));
   return decideAll(at, [card.name], () => ({ decision: "approved" }), options);
 };

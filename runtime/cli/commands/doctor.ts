@@ -35,8 +35,7 @@ interface Line {
   ok: boolean;
 }
 
-export const run: Command = async ({ output, workspace }) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }) => {
   const local = readLocal(dir);
   const { config, trust, unconfirmed } = local;
   await assertUntracked(dir);

@@ -102,7 +102,7 @@ const failed = (error: unknown): Tried => {
 
 /** The models of this workspace, for workspaces that are made. */
 async function modelsOf(at: Invocation): Promise<NonNullable<Bench["models"]>> {
-  const dir = at.workspace();
+  const { dir } = at;
   const [trust, config] = [TRUST, CONFIG].map((file) => ((yamlAt(join(dir, file)) ?? {}) as { models?: Json }).models ?? {});
   const stored = await openSecrets(dir).all();
   return {

@@ -7,7 +7,6 @@ import type { Rule } from "../../rules/policy/verdict.ts";
 import { POLICIES, policyFile } from "../../workspace/layout.ts";
 import { readIfThere } from "../../workspace/own-folders.ts";
 import { type Pack, failureOf, parsePack } from "../../workspace/settings/policies.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
 import type { Command } from "../invocation.ts";
 
@@ -18,8 +17,7 @@ const ACTS: Record<Rule["action"], string> = {
   block: "blocks",
 };
 
-export const run: Command = async ({ output, dir: where }, [verb, given]) => {
-  const dir = findWorkspace(where);
+export const run: Command = async ({ output, dir }, [verb, given]) => {
   const ladder = readLocal(dir).config.policy;
   const packs = filesOf(dir, [given ?? []].flat()).map((file) => parsePack(readIfThere(resolve(dir, file)) ?? "", file, ladder));
   for (const { at, message } of packs.flatMap((pack) => pack.warnings)) output.note(`${formatAt(at)} ${message}`);

@@ -45,7 +45,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export const run: Command = async (at, _, options) => {
   // What a person has read once, and not what it says when another process gives the workspace back.
-  if (options["acceptTrust"] === true) keepConfirmation(at.workspace(), lookAtTrust(at.workspace()));
+  if (options["acceptTrust"] === true) keepConfirmation(at.dir, lookAtTrust(at.dir));
   const wanted = { stop: false };
   for (let again = false; ; again = true) {
     try {
@@ -62,8 +62,7 @@ export const run: Command = async (at, _, options) => {
 
 /** @throws OWNER_FENCED once another process has taken the workspace over, with everything closed */
 async function own(at: Invocation, options: Record<string, unknown>, wanted: { stop: boolean }): Promise<number> {
-  const { output } = at;
-  const dir = at.workspace();
+  const { output, dir } = at;
   const { config, trust } = readLocal(dir);
   const port = options["port"] === undefined ? (variables().port ?? config.web.port) : toCount(options["port"], "--port", 65_535);
   const addresses = addressesOf(dir, options, trust.anonymous.length > 0);

@@ -5,8 +5,7 @@ import { addToken, listTokens, removeToken } from "../../workspace/settings/toke
 import type { Command } from "../invocation.ts";
 import { when } from "../text.ts";
 
-export const run: Command = async ({ output, workspace }, [verb, name], options) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }, [verb, name], options) => {
   if (verb === "list") {
     const tokens = listTokens(dir);
     output.result(tokens);
@@ -30,7 +29,6 @@ export const run: Command = async ({ output, workspace }, [verb, name], options)
   output.result({ add: name, agents, token });
   output.line(`${name} may give tasks to ${agents.join(", ")}. Its token, shown this once:`);
   output.line(token);
-  return 0;
 };
 
 /** @throws USAGE for an agent that takes no tasks */

@@ -1,20 +1,16 @@
 /** `cleared tools [list|test|show] [NAMES...]`: the synthesized tools of scripts/tools/ as they lie on disk. */
 import { ClearedError } from "../../kernel/errors.ts";
-import { withGit } from "../../workspace/git/git.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import { readLocal } from "../../app/local.ts";
 import type { Command } from "../invocation.ts";
 import { type Output, formatError, table } from "../output.ts";
 import type { ToolFact } from "../../app/tool-list.ts";
-import { workChanges } from "../../app/work-tree.ts";
+import { changesHere } from "../../app/work-tree.ts";
 
-export const run: Command = async ({ output, dir: where }, [verb = "list", given]) => {
-  const dir = findWorkspace(where);
+export const run: Command = async ({ output, dir }, [verb = "list", given]) => {
   const names = [given ?? []].flat();
   if (verb === "show" && names.length === 0)
     throw new ClearedError("USAGE", "Name a tool: `cleared tools show NAME`; `cleared tools` lists them.");
-  const files = await changesOf(dir);
+  const files = Object.fromEntries((await changesHere(dir)).files);
   const { tools, findings, cases } = await withAnyApi(dir, (api) => api.tools({ files, names, test: verb === "test" }));
   output.result({ tools, findings, ...(verb === "test" ? { cases } : {}) });
   if (verb === "list") output.rows(tools.map((one) => [output.bold(one.name), one.description, `${one.cases} cases`, callersOf(one)]));
@@ -31,11 +27,6 @@ export const run: Command = async ({ output, dir: where }, [verb = "list", given
     );
   return findings.length > 0 ? 1 : 0;
 };
-
-async function changesOf(dir: string): Promise<Record<string, string | null>> {
-  const changes = await withGit(dir, readLocal(dir).config.branch, async (git) => workChanges(dir, git.tree(await git.head())));
-  return Object.fromEntries(changes.files);
-}
 
 const callersOf = ({ callers }: ToolFact): string =>
   callers.length === 0 ? "nothing calls it" : callers.map(({ file, line }) => `${file}:${line}`).join(", ");
