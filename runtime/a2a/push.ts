@@ -2,6 +2,7 @@
  * Push notifications: how each generation of A2A writes the wish for them, and how they are sent. An address that a caller has given is
  * untrusted: it is reached only where trust.yaml allows it, no redirect is followed, and of what it answers only the status is looked at.
  */
+import { keepLooking } from "../app/looks.ts";
 import type { Push, PushConfig } from "../app/task-push.ts";
 import type { TaskChange, TaskView } from "../app/task-view.ts";
 import type { Tasks } from "../app/tasks.ts";
@@ -10,7 +11,8 @@ import type { Json } from "../kernel/ports.ts";
 import { oneLine } from "../kernel/text.ts";
 import type { Fetch } from "../outside/mcp/addresses.ts";
 import type { Asked, Operation } from "./request.ts";
-import { type Dialect, type Fields, eventOf, fieldsOf, firstEvent, isFields, taskJson, textOf, wrong } from "./wire.ts";
+import { type Dialect, eventOf, fieldsOf, firstEvent, taskJson, textOf, wrong } from "./wire.ts";
+import { type Fields, isObject } from "../rules/tools/shape.ts";
 
 // Names a message brings its wish under: 1.0, 0.3, and `tasks/send`.
 const INLINE = ["taskPushNotificationConfig", "pushNotificationConfig", "pushNotification"];
@@ -24,7 +26,7 @@ export function pushWish(params: Fields, config: Fields): PushConfig | null {
 /** @throws TASK_REQUEST naming the field */
 function readConfig(from: Fields): PushConfig {
   const nested = from["pushNotificationConfig"] ?? from["config"];
-  const value = isFields(nested) ? nested : from;
+  const value = isObject(nested) ? nested : from;
   const address = value["url"];
   const url = typeof address === "string" && address.length <= 2048 ? URL.parse(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "")
@@ -162,7 +164,6 @@ export function keepPushing(
   };
 
   const look = (): void => {
-    if (ending.signal.aborted) return;
     for (const push of pushes.due()) {
       const key = `${push.tid} ${push.pid}`;
       const lane = `${push.owner} ${new URL(push.config.url).origin}`;
@@ -180,17 +181,11 @@ export function keepPushing(
       underway.set(key, work);
     }
   };
-  const timer = setInterval(() => {
-    try {
-      look();
-    } catch (error) {
-      onError(error);
-    }
-  }, EVERY_MS);
+  const looking = keepLooking(EVERY_MS, look, onError);
   return {
     async stop(): Promise<void> {
-      clearInterval(timer);
       ending.abort();
+      await looking.stop();
       await Promise.allSettled(underway.values());
     },
   };

@@ -1,6 +1,10 @@
 /** What an open card says beside its question and its calls, the same in a terminal and on the page. */
+import { shownOf } from "../engine/authority.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Card, Json } from "../kernel/ports.ts";
+
+/** What the page has shown of a card: a yes to something else by now is no yes. */
+export const seenOf = (card: Card): string => `${card.name} ${shownOf(card)}`;
 
 export interface CardFacts {
   [name: string]: Json;

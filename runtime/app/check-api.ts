@@ -1,18 +1,18 @@
 /** `cleared check` on a host: the files a person has changed, laid over HEAD, through every check that needs no proposal. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Check, STATIC_CHECKS, runChecks, sinceBase } from "../change/checks/pipeline.ts";
+import { type Check, STATIC_CHECKS, checkScript, runChecks, sinceBase } from "../change/checks/pipeline.ts";
 import type { CheckResult, Subject } from "../change/checks/findings.ts";
 import { warmCompiler } from "../change/checks/compiler.ts";
 import { agentFiles, closuresOf, reachedFiles } from "../change/checks/reached.ts";
 import { createCards } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, findingError } from "../kernel/errors.ts";
 import { withTools } from "../engine/tool-scripts.ts";
 import type { TrialEnvironment } from "../change/evidence/trial-environment.ts";
 import { dryChecks, dryRunsOf } from "../change/evidence/synthetic.ts";
-import type { Tree } from "../kernel/ports.ts";
+import type { Finding, Tree } from "../kernel/ports.ts";
 import { scheduleProblem } from "../outside/triggers/cron.ts";
 import { POLICIES, STORE, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/git/tree.ts";
@@ -113,4 +113,23 @@ export async function checkAgent(host: Host, name: string): Promise<void> {
   const tree = host.git.tree(await host.git.head());
   const subject = { ...(await subjectOf(host, tree, tree, [])), files: [agentFile(name)] };
   await noteSubject(host, subject, await runChecks(subject, [...STATIC_CHECKS, ...dryChecks(host)]));
+}
+
+/**
+ * What is checked about a script before it runs on a person's word: language, names, capabilities, states, types and money, with its sub-scripts.
+ * @throws SCRIPT_* with the first finding, which carries all of them
+ */
+export async function checkSource(host: Host, file: string, text: string): Promise<void> {
+  const tree = treeOver(host.git.tree(await host.git.head()), new Map([[file, text]]));
+  const findings = await findingsOf(tree, file, host);
+  if (findings.length > 0) throw findingError(findings, file);
+}
+
+/** All findings of a script of a tree, in the order of its lines. */
+export async function findingsOf(
+  tree: Tree,
+  file: string,
+  { sandbox, trust, registry }: Pick<Host, "sandbox" | "trust"> & { registry: Pick<Host["registry"], "whole"> },
+): Promise<Finding[]> {
+  return checkScript({ tree, sandbox, trust, registry: await withTools(await registry.whole(), tree, sandbox) }, file);
 }

@@ -5,9 +5,10 @@ import { backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
 import type { BacktestReport, Code, Which } from "../change/evidence/types.ts";
 import { AGENTS, agentFile, caseFile } from "../workspace/layout.ts";
-import { tryGit } from "../workspace/git/git-process.ts";
 import { withRecordings } from "./check-api.ts";
 import type { Host } from "./host.ts";
+import { needRun } from "./look.ts";
+import { commitOf } from "./move-run.ts";
 import { workChanges } from "./work-tree.ts";
 import { type Bisection, bisect } from "../change/evidence/bisect.ts";
 import { callableIn } from "../engine/script.ts";
@@ -61,9 +62,7 @@ async function sampled(ids: readonly string[], { engine }: Host): Promise<string
 
 /** @throws USAGE */
 async function codeAt({ dir, git }: Host, at: string): Promise<Code & { name: string }> {
-  const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${at}^{commit}`]);
-  if (found.status !== 0) throw new ClearedError("USAGE", `"${at}" is not a commit of this repository. Name one that \`git log\` shows.`);
-  const commit = found.stdout.toString().trim();
+  const commit = await commitOf(dir, at);
   return { tree: git.tree(commit), changed: [], name: commit.slice(0, 7) };
 }
 
@@ -120,7 +119,7 @@ export function pickCases(paths: readonly string[], names: readonly string[]): s
 /** The case that a recorded run becomes: what it booked, called and answered shall come of it again. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
 export async function caseOfRun(host: Host, { run: id, why }: { run: string; why: string }): Promise<{ file: string; text: string }> {
   return withRecordings(host, async (bench) => {
-    if ((await bench.engine.get(id)) === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
+    await needRun(bench.engine, id);
     const recording = await recordingFor(bench, id);
     const refuse = (reason: string) => new ClearedError("CASE_IMPOSSIBLE", `No case can be made from ${id.slice(0, 40)}: ${reason}.`);
     if ("why" in recording) throw refuse(recording.why);

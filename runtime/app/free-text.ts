@@ -3,11 +3,12 @@
  * same each time; then the small model, where one is there; what neither tells is asked. Surfaces that take free text call these.
  */
 import { randomUUID } from "node:crypto";
-import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import { ClearedError, didYouMean, onCode } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { callPrimitive, contextAlone, type Primitive } from "../kernel/primitive.ts";
 import { groundOf, normalText } from "../rules/grounding.ts";
 import { rankTasks } from "../rules/task-types.ts";
+import { isObject } from "../rules/tools/shape.ts";
 import { type InputField, mismatch } from "../scripts/fields.ts";
 import type { Host } from "./host.ts";
 
@@ -81,7 +82,7 @@ export async function inputOf(host: Host, task: { agent: string; text: string; m
   if (header == null) throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${task.agent.slice(0, 80)}".`);
   const [input, quotes]: [Record<string, Json>, Record<string, string>] = [{}, {}];
   const fields = Object.entries(header.input);
-  const examples = (field: string) => header.examples.flatMap((one) => (isRecord(one) && one[field] !== undefined ? [one[field]] : []));
+  const examples = (field: string) => header.examples.flatMap((one) => (isObject(one) && one[field] !== undefined ? [one[field]] : []));
   for (const [field, one] of fields) {
     // By its name a field for the text itself: no model is asked what it says.
     const found =
@@ -123,7 +124,6 @@ export async function inputOf(host: Host, task: { agent: string; text: string; m
 }
 
 type Extracted = { value: Record<string, Json>; quotes: Record<string, string>; unsupported: string[] };
-const isRecord = (value: unknown): value is Record<string, Json> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What a field's type and examples find in the text, where it is one thing; null where there is none, or a choice. */
 function byPattern(text: string, { type, enum: options }: InputField, examples: Json[]): { value: Json; quote: string } | null {
@@ -161,13 +161,8 @@ function byPattern(text: string, { type, enum: options }: InputField, examples: 
 
 const hasModel = async (host: Host): Promise<boolean> => {
   const llm = host.models.llm(await host.config());
-  return llm.modelOf({ role: "small" }).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof ClearedError && error.code === "LLM_UNCONFIGURED") return false;
-      throw error;
-    },
-  );
+  const found = llm.modelOf({ role: "small" }).then(() => true);
+  return found.catch(onCode("LLM_UNCONFIGURED", () => false));
 };
 
 /** A primitive outside a run, with its guards; its costs count for the task. */

@@ -66,7 +66,7 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
 }
 
 /** What is configured, and what gave it; of an unconfirmed trust.yaml, what it would give. Nothing is asked. @throws SECRET_MISSING, CONFIG_INVALID */
-export async function listModels(dir: string, { trust, config, unconfirmed }: Listed): Promise<ModelList> {
+export async function listModels(dir: string, { trust, config, unconfirmed }: Listed) {
   const { modelOf, setupOf } = await import("../llm/resolve.ts");
   const { models } = unconfirmed === null ? trust : lookAtTrust(dir).trust;
   const setup = setupOf(models, modelRolesOf(config), await openSecrets(dir).names());
@@ -78,7 +78,8 @@ export async function listModels(dir: string, { trust, config, unconfirmed }: Li
     sends: "sends" in server ? ["text", ...server.sends] : [],
     key: key === null ? null : "secret" in key ? `secret:${key.secret}` : "ANTHROPIC_API_KEY",
   }));
-  const roles = LLM_ROLES.map((role) => {
+  /** model null: `origin` says which setting is missing. */
+  const roles = LLM_ROLES.map((role): { role: string; model: string | null; origin: string } => {
     try {
       const { name, origin } = modelOf(setup, { role });
       if (unconfirmed === null) return { role, model: name, origin };
@@ -88,18 +89,11 @@ export async function listModels(dir: string, { trust, config, unconfirmed }: Li
       return { role, model: null, origin: toWire(error).message };
     }
   });
+  // Ignored: what of the environment was not taken.
   return { servers, roles, ignored: setup.ignored };
 }
 
 type Listed = Pick<Local, "trust" | "config" | "unconfirmed">;
-
-export interface ModelList {
-  servers: { name: string; origin: string; backend: string; where: string; sends: string[]; key: string | null }[];
-  /** model null: `origin` says which setting is missing. */
-  roles: { role: string; model: string | null; origin: string }[];
-  /** What of the environment was not taken. */
-  ignored: string[];
-}
 
 export interface ModelTest {
   model: string;
@@ -108,38 +102,50 @@ export interface ModelTest {
   parts: { part: "text" | "json" | "tools" | "streaming"; ok: boolean; says: string; code?: string }[];
 }
 
-type Probe = Pick<LlmRequest, "messages"> & Partial<LlmRequest>;
+interface Probe {
+  asks: Pick<LlmRequest, "messages"> & Partial<LlmRequest>;
+  wanted: string;
+  works(answer: Awaited<ReturnType<Llm["generate"]>>, pieces: number): boolean;
+}
 
 const user = (content: string): LlmRequest["messages"] => [{ role: "user", content }];
+const one = (name: string, type: string) => ({
+  type: "object",
+  properties: { [name]: { type } },
+  required: [name],
+  additionalProperties: false,
+});
 const PROBES: Record<ModelTest["parts"][0]["part"], Probe> = {
-  text: { messages: user("Answer with the word ready.") },
+  text: {
+    asks: { messages: user("Answer with the word ready.") },
+    wanted: "a text",
+    works: ({ content }) => content.some((part) => part.type === "text"),
+  },
   json: {
-    messages: user("Which number comes after 41?"),
-    schema: { type: "object", properties: { number: { type: "integer" } }, required: ["number"], additionalProperties: false },
+    asks: { messages: user("Which number comes after 41?"), schema: one("number", "integer") },
+    wanted: "a JSON value",
+    works: ({ value }) => value !== undefined,
   },
   tools: {
-    messages: user("Look up the balance of account 1010."),
-    tools: [
-      {
-        name: "balance",
-        description: "The balance of an account",
-        schema: { type: "object", properties: { account: { type: "string" } }, required: ["account"], additionalProperties: false },
-      },
-    ],
-    must_call: true,
+    asks: {
+      messages: user("Look up the balance of account 1010."),
+      tools: [{ name: "balance", description: "The balance of an account", schema: one("account", "string") }],
+      must_call: true,
+    },
+    wanted: "a call of the tool",
+    works: ({ content }) => content.some((part) => part.type === "tool_call" && part.tool === "balance"),
   },
-  streaming: { messages: user("Count from one to five in words.") },
+  streaming: {
+    asks: { messages: user("Count from one to five in words.") },
+    wanted: "a text that comes in pieces",
+    works: (_, pieces) => pieces > 0,
+  },
 };
-const WANTED = { text: "a text", json: "a JSON value", tools: "a call of the tool", streaming: "a text that comes in pieces" };
 
 /** Asks each model that plays a role four small things. @throws LLM_UNCONFIGURED when none is there */
-export async function testModels(host: {
-  dir: string;
-  trust: Trust;
-  models: WorkspaceModels;
-  config(): Promise<Config>;
-  database: Database;
-}): Promise<ModelTest[]> {
+export async function testModels(
+  host: Pick<Around, "dir" | "trust" | "database"> & { models: WorkspaceModels; config(): Promise<Config> },
+): Promise<ModelTest[]> {
   const config = await host.config();
   const { roles } = await listModels(host.dir, { trust: host.trust, config, unconfirmed: null });
   const named = roles.flatMap(({ model }) => (model === null ? [] : [model]));
@@ -149,23 +155,16 @@ export async function testModels(host: {
   return Promise.all(
     [...new Set(named)].map(async (model) => {
       const parts: ModelTest["parts"] = [];
-      for (const [part, probe] of Object.entries(PROBES) as [ModelTest["parts"][0]["part"], Probe][]) {
-        let deltas = 0;
+      for (const [part, { asks, wanted, works }] of Object.entries(PROBES) as [ModelTest["parts"][0]["part"], Probe][]) {
+        let pieces = 0;
         try {
-          const onText = part === "streaming" ? { onText: () => void deltas++ } : {};
-          const { content, stop, value } = await llm.generate({
+          const onText = part === "streaming" ? { onText: () => void pieces++ } : {};
+          const answer = await llm.generate({
             ...{ model, system: "", max_tokens: 2000, abort: new AbortController().signal, spender: { agent: PROBER } },
-            ...{ brief: true as const, ...probe, ...onText },
+            ...{ brief: true as const, ...asks, ...onText },
           });
-          const ok =
-            part === "tools"
-              ? content.some((one) => one.type === "tool_call" && one.tool === "balance")
-              : part === "json"
-                ? value !== undefined
-                : part === "text"
-                  ? content.some((one) => one.type === "text")
-                  : deltas > 0;
-          parts.push({ part, ok, says: ok ? "works" : `it stopped with "${stop}" and its answer is not ${WANTED[part]}` });
+          const ok = works(answer, pieces);
+          parts.push({ part, ok, says: ok ? "works" : `it stopped with "${answer.stop}" and its answer is not ${wanted}` });
         } catch (error) {
           const { code, message } = toWire(error);
           parts.push({ part, ok: false, says: message, code });

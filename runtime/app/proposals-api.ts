@@ -3,7 +3,7 @@
  * ask for.
  */
 import { resolve, join } from "node:path";
-import { ClearedError, toWire } from "../kernel/errors.ts";
+import { ClearedError, onCode, toWire } from "../kernel/errors.ts";
 import { type Compared, backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
 import type { RunDifference } from "../change/evidence/types.ts";
@@ -206,8 +206,7 @@ async function withPreparing<T>(host: Host, work: (world: Preparing, looked: () 
         return signAs(host.dir, host.trust, { card: 0, gate, decision: "approved", at: host.clock.now() });
       } catch (error) {
         // No person of trust.yaml has a key here: what is tried counts in this clone only.
-        if (toWire(error).code === "APPROVAL_IDENTITY") return null;
-        throw error;
+        return onCode("APPROVAL_IDENTITY", () => null)(error);
       }
     },
     progress: (done, total) => void (host.progress.tried = { done, total }),

@@ -8,11 +8,12 @@ import type { Database } from "../engine/database.ts";
 import { isSigned, sessionText, signDecision, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Decision } from "../kernel/ports.ts";
-import { SESSION_MS } from "./page-facts.ts";
 import type { Trust } from "../workspace/settings/config.ts";
 import type { Host } from "./host.ts";
 import { holderHere, holdersHere } from "./identity.ts";
 
+/** How long a paired browser may decide: 30 days. */
+export const SESSION_MS = 30 * 86_400_000;
 const CODE_MS = 600_000;
 const PREFIX = "session:";
 

@@ -8,6 +8,7 @@ import { CODES } from "../kernel/errors.ts";
 import type { Card, Json, RunEvent, RunRecord, WaitReason } from "../kernel/ports.ts";
 import { rankedAnswer } from "../rules/answers/ranked.ts";
 import { redact } from "../rules/privacy/scan.ts";
+import type { Host } from "./host.ts";
 import type { Entry, TaskMessage, TaskPart, TaskRow, TaskState } from "./task-store.ts";
 
 export interface TaskStatus {
@@ -47,10 +48,7 @@ export const isParked = (state: TaskState): boolean => state === "input-required
 /** A run waits for somebody of the business, and its caller's words are no answer; what else it waits for passes by itself. */
 const ASKS: readonly (WaitReason | undefined)[] = ["approval", "escalation", "in_doubt", "input", "remote_gate"];
 
-export interface ViewFacts {
-  run(id: string): Promise<RunRecord | null>;
-  cards(run: string): Card[];
-}
+export type TaskFacts = Pick<Host, "engine" | "cards">;
 
 export interface Projection {
   view: TaskView;
@@ -61,7 +59,7 @@ export interface Projection {
   event(event: RunEvent): Promise<TaskChange[]>;
 }
 
-export function createProjection({ id, context, alias, run, at }: TaskRow, facts: ViewFacts): Projection {
+export function createProjection({ id, context, alias, run, at }: TaskRow, { engine, cards }: TaskFacts): Projection {
   const status: TaskStatus = { state: "submitted", at, message: null };
   const view: TaskView = { id, context, alias, run, generation: 0, heard: 0, status, history: [], artifacts: [] };
   let entries = 0;
@@ -101,12 +99,12 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, facts
           return move(
             "auth-required",
             when,
-            questionOf(told.reason === "remote_gate" ? null : facts.cards(of), told.waits_for ?? "", when),
+            questionOf(told.reason === "remote_gate" ? null : cards.list({ run: of }), told.waits_for ?? "", when),
           );
         return told.status === "running" || isParked(view.status.state) ? move("working", when, null) : [];
       }
       if (type !== "ended" || hasEnded(view.status.state)) return [];
-      const record = await facts.run(of);
+      const record = await engine.get(of);
       if (told.status === "canceled")
         return move("canceled", when, told.reason === undefined ? null : [{ text: `It was canceled: ${redact(told.reason)}` }]);
       if (told.status !== "done") return move("failed", when, [{ text: failureOf(told.code ?? "INTERNAL", record) }, ...leftParts(record)]);

@@ -171,6 +171,6 @@ ${page.body}
 export function frame(title: string, sub: Html, body: Html): Html {
   return layout({
     title: `${title} · Cleared`,
-    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1><bdi>${title}</bdi></h1><p class="sub">${sub}</p></header><main id="main" class="single">${body}</main>`,
+    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1><bdi>${title}</bdi></h1>${sub === nothing ? nothing : html`<p class="sub">${sub}</p>`}</header><main id="main" class="single">${body}</main>`,
   });
 }

@@ -10,7 +10,7 @@ import { type CardPart, checkName } from "../change/proposals/card-details.ts";
 import type { CheckResult, Proposal, ProposalState } from "../change/proposal-types.ts";
 import { agentFile } from "../workspace/layout.ts";
 import { decisionForm } from "./card-view.ts";
-import type { ProposalFact } from "../app/page-facts.ts";
+import type { Fact } from "../app/facts.ts";
 import { type Html, frame, html, nothing, plain, type Times, accountName, amount, facts, whole } from "./html.ts";
 import { badge } from "./run-view.ts";
 import type { BacktestReport, EntryEffect, RunDifference } from "../change/evidence/types.ts";
@@ -41,6 +41,8 @@ export function proposalsPage(proposals: readonly Proposal[], times: Times): Htm
     )}</ol>`,
   );
 }
+
+type ProposalFact = NonNullable<Fact<"proposal">>;
 
 export interface ProposalPage extends ProposalFact {
   token: string;

@@ -13,7 +13,7 @@ import { type Triggers, startTriggers } from "../../outside/triggers/index.ts";
 import { keepPushing } from "../../a2a/push.ts";
 import { createFetch } from "../../outside/mcp/addresses.ts";
 import { isLoopback, LOOPBACK } from "../../outside/http.ts";
-import { serveWeb } from "../../web/serve.ts";
+import { serveWeb } from "../../web/app.ts";
 import { keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { listTokens } from "../../workspace/settings/tokens.ts";
 import { variables } from "../../workspace/settings/variables.ts";
@@ -27,6 +27,7 @@ import { keepGuarding, hooksOf, keepSending, keepTaskTime } from "../../app/time
 import type { Host } from "../../app/host.ts";
 import { readLocal } from "../../app/local.ts";
 import { mcpOver } from "../../app/mcp-api.ts";
+import { keepLooking } from "../../app/looks.ts";
 import { keepChecking } from "../../app/marks.ts";
 import { filePorts, importing, inTurn } from "../../app/file-ports.ts";
 import type { Command, Invocation } from "../invocation.ts";
@@ -173,14 +174,9 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     settle(host);
     stopping(keepChecking(host, async (agent) => (await import("../../app/check-api.ts")).checkAgent(host, agent), say));
     upkeep = stopping(keepUp(host, say));
-    const looking = setInterval(() => {
-      try {
-        host.assertTrust();
-      } catch {
-        // It has told `ended`.
-      }
-    }, LOOK_MS);
-    closing.push(async () => clearInterval(looking));
+    // What it throws it has told `ended`.
+    const looking = () => host.assertTrust();
+    stopping(keepLooking(LOOK_MS, looking, () => undefined));
     await tellAlerts(at);
     const pairing = pairingLink(host, web.url);
     output.result({ dir, url: web.url, pid: process.pid, ...(pairing === null ? {} : { pair: pairing.link }) });
