@@ -1,7 +1,7 @@
 /** `cleared check` on a host: the files a person has changed, laid over HEAD, through every check that needs no proposal. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Check, STATIC_CHECKS, checkScript, runChecks, sinceBase } from "../change/checks/pipeline.ts";
+import { STATIC_CHECKS, checkScript, runChecks, sinceBase } from "../change/checks/pipeline.ts";
 import type { CheckResult, Subject } from "../change/checks/findings.ts";
 import { warmCompiler } from "../change/checks/compiler.ts";
 import { agentFiles, closuresOf, reachedFiles } from "../change/checks/reached.ts";
@@ -59,17 +59,11 @@ export async function withRecordings<T>(host: Host, work: (bench: TrialEnvironme
 
 /**
  * Checks files laid over HEAD; without any, or with `all`, every agent. only: of all that, what these paths and folders hold, edited or not.
- * `extra` checks come first; `onlyNew`: what HEAD has as well stops nothing. @throws FILE_MISSING for one that is not there
+ * `onlyNew`: what HEAD has as well stops nothing. @throws FILE_MISSING for one that is not there
  */
 export async function checkFiles(
   host: Host,
-  {
-    files,
-    all,
-    only,
-    extra = [],
-    onlyNew = false,
-  }: { files: Record<string, string | null>; all: boolean; only?: string[]; extra?: readonly Check[]; onlyNew?: boolean },
+  { files, all, only, onlyNew = false }: { files: Record<string, string | null>; all: boolean; only?: string[]; onlyNew?: boolean },
 ): Promise<CheckedTree> {
   warmCompiler();
   const base = host.git.tree(await host.git.head());
@@ -78,9 +72,8 @@ export async function checkFiles(
   const subject = await subjectOf(host, base, tree, paths, all || paths.length === 0);
   const { checks, dryRun } = await withRecordings(host, async (bench) => {
     const own = [...STATIC_CHECKS, ...dryChecks(bench)];
-    const told = onlyNew ? sinceBase(own, () => subjectOf(host, base, base, paths)) : own;
     return {
-      checks: await runChecks(subject, [...extra, ...told]),
+      checks: await runChecks(subject, onlyNew ? sinceBase(own, () => subjectOf(host, base, base, paths)) : own),
       dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),
     };
   });

@@ -13,7 +13,7 @@ import { workChanges } from "./work-tree.ts";
 import { type Bisection, bisect } from "../change/evidence/bisect.ts";
 import { callableIn } from "../engine/script.ts";
 import { unfit, caseText } from "../change/evidence/case-file.ts";
-import { type Ratchet, caseName, casesIn, ratchet } from "../change/evidence/cases.ts";
+import { caseName, casesIn, ratchet } from "../change/evidence/cases.ts";
 import { caseOf, recordingFor } from "../change/evidence/freeze.ts";
 import { effectsOf } from "../change/evidence/effects.ts";
 import { allOf } from "../change/evidence/kept.ts";
@@ -86,14 +86,8 @@ export async function bisectRun(host: Host, name: string): Promise<Bisected> {
   });
 }
 
-export interface TriedCases extends Ratchet {
-  total: number;
-  /** Case files that are links or larger than a proposal may hold; they are not tried. */
-  odd: string[];
-}
-
-/** Tries cases, all unless some are named. @throws CASE_UNKNOWN */
-export async function tryCases(host: Host, names: readonly string[]): Promise<TriedCases> {
+/** Tries cases, all unless some are named. `odd`: files that are links or larger than a proposal may hold; they are not tried. @throws CASE_UNKNOWN */
+export async function tryCases(host: Host, names: readonly string[]) {
   const head = host.git.tree(await host.git.head());
   const { files, odd } = await workChanges(host.dir, head);
   const code = codeOver(head, files);

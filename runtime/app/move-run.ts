@@ -141,7 +141,7 @@ export async function migrateRuns(host: Host, group: Group): Promise<Movable[]> 
   const { by, reason, dryRun } = group;
   const waiting = await waitingOn(host, group);
   const older = await olderThanHead(host, waiting);
-  const move = async ({ run, differs, to }: Older): Promise<Movable> => {
+  const move = async ({ run, differs, to }: (typeof older)[number]): Promise<Movable> => {
     const { id, agent, waitsFor, notBefore, pin } = run;
     const later = notBefore === undefined ? {} : { notBefore };
     const told = { run: id, agent, reason: run.reason, waitsFor, ...later, from: pin.commit, to, differs };
@@ -167,14 +167,8 @@ async function waitingOn(host: Host, { agent, runs }: Group): Promise<RunRecord[
     .reverse();
 }
 
-interface Older {
-  run: RunRecord;
-  to: string;
-  differs: string[];
-}
-
 /** Runs for which something that they run with is another at HEAD. */
-async function olderThanHead(host: Host, runs: readonly RunRecord[]): Promise<Older[]> {
+async function olderThanHead(host: Host, runs: readonly RunRecord[]) {
   const to = await host.git.head();
   const head = host.git.tree(to);
   const registry = await host.registry.whole();

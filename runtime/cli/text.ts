@@ -48,6 +48,10 @@ export const textsOf = <N extends string>(options: Options, ...names: N[]) =>
     [K in N]?: string;
   };
 
+/** How a case ended: `failed  ap: over the limit: blocks` */
+export const caseLine = (output: Output, name: string, failure: string | null): string =>
+  failure === null ? `${output.green("ok")}  ${name}` : `${output.red("failed")}  ${name}: ${failure}`;
+
 /** `120.00 USD, 5.00 EUR` */
 export const moneyOf = (amounts: Readonly<Record<string, string>>): string =>
   Object.entries(amounts)

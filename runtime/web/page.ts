@@ -122,11 +122,7 @@ function balanceTable(balances: Fact<"balances">): Html {
       account,
       balances: by,
       seal,
-    }) => html`<tr><th scope="row"><span class="number">${account.id}</span> ${accountName(account.name)}${seal === null ? nothing : sealView(seal)}</th>
+    }) => html`<tr><th scope="row"><span class="number">${account.id}</span> ${accountName(account.name)}${seal === null ? nothing : html`<span class="seal">tied to the bank's balance through ${plain(seal.through, 10)}</span>`}</th>
 <td class="money">${Object.entries(by).map(([currency, value]) => html`<div>${amount(value, currency)} <span class="currency">${plain(currency, 12)}</span></div>`)}</td></tr>`,
   )}</tbody></table>`;
-}
-
-function sealView(seal: { through: string }): Html {
-  return html`<span class="seal">tied to the bank's balance through ${plain(seal.through, 10)}</span>`;
 }

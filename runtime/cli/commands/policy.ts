@@ -9,6 +9,7 @@ import { readIfThere } from "../../workspace/own-folders.ts";
 import { type Pack, failureOf, parsePack } from "../../workspace/settings/policies.ts";
 import { readLocal } from "../../app/local.ts";
 import type { Command } from "../invocation.ts";
+import { caseLine } from "../text.ts";
 
 const ACTS: Record<Rule["action"], string> = {
   inform: "adds a note",
@@ -40,10 +41,7 @@ export const run: Command = async ({ output, dir }, [verb, given]) => {
   );
   const failed = results.filter((one) => one.failure !== null).length;
   output.result({ passed: results.length - failed, failed, results });
-  for (const one of results)
-    output.line(
-      `${one.failure === null ? output.green("ok") : output.red("failed")}  ${one.policy}: ${one.case}${one.failure === null ? "" : `: ${one.failure}`}`,
-    );
+  for (const one of results) output.line(caseLine(output, `${one.policy}: ${one.case}`, one.failure));
   output.line(`${results.length - failed} passed, ${failed} failed`);
   return failed > 0 ? 1 : 0;
 };

@@ -3,6 +3,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import type { Command } from "../invocation.ts";
 import { type Output, formatError, table } from "../output.ts";
+import { caseLine } from "../text.ts";
 import type { ToolFact } from "../../app/tool-list.ts";
 import { changesHere } from "../../app/work-tree.ts";
 
@@ -15,10 +16,7 @@ export const run: Command = async ({ output, dir }, [verb = "list", given]) => {
   output.result({ tools, findings, ...(verb === "test" ? { cases } : {}) });
   if (verb === "list") output.rows(tools.map((one) => [output.bold(one.name), one.description, `${one.cases} cases`, callersOf(one)]));
   if (verb === "show") for (const one of tools) show(output, one);
-  for (const { tool, case: what, failure } of cases)
-    output.line(
-      `${failure === null ? output.green("ok") : output.red("failed")}  ${tool}: ${what}${failure === null ? "" : `: ${failure}`}`,
-    );
+  for (const { tool, case: what, failure } of cases) output.line(caseLine(output, `${tool}: ${what}`, failure));
   for (const { code, at, message } of findings) output.text(formatError({ code, at, message }, dir));
   if (tools.length === 0 && findings.length === 0) output.line("There are no tools in scripts/tools/.");
   else if (verb === "test")
