@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { type Caller, createSeats } from "../app/callers.ts";
 import type { Tasks } from "../app/tasks.ts";
-import type { Figures } from "../app/figures.ts";
+import type { Figures } from "../app/facts.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { bearerOf, type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";

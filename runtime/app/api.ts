@@ -8,6 +8,7 @@ import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.
 import type { Given, Decision, Json, RunRecord, RunStatus } from "../kernel/ports.ts";
 import { callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { listensTo } from "../outside/triggers/events.ts";
+import { isObject } from "../rules/tools/shape.ts";
 import { totalsOf } from "../workspace/books/assertions.ts";
 import { loadChart } from "../workspace/books/months.ts";
 import { toBalances } from "../workspace/books/amounts.ts";
@@ -128,10 +129,7 @@ export function createApi(host: Host) {
         });
         try {
           const primitive = await callable.primitive(name);
-          const given =
-            primitive.bare !== null && (typeof params !== "object" || params === null || Array.isArray(params))
-              ? { [primitive.bare]: params }
-              : params;
+          const given = primitive.bare !== null && !isObject(params) ? { [primitive.bare]: params } : params;
           answers.push({ result: await callPrimitive(primitive, given, ctx) });
         } catch (error) {
           answers.push({ error: toWire(error) });
@@ -269,7 +267,8 @@ export function createApi(host: Host) {
     withdraw: async ({ id, by, reason }: Id & By & { reason: string }) =>
       (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason),
     checkProposal: async ({ id }: Id) => (await proposing()).checkProposal(host, id),
-    syncProposals: async ({ remote }: { remote: string }) => (await proposing()).sync(host, remote),
+    /** Exchanges them with a remote. */
+    syncProposals: async ({ remote }: { remote: string }) => (await import("../change/proposals/sync.ts")).syncProposals(host, remote),
     /** Tries cases of the work tree on its code; all unless some are named. */
     tryCases: async ({ names }: { names: string[] }) => (await trying()).tryCases(host, names),
     caseOfRun: of(async () => (await trying()).caseOfRun),

@@ -20,7 +20,7 @@ import { gateOf, questionOf } from "../change/proposals/deciding.ts";
 import { correctEntry } from "../workspace/books/correct-entry.ts";
 import { addDialect, closeRow, confirmEntry } from "../workspace/books/decisions.ts";
 import type { Host } from "./host.ts";
-import { classifiedIn, markDecision } from "./model-marks.ts";
+import { classifiedIn, markDecision } from "./models.ts";
 import { expectCorrectionCase, correctionCaseFor } from "./correction-cases.ts";
 
 /** What is signed beside a person's answer to this card: which question it is for, what it says, and the calls it says yes to where they were edited. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
-import type { BacktestReport, Code, Which } from "../change/evidence/types.ts";
+import type { BacktestReport, Which } from "../change/evidence/types.ts";
 import { AGENTS, agentFile, caseFile } from "../workspace/layout.ts";
 import { withRecordings } from "./check-api.ts";
 import type { Host } from "./host.ts";
@@ -30,8 +30,9 @@ export interface Backtesting {
 /** @throws AGENT_UNKNOWN, USAGE, RUN_UNKNOWN */
 export async function backtestAgent(host: Host, { agent, at, which, budget }: Backtesting): Promise<BacktestReport> {
   const head = host.git.tree(await host.git.head());
-  const { name, ...code } =
-    at === null ? { ...codeOver(head, (await workChanges(host.dir, head)).files), name: "the work tree" } : await codeAt(host, at);
+  const commit = at === null ? null : await commitOf(host.dir, at);
+  const name = commit?.slice(0, 7) ?? "the work tree";
+  const code = commit === null ? codeOver(head, (await workChanges(host.dir, head)).files) : { tree: host.git.tree(commit), changed: [] };
   if ((await code.tree.blob(agentFile(agent))) === null) {
     const known = (await code.tree.list(AGENTS)).map(({ path }) => path.slice(AGENTS.length).replace(/\.ts$/, ""));
     throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" in ${name}.${didYouMean(agent, known)}`);
@@ -58,12 +59,6 @@ async function sampled(ids: readonly string[], { engine }: Host): Promise<string
   const ends = Map.groupBy(runs, ({ run }) => `${run?.status} ${run?.outcome} ${run?.error?.code}`);
   const nth = [...ends.values()].flatMap((some) => some.map(({ id }, n) => ({ id, at: n / some.length })));
   return nth.sort((a, b) => a.at - b.at).map(({ id }) => id);
-}
-
-/** @throws USAGE */
-async function codeAt({ dir, git }: Host, at: string): Promise<Code & { name: string }> {
-  const commit = await commitOf(dir, at);
-  return { tree: git.tree(commit), changed: [], name: commit.slice(0, 7) };
 }
 
 export interface Bisected extends Bisection {

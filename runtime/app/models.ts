@@ -3,11 +3,23 @@ import { beginning } from "../engine/access.ts";
 import { getFact, setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import { type Clock, LLM_ROLES, type Llm, type LlmRequest, type RunLlm, type RunLog, type RunRecord } from "../kernel/ports.ts";
+import {
+  type Card,
+  type Clock,
+  type Decision,
+  type Engine,
+  type Json,
+  LLM_ROLES,
+  type Llm,
+  type LlmRequest,
+  type RunLlm,
+  type RunLog,
+  type RunRecord,
+  type Step,
+} from "../kernel/ports.ts";
 import type { CostRow, CostsBy } from "../llm/costs.ts";
 import type { Models } from "../llm/models.ts";
 import { type Local, WHY } from "./local.ts";
-import { markedFor } from "./model-marks.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
 import { lookAtTrust } from "../workspace/settings/confirmation.ts";
 import { modelRolesOf } from "../workspace/settings/models.ts";
@@ -178,4 +190,45 @@ export async function testModels(
       return { model, roles: roles.filter((one) => one.model === model).map(({ role }) => role), parts };
     }),
   );
+}
+
+// What people made of a class that a model gave: an entry whose text was classified, and the answer to its card. Left as it was, the class is
+// confirmed; moved to another account or rejected, it is not. The only source of a model's `confidence`.
+
+/** Decisions about a class of a site, and how many left it. */
+function markedFor(database: Database, site: string, name: string): { decided: number; confirmed: number } {
+  const sql = "SELECT count(*) AS decided, coalesce(sum(confirmed), 0) AS confirmed FROM model_marks WHERE site = ? AND class = ?";
+  return database.get<{ decided: number; confirmed: number }>(sql, site, name) ?? { decided: 0, confirmed: 0 };
+}
+
+/** The steps of the run that opened the card of an entry, where it asked a model. */
+export async function classifiedIn({ database, engine }: { database: Database; engine: Pick<Engine, "steps"> }, { run, kind }: Card) {
+  if (run === null || kind !== "entry" || database.get("SELECT 1 FROM model_calls WHERE run = ?", run) === undefined) return null;
+  return engine.steps(run);
+}
+
+/** Counts a decision about an entry's card, once. @param steps of the run that wrote the entry */
+export function markDecision(database: Database, card: Card, decision: Decision, steps: readonly Step[]): void {
+  const entry = (card.body as { entry?: Json } | null)?.entry;
+  if (typeof entry !== "string") return;
+  const wrote = steps.findLast((step) => step.effect === "write" && step.result?.includes(JSON.stringify(entry)));
+  const asked = steps.findLast((step) => step.seq < (wrote?.seq ?? 0) && siteOf(step) !== undefined && isAbout(step, wrote));
+  const [site, name] = [asked === undefined ? undefined : siteOf(asked), classOf(asked)];
+  if (site === undefined || name === null) return;
+  const confirmed = decision.decision === "approved" && decision.account === undefined ? 1 : 0;
+  database.run("INSERT OR REPLACE INTO model_marks VALUES (?, ?, ?, ?)", site, name, card.id, confirmed);
+}
+
+const siteOf = (step: Step): string | undefined => step.changes.flatMap((one) => (one.op === "asked" && one.site ? [one.site] : []))[0];
+
+function classOf(step: Step | undefined): string | null {
+  const { class: name } = JSON.parse(step?.result ?? "{}") as { class?: Json };
+  return typeof name === "string" ? name : null;
+}
+
+/** The text that was classified names what the entry says it is: another row's class says nothing about this one. */
+function isAbout(step: Step, wrote: Step | undefined): boolean {
+  const { text = "" } = JSON.parse(step.params) as { text?: string };
+  const { description = "", counterparty = "" } = JSON.parse(wrote?.params ?? "{}") as { description?: string; counterparty?: string };
+  return [description, counterparty].some((one) => one !== "" && text.includes(one));
 }

@@ -11,7 +11,6 @@ import { gateOf } from "../change/proposals/deciding.ts";
 import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../change/proposals/make.ts";
 import { BACKTEST_DAYS, textsOf, type Preparing, judge, prepare } from "../change/proposals/prepare.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
-import { type Synced, syncProposals } from "../change/proposals/sync.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../change/proposal-types.ts";
 import { createSideRefs } from "../workspace/git/proposal-refs.ts";
 import type { Host } from "./host.ts";
@@ -171,11 +170,6 @@ function ownNo({ dir, trust, clock }: Host, proposal: Proposal, reason: string):
   if (!holdersHere(dir, trust).some(({ person }) => person.name === proposal.by)) return [];
   const no = { card: proposal.number, gate: gateOf(proposal), decision: "rejected" as const, at: clock.now(), reason };
   return [signAs(dir, trust, no, proposal.by)];
-}
-
-/** Exchanges proposals with a remote. @throws GIT_FAILED, GIT_STATE */
-export async function sync(host: Host, remote: string): Promise<Synced> {
-  return syncProposals(host, remote);
 }
 
 /** Checks a proposal on HEAD, in this process: it is ready or blocked afterwards. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE */

@@ -8,6 +8,7 @@ import { CODES } from "../kernel/errors.ts";
 import type { Card, Json, RunEvent, RunRecord, WaitReason } from "../kernel/ports.ts";
 import { rankedAnswer } from "../rules/answers/ranked.ts";
 import { redact } from "../rules/privacy/scan.ts";
+import { isObject } from "../rules/tools/shape.ts";
 import type { Host } from "./host.ts";
 import type { Entry, TaskMessage, TaskPart, TaskRow, TaskState } from "./task-store.ts";
 
@@ -161,10 +162,10 @@ function answerOf(task: string, record: RunRecord | null): TaskArtifact {
   const result =
     record?.dropped === true ? "The answer is not kept any more; what the run has committed is in git." : (record?.result ?? null);
   const list = rankedAnswer(result);
-  const isObject = list === null && typeof result === "object" && result !== null;
-  const parts = [{ text: list ?? (typeof result === "string" ? result : isObject ? lines(result) : JSON.stringify(result)) }];
+  const isData = list === null && typeof result === "object" && result !== null;
+  const parts = [{ text: list ?? (typeof result === "string" ? result : isData ? lines(result) : JSON.stringify(result)) }];
   const metadata = { run: record?.id ?? "", agent: record?.agent ?? "", ...(record?.meta == null ? {} : { answer: record.meta }) };
-  return { id: `${task}-answer`, name: record?.agent ?? "answer", parts: isObject ? [...parts, { data: result }] : parts, metadata };
+  return { id: `${task}-answer`, name: record?.agent ?? "answer", parts: isData ? [...parts, { data: result }] : parts, metadata };
 }
 
 /** The summary, then each field on a line of its own. */
@@ -179,6 +180,6 @@ function lines(result: Json): string {
 }
 
 function field(value: Json, name: string): string | null {
-  const found = typeof value === "object" && value !== null && !Array.isArray(value) ? value[name] : null;
+  const found = isObject(value) ? value[name] : null;
   return typeof found === "string" && found !== "" ? found : null;
 }

@@ -3,6 +3,7 @@ import { restatedBy } from "../engine/cards.ts";
 import { equalAmounts, scalarsOf } from "../engine/edits.ts";
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
 import { visible } from "../kernel/text.ts";
+import { isObject } from "../rules/tools/shape.ts";
 import { type CardFacts, cardFacts, OF_ROWS, seenOf } from "../app/card-facts.ts";
 import { accountName, amount, facts, type Html, html, nothing, plain, type Times, whole } from "./html.ts";
 import { rowAnswers } from "./story.ts";
@@ -46,9 +47,8 @@ export interface CardContext {
 
 /** Id of the entry a card is about, or null. */
 export function entryOf(card: Card): string | null {
-  const { body } = card;
-  if (card.kind !== "entry" || typeof body !== "object" || body === null || Array.isArray(body)) return null;
-  return typeof body["entry"] === "string" ? body["entry"] : null;
+  const { body, kind } = card;
+  return kind === "entry" && isObject(body) && typeof body["entry"] === "string" ? body["entry"] : null;
 }
 
 export function cardView(card: Card, { token, accounts, entries, summaries, others, times }: CardContext): Html {
@@ -172,7 +172,7 @@ function needed({ kind, level, levels, approvals = 1, said = [], not_by }: Card)
 
 /** The approval brief. */
 function briefView({ brief }: Card): Html {
-  const sections = typeof brief === "object" && brief !== null && !Array.isArray(brief) ? (brief["sections"] ?? brief) : null;
+  const sections = isObject(brief) ? (brief["sections"] ?? brief) : null;
   return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections, { all: true })}</details>`}`;
 }
 
