@@ -114,8 +114,7 @@ export function keepPushing(
   { pushes }: Pick<Tasks, "pushes">,
   { fetch, may, note, onError }: { fetch: Fetch; may(): void; note(message: string): void; onError(error: unknown): void },
 ) {
-  const underway = new Map<string, Promise<void>>();
-  const lanes = new Map<string, number>();
+  const underway = new Map<string, { lane: string; work: Promise<void> }>();
   const ending = new AbortController();
 
   /** Null when it was taken, else why not. */
@@ -147,11 +146,10 @@ export function keepPushing(
   };
 
   const tell = async (push: Push): Promise<void> => {
-    const changes = pushes.changes(push);
-    for (;;) {
-      const next = await changes.next();
-      if (next.done === true) return pushes.done(push, next.value);
-      const { change, view } = next.value;
+    let last: TaskView | null = null;
+    for await (const { change, view } of pushes.changes(push)) {
+      last = view;
+      if (change.generation <= push.sent) continue;
       const failure = await post(push, view, change);
       if (ending.signal.aborted) return;
       if (failure !== null) {
@@ -161,24 +159,19 @@ export function keepPushing(
       }
       pushes.sent(push, change.generation);
     }
+    pushes.done(push, last);
   };
 
   const look = (): void => {
     for (const push of pushes.due()) {
       const key = `${push.tid} ${push.pid}`;
       const lane = `${push.owner} ${new URL(push.config.url).origin}`;
-      const busy = lanes.get(lane) ?? 0;
+      const busy = [...underway.values()].filter((one) => one.lane === lane).length;
       if (underway.has(key) || busy >= LANE || underway.size >= LANES) continue;
-      lanes.set(lane, busy + 1);
       const work = tell(push)
         .catch(onError)
-        .finally(() => {
-          underway.delete(key);
-          const left = (lanes.get(lane) ?? 1) - 1;
-          if (left === 0) lanes.delete(lane);
-          else lanes.set(lane, left);
-        });
-      underway.set(key, work);
+        .finally(() => underway.delete(key));
+      underway.set(key, { lane, work });
     }
   };
   const looking = keepLooking(EVERY_MS, look, onError);
@@ -186,7 +179,7 @@ export function keepPushing(
     async stop(): Promise<void> {
       ending.abort();
       await looking.stop();
-      await Promise.allSettled(underway.values());
+      await Promise.allSettled(Array.from(underway.values(), ({ work }) => work));
     },
   };
 }

@@ -280,11 +280,7 @@ export function createApi(host: Host) {
 }
 
 /** When its schedule starts an agent next, ms; null for one without, or while it is paused. */
-async function nextRunOf(
-  { database, clock }: Pick<Host, "database" | "clock">,
-  { name, header }: AgentAtHead,
-  timezone: string,
-): Promise<number | null> {
+async function nextRunOf({ database, clock }: Host, { name, header }: AgentAtHead, timezone: string): Promise<number | null> {
   if (pauseOf(database, name) !== null || !listensTo(header, "schedule") || header.schedule === undefined) return null;
   const { nextTick } = await import("../outside/triggers/cron.ts");
   return nextTick({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone }, clock.now());

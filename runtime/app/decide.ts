@@ -167,12 +167,8 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   const name = `card/${card.id}/${decision.by}/${what}/`;
   const before = await host.engine.signals(id, gate);
   const key = before.at(-1)?.key.startsWith(name) === true ? (before.at(-1)?.key ?? "") : `${name}${before.length}`;
-  const count = (given: readonly Signal[]) =>
-    tally(
-      card,
-      given.map((signal) => signal.payload as unknown as Decision),
-      authority,
-    );
+  const decisionOf = ({ payload }: Signal) => payload as unknown as Decision;
+  const count = (given: readonly Signal[]) => tally(card, given.map(decisionOf), authority);
   const taken = await host.engine.signal(id, gate, decision as unknown as Json, key, (given) => {
     const { decision: come, calls, people } = count(given);
     if (come === null) host.cards.revise(card.id, { edited: calls, said: people });

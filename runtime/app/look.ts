@@ -63,12 +63,7 @@ export async function stepsOf(engine: Engine, run: string, from?: number): Promi
 }
 
 /** The events from a number on; of a history that is not here a warning that says why. */
-export async function eventsOf(
-  engine: Engine,
-  { id, createdAt }: RunRecord,
-  from: number,
-  limit = Number.POSITIVE_INFINITY,
-): Promise<RunEvent[]> {
+export async function eventsOf(engine: Engine, { id, createdAt }: RunRecord, from: number, limit?: number): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
   try {
     for await (const event of engine.events(id, from)) if (events.push(event) === limit) break;

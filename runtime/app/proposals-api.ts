@@ -234,10 +234,7 @@ export async function admitWish(
 
 /** What runs have let out becomes proposals, which are checked; `note` is told of each. One call at a time. */
 export async function settleProposals(host: Host, note: (message: string) => void): Promise<void> {
-  const made = await settleDrafts(
-    host,
-    () => rulesOf(host),
-    (id) => prepareProposal(host, id),
-  );
+  const check = (id: string) => prepareProposal(host, id);
+  const made = await settleDrafts(host, () => rulesOf(host), check);
   for (const one of made) note(`${one.by} proposes: ${one.title}. \`cleared proposals show ${one.number}\``);
 }

@@ -16,8 +16,8 @@ export interface Followed {
 
 export interface Follower {
   view(row: TaskRow): Promise<TaskView>;
-  /** Every change so far, each with the task as it stood after it. */
-  past(row: TaskRow): AsyncGenerator<Followed, TaskView>;
+  /** Every change so far, each with the task as it stood after it. A task has at least one: that it was given. */
+  past(row: TaskRow): AsyncGenerator<Followed>;
   /** Changes after number `from`, until the task has ended or nobody listens. `again`: the row as it is now. */
   changes(again: () => TaskRow, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
 }
@@ -50,16 +50,12 @@ export function createFollower(host: TaskFacts, store: TaskStore, watch: Watch):
       for (const change of await projection.event(event)) yield { change, view };
     }
     for (const change of projection.entries(entries)) yield { change, view };
-    return view;
   };
   return {
     past,
     async view(row) {
-      const changes = past(row);
-      for (;;) {
-        const next = await changes.next();
-        if (next.done === true) return next.value;
-      }
+      const { view } = createProjection(row, host);
+      return (await Array.fromAsync(past(row))).at(-1)?.view ?? view;
     },
 
     async *changes(again, from, abort) {
@@ -76,17 +72,10 @@ export function createFollower(host: TaskFacts, store: TaskStore, watch: Watch):
       abort.addEventListener("abort", stop, { once: true });
       let events: AsyncIterator<RunEvent> | null = null;
       let came: IteratorResult<RunEvent> | { failed: unknown } | null = null;
-      const ask = (from: AsyncIterator<RunEvent>) =>
-        void from.next().then(
-          (next) => {
-            came = next;
-            wake();
-          },
-          (failed: unknown) => {
-            came = { failed };
-            wake();
-          },
-        );
+      const ask = async (from: AsyncIterator<RunEvent>): Promise<void> => {
+        came = await from.next().catch((failed: unknown) => ({ failed }));
+        wake();
+      };
       try {
         for (;;) {
           const changed = watch.next(row.id, LOOK_MS, (done) => (wake = done));
@@ -94,7 +83,7 @@ export function createFollower(host: TaskFacts, store: TaskStore, watch: Watch):
           if (events === null && row.run !== null) {
             view.run = row.run;
             events = engine.events(row.run, 1, { follow: true, abort })[Symbol.asyncIterator]();
-            ask(events);
+            void ask(events);
           }
           const next = came as IteratorResult<RunEvent> | { failed: unknown } | null;
           if (next === null) yield* told(projection.entries(entries()));
@@ -104,7 +93,7 @@ export function createFollower(host: TaskFacts, store: TaskStore, watch: Watch):
             came = null;
             yield* told(projection.entries(before(entries(), next.value)));
             yield* told(await projection.event(next.value));
-            if (events !== null) ask(events);
+            if (events !== null) void ask(events);
           }
           if (hasEnded(view.status.state) || abort.aborted) return;
           if (came === null) await changed;

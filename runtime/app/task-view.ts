@@ -96,12 +96,10 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, { eng
       this.seen = seq;
       const told = body as { status?: RunRecord["status"]; reason?: WaitReason; waits_for?: string; outcome?: string; code?: string };
       if (type === "status") {
-        if (told.status === "waiting" && ASKS.includes(told.reason))
-          return move(
-            "auth-required",
-            when,
-            questionOf(told.reason === "remote_gate" ? null : cards.list({ run: of }), told.waits_for ?? "", when),
-          );
+        if (told.status === "waiting" && ASKS.includes(told.reason)) {
+          const asked = told.reason === "remote_gate" ? null : cards.list({ run: of });
+          return move("auth-required", when, questionOf(asked, told.waits_for ?? "", when));
+        }
         return told.status === "running" || isParked(view.status.state) ? move("working", when, null) : [];
       }
       if (type !== "ended" || hasEnded(view.status.state)) return [];

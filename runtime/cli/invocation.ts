@@ -14,8 +14,8 @@ export interface Invocation {
 
 /** What commander found of the options of a command. */
 export type Options = Record<string, string | boolean | string[] | undefined>;
-/** Answers the exit code where it is another than 0. */
-export type Command = (at: Invocation, args: (string | string[] | undefined)[], options: Options) => Promise<number | undefined>;
+/** `words`: what was written behind its name; those that must be there are. Answers the exit code where it is another than 0. */
+export type Command = (at: Invocation, words: string[], options: Options) => Promise<number | undefined>;
 
 /** A command as commands.ts declares it. */
 export interface CommandSpec {

@@ -39,20 +39,24 @@ async function main(argv: string[]): Promise<number> {
     }
     command.action(async (...all: unknown[]) => {
       const options = all.at(-2) as Options;
-      const given = (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined;
+      const dir = (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined;
       const at: Invocation = {
-        ...{ output: createOutput(json), given, commands: COMMANDS },
+        ...{ output: createOutput(json), given: dir, commands: COMMANDS },
         get dir() {
-          return findWorkspace(given);
+          return findWorkspace(dir);
         },
       };
       try {
         assertVerb(spec, all[0]);
         // Before any schema is made: compiling each to code takes a short command 7 % of its CPU.
         if (!spec.lasting) (await import("zod")).config({ jitless: true });
-        exit = (await (await spec.load())(at, all.slice(0, -2) as string[], options)) ?? 0;
+        const given = all
+          .slice(0, -2)
+          .flat()
+          .filter((word) => word !== undefined) as string[];
+        exit = (await (await spec.load())(at, given, options)) ?? 0;
       } catch (error) {
-        exit = reportError(at.output, error, given ?? process.cwd());
+        exit = reportError(at.output, error, dir ?? process.cwd());
       }
       await (await import("./alerts.ts")).tellAlerts(at);
     });

@@ -13,8 +13,7 @@ import { readIfThere } from "../../workspace/own-folders.ts";
 import type { Command } from "../invocation.ts";
 import { PRODUCT } from "./init.ts";
 
-export const run: Command = async ({ output, dir }, [given]) => {
-  const names = [given ?? []].flat();
+export const run: Command = async ({ output, dir }, names) => {
   const read = (path: string) => readFileSync(join(PRODUCT, path), "utf8");
   if (names.length === 0) {
     const all = starterAgents(PRODUCT).map((name) => {

@@ -26,8 +26,7 @@ import { inWords } from "./policy.ts";
 
 export const run: Command = async ({ output, dir }, [verb, name]) => {
   if (verb === "show") {
-    if (typeof name !== "string")
-      throw new ClearedError("USAGE", "Name an agent: `cleared agents show NAME`; `cleared agents` lists them.");
+    if (name === undefined) throw new ClearedError("USAGE", "Name an agent: `cleared agents show NAME`; `cleared agents` lists them.");
     return show(output, dir, name);
   }
   const agents = await withLook(dir, (api) => api.agents());

@@ -14,8 +14,8 @@ import { cardLines, toCount, when } from "../text.ts";
 
 const SAID = 2000;
 
-export const run: Command = async ({ output, dir }, [words], options) => {
-  const said = ((words ?? []) as string[]).join(" ");
+export const run: Command = async ({ output, dir }, words, options) => {
+  const said = words.join(" ");
   const by = starterHere(dir);
   return withApi(dir, async (api) => {
     if (options["showPrompt"] === true) {
@@ -36,10 +36,10 @@ export const run: Command = async ({ output, dir }, [words], options) => {
 };
 
 /** `cleared rule`: the card that offers it, or the request that looks for it. */
-export const rule: Command = async ({ output, dir }, [entry]) => {
+export const rule: Command = async ({ output, dir }, [entry = ""]) => {
   const starter = starterHere(dir);
   return withApi(dir, async (api) => {
-    const made = await api.rule({ entry: String(entry), ...starter });
+    const made = await api.rule({ entry, ...starter });
     if ("ask" in made) return tell(output, api, await follow(output, api, made.ask, starter));
     output.result(made);
     output.lines(cardLines(output, made.card));
@@ -119,9 +119,9 @@ function endLines(output: Output, { id, end }: Ask): string[] {
   ];
 }
 
-export const asks: Command = async ({ output, dir }, [verb, number], options) => {
+export const asks: Command = async ({ output, dir }, [verb, number = ""], options) => {
   const id = Number(number);
-  if (verb === "show" && !/^\d{1,9}$/.test(String(number ?? "")))
+  if (verb === "show" && !/^\d{1,9}$/.test(number))
     throw new ClearedError("USAGE", "Name a request by its number: `cleared asks show 4`; `cleared asks` lists them.");
   return withApi(dir, async (api) => {
     if (verb === "show") {

@@ -10,9 +10,9 @@ import type { Command } from "../invocation.ts";
 import type { Output } from "../output.ts";
 import { atWork } from "../progress.ts";
 
-export const run: Command = async ({ output, dir }, [file], options) => {
+export const run: Command = async ({ output, dir }, [file = ""], options) => {
   const asked: Backtesting = {
-    agent: basename(String(file), ".ts"),
+    agent: basename(file, ".ts"),
     at: typeof options["at"] === "string" ? options["at"] : null,
     which: whichOf(options),
     ...budgetOf(options),
@@ -47,8 +47,8 @@ function whichOf({ days, runs }: Record<string, unknown>): Which {
 const FIRST = 5;
 
 /** `cleared bisect RUN|ENTRY`: the commit since which a recorded run would come out otherwise, and what it changed. Changes nothing. */
-export const bisect: Command = async ({ output, dir }, [name]) => {
-  const found = await atWork(withAnyApi, dir, (api) => api.bisect({ name: String(name) }));
+export const bisect: Command = async ({ output, dir }, [name = ""]) => {
+  const found = await atWork(withAnyApi, dir, (api) => api.bisect({ name }));
   output.result(found);
   output.lines(linesOf(output, found));
   return found.verdict === "unproven" ? EXIT.divergence : 0;

@@ -12,8 +12,7 @@ import type { Command, Invocation, Options } from "../invocation.ts";
 import type { Output } from "../output.ts";
 import { atWork } from "../progress.ts";
 
-export const run: Command = async (at, [verb = "list", names = []], options) =>
-  VERBS[verb as keyof typeof VERBS](at, [names].flat(), options);
+export const run: Command = async (at, [verb = "list", ...names], options) => VERBS[verb as keyof typeof VERBS](at, names, options);
 
 const VERBS = {
   async list({ output, dir }, names) {

@@ -10,12 +10,12 @@ import { type Output, formatError, table } from "../output.ts";
 import { socketPath } from "../../app/socket.ts";
 import { changesHere } from "../../app/work-tree.ts";
 
-export const run: Command = async ({ output, dir }, [given], options) => {
+export const run: Command = async ({ output, dir }, given, options) => {
   const staged = options["staged"] === true;
   // Where nobody owns the workspace the checks run here: the compiler starts while the rest is read.
   if (!existsSync(socketPath(dir))) warmCompiler();
   const changes = await changesHere(dir, staged);
-  const words = [given ?? []].flat().map((path) => relative(dir, resolve(path)).replaceAll("\\", "/"));
+  const words = given.map((path) => relative(dir, resolve(path)).replaceAll("\\", "/"));
   if (changes.trust) output.note("trust.yaml differs from HEAD: it is not checked here; `cleared trust` shows it to a person.");
   for (const path of changes.odd)
     output.note(`${path} is a link, too large or no regular file: it is not checked, and cannot be proposed.`);

@@ -16,10 +16,10 @@ interface Words {
   options: { flag: string; about: string }[];
 }
 
-export const run: Command = async (at, [shell]) => {
-  const write = Object.hasOwn(SHELLS, String(shell)) ? SHELLS[String(shell) as keyof typeof SHELLS] : undefined;
+export const run: Command = async (at, [shell = ""]) => {
+  const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell as keyof typeof SHELLS] : undefined;
   if (write === undefined)
-    throw new ClearedError("USAGE", `\`cleared completions ${String(shell)}\` is not known: ${Object.keys(SHELLS).join(", ")}.`);
+    throw new ClearedError("USAGE", `\`cleared completions ${shell}\` is not known: ${Object.keys(SHELLS).join(", ")}.`);
   const text = write(at.commands.map(wordsOf));
   at.output.result({ shell, text });
   at.output.text(text);

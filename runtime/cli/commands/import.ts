@@ -6,9 +6,9 @@ import type { Command } from "../invocation.ts";
 import { atWork } from "../progress.ts";
 import { receiptLines } from "../text.ts";
 
-export const run: Command = async ({ output, dir }, [files], options) => {
+export const run: Command = async ({ output, dir }, files, options) => {
   const dryRun = options["dryRun"] === true;
-  const paths = (files as string[]).map((file) => resolve(file));
+  const paths = files.map((file) => resolve(file));
   const asked = { files: paths, dryRun, again: options["again"] === true, ...starterHere(dir) };
   const { receipts } = await atWork(dryRun ? withDryApi : withApi, dir, (api) => api.import(asked), paths.length);
   output.result(receipts);

@@ -21,13 +21,13 @@ export const PRODUCT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta
 
 export const run: Command = async (at, [dir], options) => {
   const hooks = options["hooks"] === true;
-  if (hooks && (dir === undefined || existsSync(join(resolve(String(dir)), CONFIG)))) {
-    const there = findWorkspace(dir === undefined ? at.given : String(dir));
+  if (hooks && (dir === undefined || existsSync(join(resolve(dir), CONFIG)))) {
+    const there = findWorkspace(dir ?? at.given);
     at.output.result({ dir: there, hook: await hookIn(at, there) });
     return 0;
   }
   if (dir === undefined) throw new ClearedError("USAGE", "Name the folder of the new workspace: `cleared init DIR`.");
-  const path = resolve(String(dir));
+  const path = resolve(dir);
   await initWorkspace(path, {
     name: String(options["name"] ?? "My Business"),
     from: PRODUCT,
@@ -53,10 +53,9 @@ async function hookIn({ output }: Invocation, dir: string): Promise<{ file: stri
 }
 
 /** `cleared demo erp [DIR]`: a workspace whose agents have a business to work on, the tool server of examples/erp with its own database. */
-export const demo: Command = async ({ output }, [what, dir], options) => {
-  if (what !== "erp")
-    throw new ClearedError("USAGE", `There is no demo "${String(what)}". Write \`cleared demo erp\`, with a folder if you like.`);
-  const path = resolve(String(dir ?? "erp-demo"));
+export const demo: Command = async ({ output }, [what = "", dir = "erp-demo"], options) => {
+  if (what !== "erp") throw new ClearedError("USAGE", `There is no demo "${what}". Write \`cleared demo erp\`, with a folder if you like.`);
+  const path = resolve(dir);
   if (existsSync(join(path, CONFIG)))
     throw new ClearedError(
       "WORKSPACE_EXISTS",

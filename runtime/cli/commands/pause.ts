@@ -11,7 +11,7 @@ import { runLine } from "../text.ts";
 export const pause: Command = async ({ output, dir }, [name], options) => {
   const { by = null } = starterHere(dir);
   const reason = String(options["reason"] ?? "");
-  const done = await withLook(dir, (_, host) => pauseAgents(host, { agent: typeof name === "string" ? name : null, by, reason }));
+  const done = await withLook(dir, (_, host) => pauseAgents(host, { agent: name ?? null, by, reason }));
   output.result(done);
   output.line(`${done.known ? "Nothing changed: " : ""}${pauseWords(done.pause)}.`);
   const { underWay } = done;
@@ -22,7 +22,7 @@ export const pause: Command = async ({ output, dir }, [name], options) => {
 /** Ends a pause, or all of them, and shows where the runs that waited for it get to. */
 export const resume: Command = async ({ output, dir }, [name]) => {
   const { by = null } = starterHere(dir);
-  const agent = typeof name === "string" ? name : null;
+  const agent = name ?? null;
   const done = await atWork(withApi, dir, async (api) => {
     const resumed = await api.resumeAgents({ agent, by });
     const runs: RunRecord[] = [];

@@ -18,9 +18,9 @@ const ACTS: Record<Rule["action"], string> = {
   block: "blocks",
 };
 
-export const run: Command = async ({ output, dir }, [verb, given]) => {
+export const run: Command = async ({ output, dir }, [verb, ...names]) => {
   const ladder = readLocal(dir).config.policy;
-  const packs = filesOf(dir, [given ?? []].flat()).map((file) => parsePack(readIfThere(resolve(dir, file)) ?? "", file, ladder));
+  const packs = filesOf(dir, names).map((file) => parsePack(readIfThere(resolve(dir, file)) ?? "", file, ladder));
   for (const { at, message } of packs.flatMap((pack) => pack.warnings)) output.note(`${formatAt(at)} ${message}`);
   if (verb === "show") {
     output.result(

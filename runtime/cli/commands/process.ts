@@ -10,7 +10,7 @@ import { readNamed } from "../text.ts";
 
 export const run: Command = async (at, [verb, given], options) => {
   const from = options["from"];
-  if (verb !== "new" || typeof given !== "string" || typeof from !== "string")
+  if (verb !== "new" || given === undefined || typeof from !== "string")
     throw new ClearedError("USAGE", "Write `cleared process new NAME --from definition.json`.");
   const name = processName(given);
   if (name === null)

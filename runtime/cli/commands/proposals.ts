@@ -22,7 +22,7 @@ interface Act {
 
 export const run: Command = async ({ output, dir }, [verb = "list", name], options) => {
   const act = VERBS[verb as keyof typeof VERBS];
-  return withApi(dir, (api) => act({ output, dir, api, name: name as string | undefined, options }));
+  return withApi(dir, (api) => act({ output, dir, api, name, options }));
 };
 
 const VERBS = {
@@ -97,7 +97,7 @@ function painted(output: Output, line: string): string {
 }
 
 /** `cleared propose`: what is edited here, on a branch or in a folder becomes a proposal. */
-export const propose: Command = async ({ output, dir }, [paths], options) => {
+export const propose: Command = async ({ output, dir }, paths, options) => {
   const { message = "", from, ...rest } = textsOf(options, "message", "reason", "from", "branch", "despite");
   const title = message.replace(/\s+/g, " ").trim();
   if (title === "") throw new ClearedError("USAGE", "Say in one line what changes: `cleared propose -m TITLE`.");
@@ -105,7 +105,7 @@ export const propose: Command = async ({ output, dir }, [paths], options) => {
   const made = await atWork(withApi, dir, (api) =>
     api.propose({
       ...{ title, reason: "", ...rest },
-      paths: ((paths ?? []) as string[]).map((path) => inWorkspace(dir, path)),
+      paths: paths.map((path) => inWorkspace(dir, path)),
       ...starterHere(dir),
       ...(from === undefined ? {} : { from: resolve(from) }),
     }),

@@ -21,7 +21,7 @@ export const run: Command = async (at, [verb, number], options) => {
   else if (cards.length === 0) output.line("Nothing waits for a person.");
 };
 
-async function show(at: Invocation, number: string | string[] | undefined): Promise<number | undefined> {
+async function show(at: Invocation, number: string | undefined): Promise<number | undefined> {
   if (number === undefined) throw new ClearedError("USAGE", "Name a card by its number: `cleared queue show N`.");
   const id = cardNumber(number);
   const { output, dir } = at;

@@ -18,13 +18,13 @@ import { relative, resolve } from "node:path";
 import { formatError } from "../output.ts";
 import { printable } from "../../kernel/text.ts";
 
-export const run: Command = async ({ output, dir }, [agent], options) => {
+export const run: Command = async ({ output, dir }, [agent = ""], options) => {
   const dry = options["dryRun"] === true;
   const given = givenOf(options);
   const record = await atWork(dry ? withDryApi : withApi, dir, async (api) =>
     api.run({
-      agent: String(agent),
-      input: await inputOf((options["input"] ?? []) as string[], async () => fieldsOf(await api.agents(), String(agent))),
+      agent,
+      input: await inputOf((options["input"] ?? []) as string[], async () => fieldsOf(await api.agents(), agent)),
       ...{ dry, wait: options["wait"] !== false, ...textsOf(options, "key"), ...starterHere(dir) },
       ...(given === null ? {} : { given }),
     }),
@@ -86,12 +86,12 @@ function typed(text: string, field: InputField | undefined): Json {
 }
 
 /** Nothing is written or sent unless --live. */
-export const exec: Command = async ({ output, dir }, [file], options) => {
-  const path = resolve(String(file));
+export const exec: Command = async ({ output, dir }, [file = ""], options) => {
+  const path = resolve(file);
   const text = readIfThere(path);
-  if (text === null) throw new ClearedError("FILE_MISSING", `${String(file)} does not exist.`);
+  if (text === null) throw new ClearedError("FILE_MISSING", `${file} does not exist.`);
   const live = options["live"] === true;
-  const shown = relative(dir, path).startsWith("..") ? String(file) : relative(dir, path);
+  const shown = relative(dir, path).startsWith("..") ? file : relative(dir, path);
   const input = await inputOf((options["input"] ?? []) as string[], async () => parseHeader(text, shown).input);
   const asked = { file: shown, text, input, live, check: options["unchecked"] !== true, ...starterHere(dir) };
   const result = await atWork(live ? withApi : withDryApi, dir, (api) => api.exec(asked));
@@ -106,8 +106,7 @@ export const exec: Command = async ({ output, dir }, [file], options) => {
 export const call: Command = async ({ dir }, [name, params], options) => {
   const batch = options["batch"] as string | undefined;
   if (batch === undefined && name === undefined) throw new ClearedError("USAGE", "Name a primitive, or a file of calls with --batch.");
-  const calls =
-    batch === undefined ? [{ name: String(name), params: parseJson(params as string | undefined, "The parameters") }] : readBatch(batch);
+  const calls = batch === undefined ? [{ name: String(name), params: parseJson(params, "The parameters") }] : readBatch(batch);
   const answers = await withDryApi(dir, (api) => api.call({ calls }));
   for (const answer of answers) process.stdout.write(`${printable(JSON.stringify(answer))}\n`);
   const failed = answers.find((answer) => "error" in answer);

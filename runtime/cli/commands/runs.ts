@@ -10,12 +10,12 @@ import { textsOf, runLine, toCount } from "../text.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
 
-export const run: Command = async (at, [verb = "list", named = []], options) => {
+export const run: Command = async (at, [verb = "list", ...runs], options) => {
   if (verb === "list") return list(at, options);
-  const [id, ...more] = [named].flat();
-  if (verb === "migrate" && (id === undefined || more.length > 0)) return migrateGroup(at, [named].flat(), options);
-  if (more.length > 0) throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` takes one run.`);
-  if (id === undefined) throw new ClearedError("USAGE", `Name a run: \`cleared runs ${String(verb)} run_…\`.`);
+  const [id, ...more] = runs;
+  if (verb === "migrate" && (id === undefined || more.length > 0)) return migrateGroup(at, runs, options);
+  if (more.length > 0) throw new ClearedError("USAGE", `\`cleared runs ${verb}\` takes one run.`);
+  if (id === undefined) throw new ClearedError("USAGE", `Name a run: \`cleared runs ${verb} run_…\`.`);
   return ACTIONS[verb as keyof typeof ACTIONS](at, id, options);
 };
 

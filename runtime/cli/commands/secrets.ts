@@ -16,9 +16,8 @@ export const run: Command = async ({ output, dir }, [verb, name]) => {
     if (names.length === 0) output.line("No secrets. Store one with `cleared secrets set NAME`.");
     return 0;
   }
-  if ((verb !== "set" && verb !== "remove") || typeof name !== "string") {
+  if ((verb !== "set" && verb !== "remove") || name === undefined)
     throw new ClearedError("USAGE", "Write `cleared secrets set NAME`, `cleared secrets list` or `cleared secrets remove NAME`.");
-  }
   if (verb === "set") {
     await mkdir(join(dir, STATE), { recursive: true, mode: 0o700 });
     await secrets.set(name, process.stdin.isTTY ? await hidden(`Value of ${name}: `) : await piped());

@@ -13,7 +13,7 @@ export const run: Command = async ({ output, dir }, [verb, name], options) => {
     if (tokens.length === 0) output.line("No tokens. Make one with `cleared tokens add NAME --agents AGENT,...`.");
     return 0;
   }
-  if ((verb !== "add" && verb !== "remove") || typeof name !== "string")
+  if ((verb !== "add" && verb !== "remove") || name === undefined)
     throw new ClearedError(
       "USAGE",
       "Write `cleared tokens add NAME --agents AGENT,...`, `cleared tokens list` or `cleared tokens remove NAME`.",

@@ -7,8 +7,7 @@ import { caseLine } from "../text.ts";
 import type { ToolFact } from "../../app/tool-list.ts";
 import { changesHere } from "../../app/work-tree.ts";
 
-export const run: Command = async ({ output, dir }, [verb = "list", given]) => {
-  const names = [given ?? []].flat();
+export const run: Command = async ({ output, dir }, [verb = "list", ...names]) => {
   if (verb === "show" && names.length === 0)
     throw new ClearedError("USAGE", "Name a tool: `cleared tools show NAME`; `cleared tools` lists them.");
   const files = Object.fromEntries((await changesHere(dir)).files);

@@ -14,8 +14,7 @@ import { saysYes } from "../terminal.ts";
 
 const NOBODY = "an unidentified user";
 
-export const run: Command = async ({ output, dir }, [given], options) => {
-  const target = String(given);
+export const run: Command = async ({ output, dir }, [target = ""], options) => {
   const by = starterHere(dir).by ?? NOBODY;
   const reason = options["reason"] === undefined ? {} : { reason: String(options["reason"]) };
   const isDry = options["dryRun"] === true;
@@ -65,10 +64,10 @@ function planLines(output: Output, { title, commits, files, money, entries, stat
 const sign = (amount: string): string => (amount.startsWith("-") ? amount : `+${amount}`);
 
 /** Books rows again that somebody has deleted from the books, or leaves them out for good. */
-export const revive: Command = async ({ output, dir }, [names], options) => {
+export const revive: Command = async ({ output, dir }, names, options) => {
   const by = starterHere(dir).by ?? NOBODY;
   const leave = options["leaveOut"] === true;
-  const done = await withApi(dir, (api) => api.revive({ names: names as string[], leave, by }));
+  const done = await withApi(dir, (api) => api.revive({ names, leave, by }));
   output.result(done);
   for (const id of done.entries) output.line(`${id}  ${leave ? "stays out" : "is in the books again"}`);
   if (done.commit !== null) output.line(`      commit ${done.commit.slice(0, 7)}`);
