@@ -8,7 +8,8 @@ import { Worker } from "node:worker_threads";
 import type { Large } from "../app/task-intake.ts";
 import { fromWire, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
-import { type Fields, isFields, wrong } from "./wire.ts";
+import { wrong } from "./wire.ts";
+import { type Fields, isObject } from "../rules/tools/shape.ts";
 
 export interface Body {
   value: Json;
@@ -80,7 +81,7 @@ function shrunk({ value, count }: { value: Json; count: number }, most: number):
   const message = messageOf(value);
   const parts = message?.["parts"];
   if (message === null || !Array.isArray(parts)) return { value, large: null };
-  const texts = parts.map((one) => (isFields(one) && typeof one["text"] === "string" ? one["text"] : JSON.stringify(one)));
+  const texts = parts.map((one) => (isObject(one) && typeof one["text"] === "string" ? one["text"] : JSON.stringify(one)));
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   if (size <= most && count <= most / 64) return { value, large: null };
   message["parts"] = parts.slice(0, 10).map((one, i) => beginning(one, texts[i] ?? ""));
@@ -89,9 +90,9 @@ function shrunk({ value, count }: { value: Json; count: number }, most: number):
 
 /** Of JSON-RPC in `params`, of REST by itself. */
 function messageOf(value: Json): Fields | null {
-  const params = isFields(value) && isFields(value["params"]) ? value["params"] : value;
-  const message = isFields(params) ? params["message"] : undefined;
-  return isFields(message) ? message : null;
+  const params = isObject(value) && isObject(value["params"]) ? value["params"] : value;
+  const message = isObject(params) ? params["message"] : undefined;
+  return isObject(message) ? message : null;
 }
 
 function beginning(part: Json, text: string): Json {

@@ -2,7 +2,7 @@
 import type { Offer } from "../app/task-intake.ts";
 import type { Json } from "../kernel/ports.ts";
 import { VERSION } from "../kernel/version.ts";
-import type { Fields } from "./wire.ts";
+import type { Fields } from "../rules/tools/shape.ts";
 
 /** More of them have broken clients; the extended card has all. */
 const SKILLS = 40;

@@ -2,6 +2,7 @@
  * Push notifications: how each generation of A2A writes the wish for them, and how they are sent. An address that a caller has given is
  * untrusted: it is reached only where trust.yaml allows it, no redirect is followed, and of what it answers only the status is looked at.
  */
+import { keepLooking } from "../app/looks.ts";
 import type { Push, PushConfig } from "../app/task-push.ts";
 import type { TaskChange, TaskView } from "../app/task-view.ts";
 import type { Tasks } from "../app/tasks.ts";
@@ -10,7 +11,8 @@ import type { Json } from "../kernel/ports.ts";
 import { oneLine } from "../kernel/text.ts";
 import type { Fetch } from "../outside/mcp/addresses.ts";
 import type { Asked, Operation } from "./request.ts";
-import { type Dialect, type Fields, eventOf, fieldsOf, firstEvent, isFields, taskJson, textOf, wrong } from "./wire.ts";
+import { type Dialect, eventOf, fieldsOf, firstEvent, taskJson, textOf, wrong } from "./wire.ts";
+import { type Fields, isObject } from "../rules/tools/shape.ts";
 
 // Names a message brings its wish under: 1.0, 0.3, and `tasks/send`.
 const INLINE = ["taskPushNotificationConfig", "pushNotificationConfig", "pushNotification"];
@@ -24,7 +26,7 @@ export function pushWish(params: Fields, config: Fields): PushConfig | null {
 /** @throws TASK_REQUEST naming the field */
 function readConfig(from: Fields): PushConfig {
   const nested = from["pushNotificationConfig"] ?? from["config"];
-  const value = isFields(nested) ? nested : from;
+  const value = isObject(nested) ? nested : from;
   const address = value["url"];
   const url = typeof address === "string" && address.length <= 2048 ? URL.parse(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "")
@@ -112,8 +114,7 @@ export function keepPushing(
   { pushes }: Pick<Tasks, "pushes">,
   { fetch, may, note, onError }: { fetch: Fetch; may(): void; note(message: string): void; onError(error: unknown): void },
 ) {
-  const underway = new Map<string, Promise<void>>();
-  const lanes = new Map<string, number>();
+  const underway = new Map<string, { lane: string; work: Promise<void> }>();
   const ending = new AbortController();
 
   /** Null when it was taken, else why not. */
@@ -145,11 +146,10 @@ export function keepPushing(
   };
 
   const tell = async (push: Push): Promise<void> => {
-    const changes = pushes.changes(push);
-    for (;;) {
-      const next = await changes.next();
-      if (next.done === true) return pushes.done(push, next.value);
-      const { change, view } = next.value;
+    let last: TaskView | null = null;
+    for await (const { change, view } of pushes.changes(push)) {
+      last = view;
+      if (change.generation <= push.sent) continue;
       const failure = await post(push, view, change);
       if (ending.signal.aborted) return;
       if (failure !== null) {
@@ -159,39 +159,27 @@ export function keepPushing(
       }
       pushes.sent(push, change.generation);
     }
+    pushes.done(push, last);
   };
 
   const look = (): void => {
-    if (ending.signal.aborted) return;
     for (const push of pushes.due()) {
       const key = `${push.tid} ${push.pid}`;
       const lane = `${push.owner} ${new URL(push.config.url).origin}`;
-      const busy = lanes.get(lane) ?? 0;
+      const busy = [...underway.values()].filter((one) => one.lane === lane).length;
       if (underway.has(key) || busy >= LANE || underway.size >= LANES) continue;
-      lanes.set(lane, busy + 1);
       const work = tell(push)
         .catch(onError)
-        .finally(() => {
-          underway.delete(key);
-          const left = (lanes.get(lane) ?? 1) - 1;
-          if (left === 0) lanes.delete(lane);
-          else lanes.set(lane, left);
-        });
-      underway.set(key, work);
+        .finally(() => underway.delete(key));
+      underway.set(key, { lane, work });
     }
   };
-  const timer = setInterval(() => {
-    try {
-      look();
-    } catch (error) {
-      onError(error);
-    }
-  }, EVERY_MS);
+  const looking = keepLooking(EVERY_MS, look, onError);
   return {
     async stop(): Promise<void> {
-      clearInterval(timer);
       ending.abort();
-      await Promise.allSettled(underway.values());
+      await looking.stop();
+      await Promise.allSettled(Array.from(underway.values(), ({ work }) => work));
     },
   };
 }

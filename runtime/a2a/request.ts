@@ -3,7 +3,8 @@ import type { Caller } from "../app/callers.ts";
 import type { Large } from "../app/task-intake.ts";
 import type { Tasks } from "../app/tasks.ts";
 import type { Json } from "../kernel/ports.ts";
-import type { Dialect, Fields } from "./wire.ts";
+import type { Fields } from "../rules/tools/shape.ts";
+import type { Dialect } from "./wire.ts";
 
 export interface Asked {
   tasks: Tasks;

@@ -4,7 +4,7 @@ import type { Json } from "../kernel/ports.ts";
 import { OPERATIONS } from "./operations.ts";
 import type { Operation } from "./request.ts";
 import { REASONS, toRpc } from "./rpc.ts";
-import type { Fields } from "./wire.ts";
+import type { Fields } from "../rules/tools/shape.ts";
 
 export interface Route {
   operation: Operation;

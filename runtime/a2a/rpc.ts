@@ -6,7 +6,8 @@ import { kindOf, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { OPERATIONS } from "./operations.ts";
 import type { Operation } from "./request.ts";
-import { type Dialect, type Fields, fieldsOf, isFields, wrong } from "./wire.ts";
+import { type Dialect, fieldsOf, wrong } from "./wire.ts";
+import { type Fields, isObject } from "../rules/tools/shape.ts";
 
 /** The method of each operation by generation. */
 const NAMES: Record<keyof typeof OPERATIONS, Record<Dialect, string>> = {
@@ -52,14 +53,14 @@ export function versionOf(asked: string | undefined): "1.0" | "0.3" {
 /** @throws TASK_REQUEST with the id, where it can be read, in `data.id` */
 export function readCall(body: Json): Call {
   if (Array.isArray(body)) throw wrong(-32600, "A batch is not taken; send one request at a time.");
-  if (!isFields(body)) throw wrong(-32600, "A request is a JSON object with jsonrpc, id, method and params.");
+  if (!isObject(body)) throw wrong(-32600, "A request is a JSON object with jsonrpc, id, method and params.");
   const { jsonrpc, method, params } = body;
   const id = idOf(body);
   const bad = (rpc: number, message: string) => Object.assign(wrong(rpc, message), { data: { rpc, ...(id == null ? {} : { id }) } });
   if ("id" in body && id === undefined) throw bad(-32600, "id must be a text, a number or null.");
   if (jsonrpc !== "2.0") throw bad(-32600, 'jsonrpc must be "2.0".');
   if (typeof method !== "string" || method === "") throw bad(-32600, "method is missing.");
-  if (params != null && !isFields(params)) throw bad(-32602, "params must be an object.");
+  if (params != null && !isObject(params)) throw bad(-32602, "params must be an object.");
   return { id: "id" in body ? id : undefined, method, params: fieldsOf(params, "params") };
 }
 

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { type Caller, createSeats } from "../app/callers.ts";
 import type { Tasks } from "../app/tasks.ts";
-import type { Figures } from "../app/figures.ts";
+import type { Figures } from "../app/facts.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { bearerOf, type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
@@ -16,7 +16,8 @@ import { OPERATIONS } from "./operations.ts";
 import type { Asked, Operation } from "./request.ts";
 import { restError, routeOf } from "./rest.ts";
 import { type RpcId, readCall, resolve, toRpc, versionOf } from "./rpc.ts";
-import { type Fields, isFields, wrong } from "./wire.ts";
+import { wrong } from "./wire.ts";
+import { type Fields, isObject } from "../rules/tools/shape.ts";
 
 export interface TaskServer {
   serve(context: Context): Promise<Response>;
@@ -214,7 +215,7 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
 
 /** @throws TASK_REQUEST */
 function fieldsOfBody(value: Json): Fields {
-  if (!isFields(value)) throw wrong(-32602, "The body must be a JSON object.");
+  if (!isObject(value)) throw wrong(-32602, "The body must be a JSON object.");
   return value;
 }
 

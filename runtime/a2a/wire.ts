@@ -6,9 +6,9 @@ import { type TaskArtifact, type TaskChange, type TaskView, hasEnded, isParked }
 import type { TaskMessage, TaskPart, TaskState } from "../engine/store/tasks.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
+import { type Fields, isObject } from "../rules/tools/shape.ts";
 
 export type Dialect = "1.0" | "0.3" | "0.1";
-export type Fields = { [key: string]: Json };
 
 /** Each is read and judged by itself. */
 const MOST_PARTS = 1000;
@@ -32,14 +32,10 @@ export function wrong(rpc: number, message: string): ClearedError {
 
 const invalid = (message: string): ClearedError => wrong(-32602, message);
 
-export function isFields(value: Json | undefined): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** An object, or none. @throws TASK_REQUEST for anything else */
 export function fieldsOf(value: Json | undefined, name: string): Fields {
   if (value == null) return {};
-  if (!isFields(value)) throw invalid(`${name} must be an object.`);
+  if (!isObject(value)) throw invalid(`${name} must be an object.`);
   return value;
 }
 
@@ -61,7 +57,7 @@ export function countOf(value: Json | undefined, name: string, least = 0, most =
 
 /** @throws TASK_REQUEST naming the field */
 export function readMessage(dialect: Dialect, value: Json | undefined): Received {
-  if (!isFields(value)) throw invalid("params.message is missing: an object with messageId, role and parts.");
+  if (!isObject(value)) throw invalid("params.message is missing: an object with messageId, role and parts.");
   const { parts, role, metadata } = value;
   const user = dialect === "1.0" ? "ROLE_USER" : "user";
   // Who sends a message here is the user; some clients leave the word empty.
@@ -79,7 +75,7 @@ export function readMessage(dialect: Dialect, value: Json | undefined): Received
 
 /** Each generation's spelling is taken in all of them: what is meant is never in doubt. @throws TASK_REQUEST */
 function readPart(value: Json, name: string): TaskPart {
-  if (!isFields(value)) throw invalid(`${name} must be an object.`);
+  if (!isObject(value)) throw invalid(`${name} must be an object.`);
   const { text, data } = value;
   if (typeof text === "string") return { text };
   if (data !== undefined && data !== null) return { data };

@@ -8,17 +8,19 @@ import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.
 import type { Given, Decision, Json, RunRecord, RunStatus } from "../kernel/ports.ts";
 import { callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { listensTo } from "../outside/triggers/events.ts";
+import { isObject } from "../rules/tools/shape.ts";
 import { totalsOf } from "../workspace/books/assertions.ts";
 import { loadChart } from "../workspace/books/months.ts";
 import { toBalances } from "../workspace/books/amounts.ts";
 import { decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
-import { changeApi } from "./change-api.ts";
 import type { Host } from "./host.ts";
 import type { McpApi, createMcpCalls } from "./mcp-api.ts";
 import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
+import { needRun } from "./look.ts";
 import type { Moving, Group } from "./move-run.ts";
+import type { Proposing } from "./proposals-api.ts";
 
 export interface AgentFact extends AgentAtHead {
   /** Null while it is paused, too. */
@@ -39,6 +41,13 @@ export interface ExecResult {
 
 // What few commands ask for is loaded when they do.
 const moving = () => import("./move-run.ts");
+const proposing = () => import("./proposals-api.ts");
+const undoing = () => import("../change/proposals/undo.ts");
+const asking = () => import("./asks.ts");
+const trying = () => import("./evidence-api.ts");
+
+type By = { by?: string };
+type Id = { id: string | number };
 
 export type Api = ReturnType<typeof createApi>;
 
@@ -48,12 +57,17 @@ export function createApi(host: Host) {
   let mcp: Promise<ReturnType<typeof createMcpCalls>> | undefined;
 
   const settled = async (id: string, wait: boolean): Promise<RunRecord> => {
-    const record = wait ? await engine.result(id) : await engine.get(id);
-    if (record === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}".`);
-    return record;
+    const run = await needRun(engine, id);
+    return wait ? engine.result(id) : run;
   };
 
-  const startedBy = (by: string | undefined): { by?: string } => {
+  /** An operation that is one function of host and parameters. */
+  const of =
+    <P, R>(load: () => Promise<(on: Host, p: P) => Promise<R>>) =>
+    async (p: P): Promise<R> =>
+      (await load())(host, p);
+
+  const startedBy = (by: string | undefined): By => {
     if (by === undefined) return {};
     if (!host.trust.people.some((one) => one.name === by))
       throw new ClearedError("APPROVAL_IDENTITY", `"${by}" is not a person of the trust.yaml that the owner of this workspace has read.`);
@@ -80,7 +94,7 @@ export function createApi(host: Host) {
       const name = (file.split("/").at(-1) ?? file).replace(/\.ts$/, "");
       const told = ({ code, message, at }: WireError) => ({ code, message, at: at ?? { file } });
       try {
-        if (check) await (await import("./check-source.ts")).checkSource(host, file, text);
+        if (check) await (await import("./check-api.ts")).checkSource(host, file, text);
         const { id } = await host.start(name, {
           cause: { kind: "exec", key: randomUUID(), detail: { file, text, lint: check } },
           input,
@@ -115,10 +129,7 @@ export function createApi(host: Host) {
         });
         try {
           const primitive = await callable.primitive(name);
-          const given =
-            primitive.bare !== null && (typeof params !== "object" || params === null || Array.isArray(params))
-              ? { [primitive.bare]: params }
-              : params;
+          const given = primitive.bare !== null && !isObject(params) ? { [primitive.bare]: params } : params;
           answers.push({ result: await callPrimitive(primitive, given, ctx) });
         } catch (error) {
           answers.push({ error: toWire(error) });
@@ -223,16 +234,53 @@ export function createApi(host: Host) {
     /** What callers over MCP may ask for: an operation of McpApi by its name. */
     mcp: async (p: { name: keyof McpApi; params: never }) =>
       (await (mcp ??= import("./mcp-api.ts").then((found) => found.createMcpCalls(host))))(p),
-    ...changeApi(host, startedBy),
+
+    // About changes of the code: checking, proposing, trying on what is recorded, taking back. Each throws what the function it calls throws.
+    /** A request to the meta-agent; it is worked on until it ends, whoever watches. */
+    ask: async ({ text, by }: { text: string } & By) => (await asking()).beginAsk(host, { text, ...startedBy(by) }),
+    /** Answers its question, or goes on where it was cut off; only whoever asked. */
+    continueAsk: async ({ by, ...p }: { id?: number; answer?: string } & By) =>
+      (await asking()).continueAsk(host, { ...p, ...startedBy(by) }),
+    watchAsk: of(async () => (await asking()).watchAsk),
+    stopAsk: of(async () => (await asking()).stopAsk),
+    asks: of(async () => (await asking()).listAsks),
+    askPrompt: async () => (await asking()).showPrompt(host),
+    rule: async ({ entry, by }: { entry: string } & By) => (await import("./learn.ts")).makeRule(host, { entry, ...startedBy(by) }),
+    bisect: async ({ name }: { name: string }) => (await trying()).bisectRun(host, name),
+    /** What undoing a proposal, a run, "import" or an undo would change. */
+    planUndo: async ({ target }: { target: string }) => (await undoing()).planUndo(host, target),
+    /** Takes it back. `seen`: of the plan that was shown; another one is refused. */
+    async undo({ target, ...how }: { target: string; by: string; reason?: string; seen?: string }) {
+      const done = await (await undoing()).undo(host, target, how);
+      await (await import("./reconcile.ts")).reconcileCards(host);
+      return done;
+    },
+    backtest: of(async () => (await trying()).backtestAgent),
+    /** Records a proposal and checks it; its edits leave the working tree. */
+    propose: async ({ by, ...p }: Proposing) => (await proposing()).propose(host, { ...p, ...startedBy(by) }),
+    proposals: async () => (await proposing()).listProposals(host),
+    /** By number or id, as in all that follow. */
+    proposal: async ({ id }: Id) => (await proposing()).showProposal(host, id),
+    /** What its report leaves out, a few runs at a time. */
+    differences: of(async () => (await proposing()).differencesOf),
+    patch: async ({ id }: Id) => (await proposing()).patchOf(host, id),
+    withdraw: async ({ id, by, reason }: Id & By & { reason: string }) =>
+      (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason),
+    checkProposal: async ({ id }: Id) => (await proposing()).checkProposal(host, id),
+    /** Exchanges them with a remote. */
+    syncProposals: async ({ remote }: { remote: string }) => (await import("../change/proposals/sync.ts")).syncProposals(host, remote),
+    /** Tries cases of the work tree on its code; all unless some are named. */
+    tryCases: async ({ names }: { names: string[] }) => (await trying()).tryCases(host, names),
+    caseOfRun: of(async () => (await trying()).caseOfRun),
+    tools: of(async () => (await import("./tool-list.ts")).listTools),
+    /** Checks files (text by path, null removes) laid over HEAD; every agent with `all`, or without files. */
+    check: async (p: { files: Record<string, string | null>; all: boolean; only?: string[] }) =>
+      (await import("./check-api.ts")).checkFiles(host, p),
   };
 }
 
 /** When its schedule starts an agent next, ms; null for one without, or while it is paused. */
-async function nextRunOf(
-  { database, clock }: Pick<Host, "database" | "clock">,
-  { name, header }: AgentAtHead,
-  timezone: string,
-): Promise<number | null> {
+async function nextRunOf({ database, clock }: Host, { name, header }: AgentAtHead, timezone: string): Promise<number | null> {
   if (pauseOf(database, name) !== null || !listensTo(header, "schedule") || header.schedule === undefined) return null;
   const { nextTick } = await import("../outside/triggers/cron.ts");
   return nextTick({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone }, clock.now());

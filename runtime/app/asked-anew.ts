@@ -10,6 +10,7 @@ import { shortJson } from "../kernel/text.ts";
 import { type AskAnew, missing } from "../change/evidence/recorded.ts";
 import type { AskedAnew } from "../change/evidence/types.ts";
 import { factsOf, worstCost } from "../llm/catalogue.ts";
+import { isObject } from "../rules/tools/shape.ts";
 import { dayIn } from "../scripts/header.ts";
 import { modelRolesOf } from "../workspace/settings/models.ts";
 import type { Host } from "./host.ts";
@@ -19,11 +20,7 @@ const SHOWN = 50;
 const BESIDE = ["agreement", "confidence", "quotes"];
 
 const meant = (result: Json): string =>
-  canonicalJson(
-    typeof result === "object" && result !== null && !Array.isArray(result)
-      ? Object.fromEntries(Object.entries(result).filter(([key]) => !BESIDE.includes(key)))
-      : result,
-  );
+  canonicalJson(isObject(result) ? Object.fromEntries(Object.entries(result).filter(([key]) => !BESIDE.includes(key))) : result);
 
 /** @throws USAGE for a budget that is none */
 export async function createAskAnew(host: Host, { budget }: { budget: string }): Promise<{ ask: AskAnew; report(): Promise<AskedAnew> }> {

@@ -1,6 +1,11 @@
 /** What an open card says beside its question and its calls, the same in a terminal and on the page. */
+import { shownOf } from "../engine/authority.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Card, Json } from "../kernel/ports.ts";
+import { isObject } from "../rules/tools/shape.ts";
+
+/** What the page has shown of a card: a yes to something else by now is no yes. */
+export const seenOf = (card: Card): string => `${card.name} ${shownOf(card)}`;
 
 export interface CardFacts {
   [name: string]: Json;
@@ -36,9 +41,9 @@ export const sectionsOf = ({ brief }: Card): CardFacts => (brief as { sections?:
 
 function told({ kind, body }: Card): CardFacts {
   if (body === null || kind === "proposal") return {};
-  if (typeof body !== "object" || Array.isArray(body)) return { details: body };
+  if (!isObject(body)) return { details: body };
   const { about = null, booked: _legs, entry: _entry, verdict: _verdict, ...more } = body;
-  const own = { ...more, ...(typeof about === "object" && !Array.isArray(about) ? about : { about }) };
+  const own = { ...more, ...(about === null || isObject(about) ? about : { about }) };
   const said = TOLD_BY_SCRIPTS.includes(kind) ? body : own;
   const hidden = OF_ROWS.includes(kind) ? TIES : [];
   return Object.fromEntries(Object.entries(said).filter(([name, value]) => !hidden.includes(name) && value !== null && value !== ""));

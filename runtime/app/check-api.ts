@@ -1,18 +1,18 @@
 /** `cleared check` on a host: the files a person has changed, laid over HEAD, through every check that needs no proposal. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Check, STATIC_CHECKS, runChecks, sinceBase } from "../change/checks/pipeline.ts";
+import { STATIC_CHECKS, checkScript, runChecks, sinceBase } from "../change/checks/pipeline.ts";
 import type { CheckResult, Subject } from "../change/checks/findings.ts";
 import { warmCompiler } from "../change/checks/compiler.ts";
 import { agentFiles, closuresOf, reachedFiles } from "../change/checks/reached.ts";
 import { createCards } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, findingError } from "../kernel/errors.ts";
 import { withTools } from "../engine/tool-scripts.ts";
 import type { TrialEnvironment } from "../change/evidence/trial-environment.ts";
 import { dryChecks, dryRunsOf } from "../change/evidence/synthetic.ts";
-import type { Tree } from "../kernel/ports.ts";
+import type { Finding, Tree } from "../kernel/ports.ts";
 import { scheduleProblem } from "../outside/triggers/cron.ts";
 import { POLICIES, STORE, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/git/tree.ts";
@@ -59,17 +59,11 @@ export async function withRecordings<T>(host: Host, work: (bench: TrialEnvironme
 
 /**
  * Checks files laid over HEAD; without any, or with `all`, every agent. only: of all that, what these paths and folders hold, edited or not.
- * `extra` checks come first; `onlyNew`: what HEAD has as well stops nothing. @throws FILE_MISSING for one that is not there
+ * `onlyNew`: what HEAD has as well stops nothing. @throws FILE_MISSING for one that is not there
  */
 export async function checkFiles(
   host: Host,
-  {
-    files,
-    all,
-    only,
-    extra = [],
-    onlyNew = false,
-  }: { files: Record<string, string | null>; all: boolean; only?: string[]; extra?: readonly Check[]; onlyNew?: boolean },
+  { files, all, only, onlyNew = false }: { files: Record<string, string | null>; all: boolean; only?: string[]; onlyNew?: boolean },
 ): Promise<CheckedTree> {
   warmCompiler();
   const base = host.git.tree(await host.git.head());
@@ -78,9 +72,8 @@ export async function checkFiles(
   const subject = await subjectOf(host, base, tree, paths, all || paths.length === 0);
   const { checks, dryRun } = await withRecordings(host, async (bench) => {
     const own = [...STATIC_CHECKS, ...dryChecks(bench)];
-    const told = onlyNew ? sinceBase(own, () => subjectOf(host, base, base, paths)) : own;
     return {
-      checks: await runChecks(subject, [...extra, ...told]),
+      checks: await runChecks(subject, onlyNew ? sinceBase(own, () => subjectOf(host, base, base, paths)) : own),
       dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),
     };
   });
@@ -113,4 +106,23 @@ export async function checkAgent(host: Host, name: string): Promise<void> {
   const tree = host.git.tree(await host.git.head());
   const subject = { ...(await subjectOf(host, tree, tree, [])), files: [agentFile(name)] };
   await noteSubject(host, subject, await runChecks(subject, [...STATIC_CHECKS, ...dryChecks(host)]));
+}
+
+/**
+ * What is checked about a script before it runs on a person's word: language, names, capabilities, states, types and money, with its sub-scripts.
+ * @throws SCRIPT_* with the first finding, which carries all of them
+ */
+export async function checkSource(host: Host, file: string, text: string): Promise<void> {
+  const tree = treeOver(host.git.tree(await host.git.head()), new Map([[file, text]]));
+  const findings = await findingsOf(tree, file, host);
+  if (findings.length > 0) throw findingError(findings, file);
+}
+
+/** All findings of a script of a tree, in the order of its lines. */
+export async function findingsOf(
+  tree: Tree,
+  file: string,
+  { sandbox, trust, registry }: Pick<Host, "sandbox" | "trust"> & { registry: Pick<Host["registry"], "whole"> },
+): Promise<Finding[]> {
+  return checkScript({ tree, sandbox, trust, registry: await withTools(await registry.whole(), tree, sandbox) }, file);
 }

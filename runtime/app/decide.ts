@@ -20,7 +20,7 @@ import type { Card, CardDraft, Decision, Json, RunRecord, Signal, Tree } from ".
 import { gateOf, questionOf } from "../change/proposals/deciding.ts";
 import { addDialect, closeRow, confirmEntry, correctEntry } from "../workspace/books/decisions.ts";
 import type { Host } from "./host.ts";
-import { classifiedIn, markDecision } from "./model-marks.ts";
+import { classifiedIn, markDecision } from "./models.ts";
 import { expectCorrectionCase, correctionCaseFor } from "./correction-cases.ts";
 
 /** What is signed beside a person's answer to this card: which question it is for, what it says, and the calls it says yes to where they were edited. */
@@ -54,6 +54,11 @@ export interface Decided {
   /** What the card still waits for after this answer, in words; null once it is closed. */
   still: string | null;
 }
+
+const NOTHING = { run: null, commit: null, case: null, noCase: null, proposal: null, noRule: null, still: null };
+
+const caseIn = (lesson: CorrectionCase | null) =>
+  lesson === null ? {} : "file" in lesson ? { case: lesson.file } : { noCase: lesson.why };
 
 /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE, GIT_STATE, JOURNAL_* */
 export async function decideCard(host: Host, decision: Decision): Promise<Decided> {
@@ -112,7 +117,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
     if (commit !== null) await host.tidy();
     if (card.kind === "same" || card.kind === "gone" || card.kind === "account") await (await import("./rows.ts")).followRows(host);
     const run = card.run === null ? null : await host.engine.get(card.run);
-    return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson, proposal), noRule, still: null };
+    return { ...NOTHING, card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson), proposal, noRule };
   } catch (error) {
     if (!isOurs(error)) dropFact(host.database, fact);
     throw error;
@@ -162,12 +167,8 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   const name = `card/${card.id}/${decision.by}/${what}/`;
   const before = await host.engine.signals(id, gate);
   const key = before.at(-1)?.key.startsWith(name) === true ? (before.at(-1)?.key ?? "") : `${name}${before.length}`;
-  const count = (given: readonly Signal[]) =>
-    tally(
-      card,
-      given.map((signal) => signal.payload as unknown as Decision),
-      authority,
-    );
+  const decisionOf = ({ payload }: Signal) => payload as unknown as Decision;
+  const count = (given: readonly Signal[]) => tally(card, given.map(decisionOf), authority);
   const taken = await host.engine.signal(id, gate, decision as unknown as Json, key, (given) => {
     const { decision: come, calls, people } = count(given);
     if (come === null) host.cards.revise(card.id, { edited: calls, said: people });
@@ -182,20 +183,13 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   const counted = count(await host.engine.signals(id, gate));
   if (counted.decision === null) {
     const open = host.cards.get(card.id) ?? card;
-    return { card: open, run: await host.engine.get(id), commit: null, ...caseIn(null), still: stillOf(open, authority, counted.people) };
+    return { ...NOTHING, card: open, run: await host.engine.get(id), still: stillOf(open, authority, counted.people) };
   }
   const settled = host.cards.get(card.id) ?? card;
   const people = counted.decision.people?.map((one) => one.by) ?? [counted.decision.by];
   if (!people.includes(decision.by) || (decision.decision === "rejected") !== (counted.decision.decision === "rejected"))
     throw closed(card.id, counted.decision);
-  return { card: settled, run: await host.engine.get(id), commit: null, ...caseIn(null), still: null };
-}
-
-type Taught = Pick<Decided, "case" | "noCase" | "proposal" | "noRule">;
-
-function caseIn(lesson: CorrectionCase | null, proposal: number | null = null): Taught {
-  const [file, why] = lesson === null ? [null, null] : "file" in lesson ? [lesson.file, null] : [null, lesson.why];
-  return { case: file, noCase: why, proposal, noRule: null };
+  return { ...NOTHING, card: settled, run: await host.engine.get(id) };
 }
 
 /** The store of proposals closes the card; two people are counted as at a gate. */
@@ -212,16 +206,10 @@ async function decideProposed(host: Host, card: Card, decision: Decision): Promi
   });
   if (commit !== null) await again();
   if (open !== null) host.cards.revise(card.id, { edited: [], said: open.people });
-  const shown = host.cards.get(card.id) ?? card;
-  if (open === null) return { card: shown, run: null, commit, ...caseIn(null), still: null };
+  const done = { ...NOTHING, card: host.cards.get(card.id) ?? card, commit };
+  if (open === null) return done;
   const authority = createAuthority(host.trust.people, (await host.config()).policy);
-  return {
-    card: shown,
-    run: null,
-    commit,
-    ...caseIn(null),
-    still: stillOf(questionOf(proposal, host.trust.people.length), authority, open.people),
-  };
+  return { ...done, still: stillOf(questionOf(proposal, host.trust.people.length), authority, open.people) };
 }
 
 function stillOf(card: CardDraft, authority: Authority, people: readonly string[]): string {

@@ -3,7 +3,7 @@
  * a slip of the finger now. Terminal and page come here through decideGate.
  */
 import { changesIn, keyOf } from "../engine/edits.ts";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, onCode } from "../kernel/errors.ts";
 import { schemaFault } from "../outside/mcp/schema.ts";
 import type { Call, RunRecord } from "../kernel/ports.ts";
 import { parseParams } from "../kernel/primitive.ts";
@@ -20,10 +20,7 @@ export async function assertFits(host: Host, run: RunRecord, before: readonly Ca
     if (sum !== undefined) throw new ClearedError("USAGE", `${call.tool} does not add up: ${sum}. Nothing was decided; decide again.`);
     if (!call.tool.includes("/")) {
       // One that is not there has nothing to check by; the call itself says so.
-      const primitive = await host.world.primitive(call.tool).catch((error: unknown) => {
-        if (error instanceof ClearedError && error.code === "PRIMITIVE_UNKNOWN") return null;
-        throw error;
-      });
+      const primitive = await host.world.primitive(call.tool).catch(onCode("PRIMITIVE_UNKNOWN", () => null));
       if (primitive !== null) parseParams(primitive, call.params);
       continue;
     }

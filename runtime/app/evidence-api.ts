@@ -3,16 +3,17 @@ import { createHash } from "node:crypto";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
-import type { BacktestReport, Code, Which } from "../change/evidence/types.ts";
+import type { BacktestReport, Which } from "../change/evidence/types.ts";
 import { AGENTS, agentFile, caseFile } from "../workspace/layout.ts";
-import { tryGit } from "../workspace/git/git-process.ts";
 import { withRecordings } from "./check-api.ts";
 import type { Host } from "./host.ts";
+import { needRun } from "./look.ts";
+import { commitOf } from "./move-run.ts";
 import { workChanges } from "./work-tree.ts";
 import { type Bisection, bisect } from "../change/evidence/bisect.ts";
 import { callableIn } from "../engine/script.ts";
 import { unfit, caseText } from "../change/evidence/case-file.ts";
-import { type Ratchet, caseName, casesIn, ratchet } from "../change/evidence/cases.ts";
+import { caseName, casesIn, ratchet } from "../change/evidence/cases.ts";
 import { caseOf, recordingFor } from "../change/evidence/freeze.ts";
 import { effectsOf } from "../change/evidence/effects.ts";
 import { allOf } from "../change/evidence/kept.ts";
@@ -29,8 +30,9 @@ export interface Backtesting {
 /** @throws AGENT_UNKNOWN, USAGE, RUN_UNKNOWN */
 export async function backtestAgent(host: Host, { agent, at, which, budget }: Backtesting): Promise<BacktestReport> {
   const head = host.git.tree(await host.git.head());
-  const { name, ...code } =
-    at === null ? { ...codeOver(head, (await workChanges(host.dir, head)).files), name: "the work tree" } : await codeAt(host, at);
+  const commit = at === null ? null : await commitOf(host.dir, at);
+  const name = commit?.slice(0, 7) ?? "the work tree";
+  const code = commit === null ? codeOver(head, (await workChanges(host.dir, head)).files) : { tree: host.git.tree(commit), changed: [] };
   if ((await code.tree.blob(agentFile(agent))) === null) {
     const known = (await code.tree.list(AGENTS)).map(({ path }) => path.slice(AGENTS.length).replace(/\.ts$/, ""));
     throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" in ${name}.${didYouMean(agent, known)}`);
@@ -59,14 +61,6 @@ async function sampled(ids: readonly string[], { engine }: Host): Promise<string
   return nth.sort((a, b) => a.at - b.at).map(({ id }) => id);
 }
 
-/** @throws USAGE */
-async function codeAt({ dir, git }: Host, at: string): Promise<Code & { name: string }> {
-  const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${at}^{commit}`]);
-  if (found.status !== 0) throw new ClearedError("USAGE", `"${at}" is not a commit of this repository. Name one that \`git log\` shows.`);
-  const commit = found.stdout.toString().trim();
-  return { tree: git.tree(commit), changed: [], name: commit.slice(0, 7) };
-}
-
 export interface Bisected extends Bisection {
   /** What the commit applied: the proposal's id, and its number where this workspace's store has its card. */
   proposal: { id: string; number: number | null } | null;
@@ -87,14 +81,8 @@ export async function bisectRun(host: Host, name: string): Promise<Bisected> {
   });
 }
 
-export interface TriedCases extends Ratchet {
-  total: number;
-  /** Case files that are links or larger than a proposal may hold; they are not tried. */
-  odd: string[];
-}
-
-/** Tries cases, all unless some are named. @throws CASE_UNKNOWN */
-export async function tryCases(host: Host, names: readonly string[]): Promise<TriedCases> {
+/** Tries cases, all unless some are named. `odd`: files that are links or larger than a proposal may hold; they are not tried. @throws CASE_UNKNOWN */
+export async function tryCases(host: Host, names: readonly string[]) {
   const head = host.git.tree(await host.git.head());
   const { files, odd } = await workChanges(host.dir, head);
   const code = codeOver(head, files);
@@ -120,7 +108,7 @@ export function pickCases(paths: readonly string[], names: readonly string[]): s
 /** The case that a recorded run becomes: what it booked, called and answered shall come of it again. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
 export async function caseOfRun(host: Host, { run: id, why }: { run: string; why: string }): Promise<{ file: string; text: string }> {
   return withRecordings(host, async (bench) => {
-    if ((await bench.engine.get(id)) === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
+    await needRun(bench.engine, id);
     const recording = await recordingFor(bench, id);
     const refuse = (reason: string) => new ClearedError("CASE_IMPOSSIBLE", `No case can be made from ${id.slice(0, 40)}: ${reason}.`);
     if ("why" in recording) throw refuse(recording.why);

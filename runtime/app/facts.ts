@@ -1,33 +1,62 @@
-/** The facts of the status page, from the same operations the commands use. A decision there is signed by a paired browser's key, or by the user's. */
+/**
+ * What the status page shows and what a person can do there, from the same operations the commands use. A decision is signed by a paired
+ * browser's key, or by the user's. Everything in it may carry text from banks and scripts: the page escapes it.
+ */
+import { countRuns } from "../engine/store/run-queries.ts";
 import { ableTo } from "../engine/authority.ts";
 import { pauseWords } from "../engine/pauses.ts";
 import { openAlerts } from "../outside/notices/alerts.ts";
 import { listensTo } from "../outside/triggers/events.ts";
-import { ASKS, CARDS, seenOf, type AgentFact, type BalanceFact, type Facts, type StateFact, toStepFact } from "./page-facts.ts";
-import type { Tree } from "../kernel/ports.ts";
+import type { Account, Card, RunRecord, Tree } from "../kernel/ports.ts";
 import { ASKING } from "../change/proposals/store.ts";
 import type { Proposal } from "../change/proposal-types.ts";
 import type { Header } from "../scripts/header.ts";
 import { type Balances, toBalances } from "../workspace/books/amounts.ts";
 import { totalsOf } from "../workspace/books/assertions.ts";
 import { plain } from "../workspace/books/ledger.ts";
-import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/months.ts";
+import { ifWhole, loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/months.ts";
 import { verifyBooks } from "../workspace/books/verify.ts";
 import { ClearedError, formatAt } from "../kernel/errors.ts";
 import type { Api } from "./api.ts";
+import { seenOf } from "./card-facts.ts";
 import { agreed, asked } from "./decide.ts";
 import { signAs, starter } from "./identity.ts";
 import type { Host } from "./host.ts";
 import { markWords } from "./marks.ts";
-import { eventsOf, stepsOf } from "./look.ts";
+import { eventsOf, stepsOf, toStepFact } from "./look.ts";
 import { pairedPerson, redeem, signAsBrowser } from "./sessions.ts";
 
-export function createFacts(host: Host, api: Api): Facts {
+/** How many open cards a page shows. */
+const CARDS = 50;
+/** Requests that have a page. */
+const ASKS = 200;
+
+export interface Answer {
+  decision: "approved" | "rejected";
+  reason?: string;
+  /** Why a proposal is approved although it is unproven. */
+  despite?: string;
+  /** Entry cards only: number of the account the person chose instead of the booked one. */
+  account?: string;
+  /** What stood in the fields: of the calls by path, of a form by name. */
+  set?: Record<string, string>;
+  /** `seenOf` the card that the page showed. */
+  seen?: string;
+}
+
+export type Facts = ReturnType<typeof createFacts>;
+/** What is answered for one of them. */
+export type Fact<K extends keyof Facts> = Awaited<ReturnType<Facts[K]>>;
+
+/** What `verify` says at a head; null while nobody has checked it. */
+type Books = { ok: true; entries: number } | { ok: false; findings: string[] } | null;
+
+export function createFacts(host: Host, api: Api) {
   const { engine, cards, git, database, trust, clock, dir } = host;
-  let checked: { head: string; books: StateFact["books"] } | null = null;
+  let checked: { head: string; books: Books } | null = null;
 
   /** The whole of the books is checked once for each head, not for each look. */
-  const booksAt = async (head: string): Promise<StateFact["books"]> => {
+  const booksAt = async (head: string): Promise<Books> => {
     if (checked?.head !== head) {
       const { findings, entries } = await verifyBooks(git.tree(head), await host.config());
       const said = findings.map((one) => `${formatAt(one.at)} ${one.message}`);
@@ -36,6 +65,7 @@ export function createFacts(host: Host, api: Api): Facts {
     return checked.books;
   };
 
+  /** Who decides with this browser's cookie; with null, as the user who runs this process. Null: nobody before a browser is paired. */
   const person = async (session: string | null): Promise<string | null> => {
     if (session !== null) return pairedPerson(database, trust, session, clock.now());
     // With one person of trust.yaml, whoever runs programs as this user is that person, as on the command line.
@@ -52,26 +82,28 @@ export function createFacts(host: Host, api: Api): Facts {
         timezone: config.timezone,
         branch: config.branch,
         head,
+        /** Why nothing may be committed now, or null. */
         blocked: await git.blockedBy(),
         books: await booksAt(head),
+        /** Other things a person should know: an agent whose header is broken, what was not delivered. */
         notices: [...broken, ...openAlerts(host.database, host.clock.now())],
       };
     },
     agents: async () =>
-      (await api.agents()).map(
-        ({ name, header, error, paused, nextRun, lastRun, checked: mark }): AgentFact => ({
-          name,
-          title: header?.name ?? name,
-          description: header?.description ?? "",
-          triggers: header === null ? [] : triggerWords(header),
-          last: lastRun === null ? null : { run: lastRun.id, status: lastRun.status, outcome: lastRun.outcome, at: lastRun.createdAt },
-          paused: paused === null ? null : pauseWords(paused),
-          next: nextRun,
-          problem: error,
-          unchecked: markWords(mark),
-        }),
-      ),
-    async runs(limit) {
+      (await api.agents()).map(({ name, header, error, paused, nextRun, lastRun, checked: mark }) => ({
+        name,
+        title: header?.name ?? name,
+        description: header?.description ?? "",
+        /** In words: "watches import/", "schedule 0 6 * * *", "on demand". */
+        triggers: header === null ? [] : triggerWords(header),
+        last: lastRun === null ? null : { run: lastRun.id, status: lastRun.status, outcome: lastRun.outcome, at: lastRun.createdAt },
+        paused: paused === null ? null : pauseWords(paused),
+        next: nextRun,
+        problem: error,
+        unchecked: markWords(mark),
+      })),
+    /** Newest first. The page sorts by urgency, so every failed, diverged and waiting run within the limit is among them. */
+    async runs(limit: number): Promise<RunRecord[]> {
       const [urgent, latest] = await Promise.all([
         engine.list({ status: ["failed", "diverged", "waiting"], limit }),
         engine.list({ limit }),
@@ -79,29 +111,36 @@ export function createFacts(host: Host, api: Api): Facts {
       const all = new Map([...urgent, ...latest].map((run) => [run.id, run]));
       return [...all.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
     },
-    run: (id) => engine.get(id),
-    async steps(run, { from, limit }) {
+    run: (id: string) => engine.get(id),
+    /** Oldest first: `limit` of them from step `from` on (the first is 0), without `from` the last `limit`. */
+    async steps(run: string, { from, limit }: { from?: number; limit: number }) {
       const steps = await stepsOf(engine, run, from);
       return (from === undefined ? steps.slice(-limit) : steps.slice(0, limit)).map(toStepFact);
     },
-    async events(run, { from, limit }) {
+    /** Oldest first, from event `from` on (the first is 1). */
+    async events(run: string, { from, limit }: { from: number; limit: number }) {
       const record = await engine.get(run);
       return record === null ? [] : eventsOf(engine, record, from, limit);
     },
-    cards: async (run) => cards.list(run === undefined ? { open: true, first: CARDS } : { run }),
+    /** Open cards, oldest first, as many as are shown; of a run: all of them. */
+    cards: async (run?: string) => cards.list(run === undefined ? { open: true, first: CARDS } : { run }),
     waiting: async () => cards.waiting(),
-    async othersOf(shown, person) {
+    /** Those of the cards that this person may not decide. */
+    async othersOf(shown: readonly Card[], person: string): Promise<ReadonlySet<number>> {
       const { policy } = await host.config();
       return new Set(shown.filter((card) => !ableTo(card, trust.people, policy).includes(person)).map(({ id: number }) => number));
     },
-    card: async (id) => cards.get(id),
-    async entries(ids) {
+    card: async (id: number) => cards.get(id),
+    /** Entries as the books at HEAD have them; ids that are not there are left out. */
+    async entries(ids: readonly string[]) {
       const tree = git.tree(await git.head());
       const found = await Promise.all(ids.map(async (id) => (await loadMonth(tree, monthOfId(id)))?.byId.get(id)));
       return new Map(found.flatMap((entry) => (entry === undefined ? [] : [[entry.id, plain(entry)]])));
     },
+    /** Every proposal that can be read: those on their way first, then the newest. */
     proposals: async () => (await api.proposals()).proposals,
-    async proposal(number) {
+    /** With what its page tells beside it, and its card while a person is asked; null when there is none. */
+    async proposal(number: number) {
       const found = (await api.proposals()).proposals.find((one) => one.number === number);
       if (found === undefined) return null;
       const { proposal, rejected } = await api.proposal({ id: found.id });
@@ -112,37 +151,45 @@ export function createFacts(host: Host, api: Api): Facts {
         card: card === null || card.decision !== null || !ASKING.includes(proposal.state) ? null : card,
       };
     },
-    async balances() {
+    /**
+     * Every account in the order of the chart, also those without a balance. `balances`: decimal text by currency; null when an entry of the books
+     * cannot be read, so that a sum would lack it. `seal`: until this day a bank account ties to the bank's balance to the cent.
+     */
+    async balances(): Promise<{ account: Account; balances: Balances[string] | null; seal: Seal | null }[]> {
       const tree = git.tree(await git.head());
-      const [{ accounts }, totals] = [await loadChart(tree), await totalsIfWhole(tree)];
+      const [{ accounts }, totals] = [await loadChart(tree), await ifWhole(async () => toBalances(await totalsOf(tree)))];
       // A stated balance that does not hold any more ties nothing.
-      const seals = (await booksAt(tree.commit))?.ok === true ? await lastSeals(tree) : new Map<string, BalanceFact["seal"]>();
-      return accounts.map(
-        (account): BalanceFact => ({
-          account,
-          balances: totals === null ? null : (totals[account.name] ?? {}),
-          seal: seals.get(account.id) ?? null,
-        }),
-      );
+      const seals = (await booksAt(tree.commit))?.ok === true ? await lastSeals(tree) : new Map<string, Seal>();
+      return accounts.map((account) => ({
+        account,
+        balances: totals === null ? null : (totals[account.name] ?? {}),
+        seal: seals.get(account.id) ?? null,
+      }));
     },
     person,
-    asks: (limit) => api.asks({ limit }),
-    async ask(id) {
+    /** Requests to the meta-agent, newest first. */
+    asks: () => api.asks({ limit: ASKS }),
+    async ask(id: number) {
       return (await api.asks({ limit: ASKS })).some((one) => one.id === id) ? api.watchAsk({ id, from: 1, wait: false }) : null;
     },
-    async request({ text, id }, session) {
+    /** A new request, or with its number the answer to its question; answers the number. @throws LLM_UNCONFIGURED, ASK_UNKNOWN, APPROVAL_IDENTITY, USAGE */
+    async request({ text, id }: { text: string; id?: number }, session: string | null) {
       const by = await person(session);
       const who = by === null ? {} : { by };
       return (await (id === undefined ? api.ask({ text, ...who }) : api.continueAsk({ id, answer: text, ...who }))).id;
     },
-    pair: async (code) => redeem(database, code, clock.now()),
-    correction: async (entry) => (await api.correction({ entry })).id,
-    async rule(entry, session) {
+    /** Takes a code of `cleared pair` once and answers the cookie. @throws APPROVAL_IDENTITY */
+    pair: async (code: string) => redeem(database, code, clock.now()),
+    /** Asks where a confirmed entry belongs; answers the card's number. @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS */
+    correction: async (entry: string) => (await api.correction({ entry })).id,
+    /** Where a rule of a moved entry is offered: a card, or a request. @throws USAGE */
+    async rule(entry: string, session: string | null): Promise<{ card: number } | { ask: number }> {
       const by = await person(session);
       const made = await api.rule({ entry, ...(by === null ? {} : { by }) });
       return "ask" in made ? { ask: made.ask.id } : { card: made.card.id };
     },
-    async decide(id, { set = {}, seen, ...answer }, session) {
+    /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE */
+    async decide(id: number, { set = {}, seen, ...answer }: Answer, session: string | null) {
       const card = cards.get(id);
       if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);
       if (seen !== undefined && seen !== seenOf(card))
@@ -166,22 +213,17 @@ async function excerptsOf(tree: Tree, { report }: Proposal): Promise<Map<string,
   return found;
 }
 
-async function totalsIfWhole(tree: Tree): Promise<Balances | null> {
-  try {
-    return toBalances(await totalsOf(tree));
-  } catch (error) {
-    if (!(error instanceof ClearedError) || error.code !== "JOURNAL_FORM") throw error;
-    return null;
-  }
+interface Seal {
+  through: string;
 }
 
 /** Per account number the last closing balance that the books assert: until there they tie to the bank to the cent. */
-async function lastSeals(tree: Tree): Promise<Map<string, { through: string; gap: null }>> {
-  const seals = new Map<string, { through: string; gap: null }>();
+async function lastSeals(tree: Tree): Promise<Map<string, Seal>> {
+  const seals = new Map<string, Seal>();
   for (const file of await monthFiles(tree)) {
     for (const entry of (await loadMonth(tree, file))?.entries ?? []) {
       const account = /^closing:([^:]+):/.exec(entry.tags["key"] ?? "")?.[1];
-      if (account !== undefined) seals.set(account, { through: entry.date, gap: null });
+      if (account !== undefined) seals.set(account, { through: entry.date });
     }
   }
   return seals;
@@ -199,4 +241,22 @@ function triggerWords(header: Header): string[] {
     ...(listensTo(header, "event") ? [`on ${header.on_event ?? ""}`] : []),
     "on demand",
   ];
+}
+
+export type Figures = ReturnType<typeof figuresOf>;
+
+/** What a workspace has and this process has done, counted and never estimated: `/metrics` for Prometheus, `/rl/status` as the seeds name it. */
+export function figuresOf({ database, cards, progress }: Pick<Host, "database" | "cards" | "progress">) {
+  const runs = countRuns(database);
+  const sum = (counts: (one: (typeof runs)[number]) => boolean) => runs.filter(counts).reduce((all, { n }) => all + n, 0);
+  const successes = sum(({ outcome }) => outcome === "completed");
+  const failures = sum(({ status }) => status === "failed" || status === "diverged");
+  const total = sum(({ status }) => status !== "queued" && status !== "running" && status !== "waiting");
+  const metrics = [
+    "# HELP cleared_runs Runs by where they stand.\n# TYPE cleared_runs gauge",
+    ...runs.map(({ status, outcome, n }) => `cleared_runs{status="${status}",outcome="${outcome ?? ""}"} ${n}`),
+    `# HELP cleared_cards_open Cards that wait for a person.\n# TYPE cleared_cards_open gauge\ncleared_cards_open ${cards.waiting()}`,
+    `# HELP cleared_calls_total Calls of scripts, by this process.\n# TYPE cleared_calls_total counter\ncleared_calls_total ${progress.calls}`,
+  ];
+  return { metrics: `${metrics.join("\n")}\n`, status: { status: "ok", total_cases: total, case_log: { total, successes, failures } } };
 }

@@ -21,7 +21,8 @@ export interface Progress {
   tried?: { done: number; total: number };
 }
 
-export interface Host {
+/** What is built first; everything else of a host stands on these. */
+export interface HostPorts {
   dir: string;
   clock: Clock;
   git: Git;
@@ -33,6 +34,13 @@ export interface Host {
   database: Database;
   /** What moves closed histories out of the store. */
   packing: Packing;
+  /** Agents elsewhere. */
+  afar: AgentPool;
+  /** @throws TRUST_CHANGED once trust.yaml is another than the one this host was opened with */
+  assertTrust(): void;
+}
+
+export interface Host extends HostPorts {
   /** Config at HEAD of the branch, cached by commit. */
   config(tree?: Tree): Promise<Config>;
   agents(): Promise<AgentAtHead[]>;
@@ -49,15 +57,11 @@ export interface Host {
   models: WorkspaceModels;
   /** The tools as this run sees them. */
   toolsFor(run: Pick<RunRecord, "id" | "given">): Tools;
-  /** Agents elsewhere. */
-  afar: AgentPool;
   emitted(): Emitted[];
   takeEmitted(key: string): void;
   /** Statements whose import is complete move to import/processed/. */
   tidy(): Promise<void>;
   folder: ImportFolder;
-  /** @throws TRUST_CHANGED once trust.yaml is another than the one this host was opened with */
-  assertTrust(): void;
   /** What the runs of this process have done so far, for progress. */
   progress: Progress;
   /** Where this process serves the page; null where it does not. */

@@ -6,7 +6,7 @@
 import { setImmediate } from "node:timers/promises";
 import { committedOrRefused } from "../engine/attempt.ts";
 import { NOTHING_ASKED } from "../engine/cards.ts";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, onCode } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, Files, RuleOffers, Tree } from "../kernel/ports.ts";
 import { count, oneLine } from "../kernel/text.ts";
 import { inCapitals, payeeOf, separatingText } from "../rules/separating-text.ts";
@@ -122,10 +122,11 @@ export async function makeRule(host: Host, { entry, by }: { entry: string; by?: 
   const text = `A person moved ${ids.length === 1 ? "the entry" : "the entries"} ${ids.join(", ")} to account ${account.id}. Change the rules so that rows like ${ids.length === 1 ? "it" : "them"} are booked there, and nothing else.`;
   const { beginAsk } = await import("./asks.ts");
   return {
-    ask: await beginAsk(host, { text, ...(by === undefined ? {} : { by }) }).catch((error: unknown) => {
-      if (!(error instanceof ClearedError) || error.code !== "LLM_UNCONFIGURED") throw error;
-      throw new ClearedError("USAGE", `${offer.why} A model might: ${error.message}`);
-    }),
+    ask: await beginAsk(host, { text, ...(by === undefined ? {} : { by }) }).catch(
+      onCode("LLM_UNCONFIGURED", ({ message }) => {
+        throw new ClearedError("USAGE", `${offer.why} A model might: ${message}`);
+      }),
+    ),
   };
 }
 
@@ -237,12 +238,8 @@ export async function carryOutRule(
 async function movedTo(tree: Tree, id: string, to: { by: string; account: string }, config: Config): Promise<Files> {
   const entry = await findEntry(tree, id);
   if (entry === null) return new Map();
-  try {
-    return await (entry.status === "pending-review" ? confirmEntry : correctEntry)(tree, id, { approve: true, ...to }, config);
-  } catch (error) {
-    if (error instanceof ClearedError && error.code === "JOURNAL_STATUS") return new Map();
-    throw error;
-  }
+  const move = entry.status === "pending-review" ? confirmEntry : correctEntry;
+  return move(tree, id, { approve: true, ...to }, config).catch(onCode("JOURNAL_STATUS", () => new Map()));
 }
 
 const inTitleCase = (text: string): string => text.toLowerCase().replace(/(?<![\p{L}'])\p{L}/gu, (letter) => letter.toUpperCase());

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createCards } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, onCode } from "../kernel/errors.ts";
 import type { Card, Cards, Engine, RunEvent, RunQuery, RunRecord, Step } from "../kernel/ports.ts";
 import { createArchive } from "../workspace/git/run-archive.ts";
 import { assertUntracked } from "../workspace/git/working-edits.ts";
@@ -41,8 +41,7 @@ const lookAt = (engine: Engine, cards: Cards) => ({
   runs: (query: RunQuery) => engine.list(query),
   /** @throws RUN_UNKNOWN */
   async show(id: string): Promise<RunDetail> {
-    const run = await engine.get(id);
-    if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
+    const run = await needRun(engine, id);
     const events = await eventsOf(engine, run, 1);
     return { run, steps: await stepsOf(engine, id), events, cards: cards.list({ run: id }) };
   },
@@ -51,31 +50,39 @@ const lookAt = (engine: Engine, cards: Cards) => ({
   card: (id: number) => cards.get(id),
 });
 
+/** @throws RUN_UNKNOWN */
+export async function needRun(engine: Pick<Engine, "get">, id: string): Promise<RunRecord> {
+  const run = await engine.get(id);
+  if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 60)}". \`cleared runs\` lists them.`);
+  return run;
+}
+
 /** The steps from a number on; none of a history that is not here, of which `eventsOf` says so. */
 export async function stepsOf(engine: Engine, run: string, from?: number): Promise<Step[]> {
-  return engine.steps(run, from).catch((error: unknown) => {
-    whyGone(error);
-    return [];
-  });
+  return engine.steps(run, from).catch(onCode("HISTORY_GONE", () => []));
 }
 
 /** The events from a number on; of a history that is not here a warning that says why. */
-export async function eventsOf(
-  engine: Engine,
-  { id, createdAt }: RunRecord,
-  from: number,
-  limit = Number.POSITIVE_INFINITY,
-): Promise<RunEvent[]> {
+export async function eventsOf(engine: Engine, { id, createdAt }: RunRecord, from: number, limit?: number): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
   try {
     for await (const event of engine.events(id, from)) if (events.push(event) === limit) break;
     return events;
   } catch (error) {
-    return [{ run: id, seq: 0, type: "log", at: createdAt, body: { level: "warn", message: whyGone(error) } }];
+    const { message } = onCode("HISTORY_GONE", (gone) => gone)(error);
+    return [{ run: id, seq: 0, type: "log", at: createdAt, body: { level: "warn", message } }];
   }
 }
 
-function whyGone(error: unknown): string {
-  if (error instanceof ClearedError && error.code === "HISTORY_GONE") return error.message;
-  throw error;
+// One step may carry 4 MiB of rows; a page shows how it begins, and `cleared runs show` has all of it.
+const SHOWN = 600;
+
+/** What is shown of a recorded step, with the beginning of its texts, and of its changes what it did to the run: states, verdict, decisions, writes. */
+export type StepFact = ReturnType<typeof toStepFact>;
+
+export function toStepFact({ attempts: _, ...step }: Step) {
+  const changes = step.changes.filter(({ op }) => op === "entered" || op === "verdict" || op === "decided" || op === "verified");
+  return { ...step, changes, params: cut(step.params), result: step.result === null ? null : cut(step.result) };
 }
+
+const cut = (text: string): string => (text.length > SHOWN ? `${text.slice(0, SHOWN)} … (${text.length} characters)` : text);

@@ -3,15 +3,14 @@
  * only ever shown, nothing asks them for permission. They lie in the cache by the code's stamp, and are made again when it is gone.
  */
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { CheckResult } from "../change/checks/findings.ts";
 import { stampsOf } from "../change/checks/reached.ts";
-import { type WireError, toWire } from "../kernel/errors.ts";
 import type { Git, Tree } from "../kernel/ports.ts";
 import { createDiskCache } from "../scripts/disk-cache.ts";
 import { AGENTS, CACHE } from "../workspace/layout.ts";
 import { withGit } from "../workspace/git/git.ts";
 import { readLocal } from "./local.ts";
+import { keepLooking } from "./looks.ts";
 
 /** What the checks of one agent's code came to; null: nobody has checked it. */
 export type Mark = { findings: number; first: string | null } | null;
@@ -68,7 +67,7 @@ const LOOK_MS = 5000;
 /** What it finds is only shown, and made again: whoever stops does not wait long for it on a busy machine. */
 const STOP_MS = 3000;
 
-/** Has `check` look at each agent that nobody has checked, after the start and whenever HEAD has moved, one after the other; runs come first. */
+/** Has `check` look at each agent that nobody has checked whenever HEAD has moved, one after the other; runs come first. */
 export function keepChecking(
   { dir, git }: { dir: string; git: Git },
   check: (agent: string) => Promise<void>,
@@ -77,30 +76,18 @@ export function keepChecking(
 ): { stop(): Promise<void> } {
   let head = "";
   let stopped = false;
-  let busy: Promise<void> = Promise.resolve();
   const look = async () => {
     const now = await git.head();
     if (stopped || now === head) return;
     head = now;
     const unknown = [...(await marksOf(dir, git.tree(now)))].flatMap(([name, mark]) => (mark === null ? [name] : []));
-    if (unknown.length === 0) return;
     for (const name of unknown) if (!stopped) await check(name);
   };
-  let failure = "";
-  const turn = () => {
-    busy = busy.then(look).catch((error: unknown) => {
-      const { message }: WireError = toWire(error);
-      if (message !== failure && !stopped) onError(error);
-      failure = message;
-    });
-  };
-  const timer = setInterval(turn, everyMs);
-  turn();
+  const looking = keepLooking(everyMs, look, onError, { graceMs: STOP_MS });
   return {
     async stop() {
       stopped = true;
-      clearInterval(timer);
-      await Promise.race([busy, sleep(STOP_MS, undefined, { ref: false })]);
+      await looking.stop();
     },
   };
 }

@@ -15,10 +15,9 @@ import { findEntry } from "../workspace/books/months.ts";
 import { ALL_OPEN, type Caller, createSeats, LOCAL } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
-import { stepsOf } from "./look.ts";
-import { toStepFact } from "./page-facts.ts";
+import { stepsOf, toStepFact } from "./look.ts";
 import { type TaskView, failureOf, hasEnded, leftParts, refusalOf } from "./task-view.ts";
-import type { TaskPart } from "../engine/store/tasks.ts";
+import { textIn } from "../engine/store/tasks.ts";
 import { tasksOf } from "./tasks.ts";
 
 type Of = { caller: Caller };
@@ -71,9 +70,9 @@ function createMcpApi(host: Host) {
         : status === "waiting"
           ? `Waits: ${run.waitsFor ?? run.reason}.`
           : status === "failed" || status === "diverged"
-            ? textOf([{ text: failureOf(run.error?.code ?? "INTERNAL", run) }, ...leftParts(run)])
+            ? textIn([{ text: failureOf(run.error?.code ?? "INTERNAL", run) }, ...leftParts(run)])
             : outcome !== null && outcome !== "completed"
-              ? textOf(refusalOf(outcome, run))
+              ? textIn(refusalOf(outcome, run))
               : undefined;
     const review_url = link(card === undefined ? `/runs/${id}` : `/#card-${card.id}`);
     const ended = status === "done" ? { outcome, answer: result, facts: meta ?? undefined } : {};
@@ -109,7 +108,7 @@ function createMcpApi(host: Host) {
     if (open !== null) return { ...told(await seen(caller, open)), repeated: true };
     const message = { id: randomUUID(), parts: [{ data: { input } }] };
     const task = await tasks.send(caller, { message, metadata: { skill: agent }, context, key });
-    return task.run ?? { run: null, agent, status: "refused" as const, message: textOf(task.status.message?.parts ?? []) };
+    return task.run ?? { run: null, agent, status: "refused" as const, message: textIn(task.status.message?.parts ?? []) };
   };
 
   return {
@@ -223,5 +222,4 @@ function ownerOf(run: RunRecord | null): string | null {
   return kind === "a2a" || kind === "mcp" ? String((detail as { owner?: string } | undefined)?.owner) : null;
 }
 
-const textOf = (parts: readonly TaskPart[]): string => parts.flatMap((one) => ("text" in one ? [one.text] : [])).join("\n");
 const timeOf = (at: number): string => new Date(at).toISOString();

@@ -1,10 +1,23 @@
 /** Models of a workspace: the port as runs and operations get it, what there is and whether it works, what was spent. Loaded when first asked. */
 import { beginning } from "../engine/access.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
-import { marksOf } from "../engine/store/model-calls.ts";
+import { addMark, hasAskedModel, marksOf } from "../engine/store/model-calls.ts";
 import type { Database } from "../engine/database.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import { type Clock, LLM_ROLES, type Llm, type LlmRequest, type RunLlm, type RunLog, type RunRecord } from "../kernel/ports.ts";
+import {
+  type Card,
+  type Clock,
+  type Decision,
+  type Engine,
+  type Json,
+  LLM_ROLES,
+  type Llm,
+  type LlmRequest,
+  type RunLlm,
+  type RunLog,
+  type RunRecord,
+  type Step,
+} from "../kernel/ports.ts";
 import type { CostRow, CostsBy } from "../llm/costs.ts";
 import type { Models } from "../llm/models.ts";
 import { type Local, WHY } from "./local.ts";
@@ -66,7 +79,7 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
 }
 
 /** What is configured, and what gave it; of an unconfirmed trust.yaml, what it would give. Nothing is asked. @throws SECRET_MISSING, CONFIG_INVALID */
-export async function listModels(dir: string, { trust, config, unconfirmed }: Listed): Promise<ModelList> {
+export async function listModels(dir: string, { trust, config, unconfirmed }: Listed) {
   const { modelOf, setupOf } = await import("../llm/resolve.ts");
   const { models } = unconfirmed === null ? trust : lookAtTrust(dir).trust;
   const setup = setupOf(models, modelRolesOf(config), await openSecrets(dir).names());
@@ -78,7 +91,8 @@ export async function listModels(dir: string, { trust, config, unconfirmed }: Li
     sends: "sends" in server ? ["text", ...server.sends] : [],
     key: key === null ? null : "secret" in key ? `secret:${key.secret}` : "ANTHROPIC_API_KEY",
   }));
-  const roles = LLM_ROLES.map((role) => {
+  /** model null: `origin` says which setting is missing. */
+  const roles = LLM_ROLES.map((role): { role: string; model: string | null; origin: string } => {
     try {
       const { name, origin } = modelOf(setup, { role });
       if (unconfirmed === null) return { role, model: name, origin };
@@ -88,18 +102,11 @@ export async function listModels(dir: string, { trust, config, unconfirmed }: Li
       return { role, model: null, origin: toWire(error).message };
     }
   });
+  // Ignored: what of the environment was not taken.
   return { servers, roles, ignored: setup.ignored };
 }
 
 type Listed = Pick<Local, "trust" | "config" | "unconfirmed">;
-
-export interface ModelList {
-  servers: { name: string; origin: string; backend: string; where: string; sends: string[]; key: string | null }[];
-  /** model null: `origin` says which setting is missing. */
-  roles: { role: string; model: string | null; origin: string }[];
-  /** What of the environment was not taken. */
-  ignored: string[];
-}
 
 export interface ModelTest {
   model: string;
@@ -108,38 +115,50 @@ export interface ModelTest {
   parts: { part: "text" | "json" | "tools" | "streaming"; ok: boolean; says: string; code?: string }[];
 }
 
-type Probe = Pick<LlmRequest, "messages"> & Partial<LlmRequest>;
+interface Probe {
+  asks: Pick<LlmRequest, "messages"> & Partial<LlmRequest>;
+  wanted: string;
+  works(answer: Awaited<ReturnType<Llm["generate"]>>, pieces: number): boolean;
+}
 
 const user = (content: string): LlmRequest["messages"] => [{ role: "user", content }];
+const one = (name: string, type: string) => ({
+  type: "object",
+  properties: { [name]: { type } },
+  required: [name],
+  additionalProperties: false,
+});
 const PROBES: Record<ModelTest["parts"][0]["part"], Probe> = {
-  text: { messages: user("Answer with the word ready.") },
+  text: {
+    asks: { messages: user("Answer with the word ready.") },
+    wanted: "a text",
+    works: ({ content }) => content.some((part) => part.type === "text"),
+  },
   json: {
-    messages: user("Which number comes after 41?"),
-    schema: { type: "object", properties: { number: { type: "integer" } }, required: ["number"], additionalProperties: false },
+    asks: { messages: user("Which number comes after 41?"), schema: one("number", "integer") },
+    wanted: "a JSON value",
+    works: ({ value }) => value !== undefined,
   },
   tools: {
-    messages: user("Look up the balance of account 1010."),
-    tools: [
-      {
-        name: "balance",
-        description: "The balance of an account",
-        schema: { type: "object", properties: { account: { type: "string" } }, required: ["account"], additionalProperties: false },
-      },
-    ],
-    must_call: true,
+    asks: {
+      messages: user("Look up the balance of account 1010."),
+      tools: [{ name: "balance", description: "The balance of an account", schema: one("account", "string") }],
+      must_call: true,
+    },
+    wanted: "a call of the tool",
+    works: ({ content }) => content.some((part) => part.type === "tool_call" && part.tool === "balance"),
   },
-  streaming: { messages: user("Count from one to five in words.") },
+  streaming: {
+    asks: { messages: user("Count from one to five in words.") },
+    wanted: "a text that comes in pieces",
+    works: (_, pieces) => pieces > 0,
+  },
 };
-const WANTED = { text: "a text", json: "a JSON value", tools: "a call of the tool", streaming: "a text that comes in pieces" };
 
 /** Asks each model that plays a role four small things. @throws LLM_UNCONFIGURED when none is there */
-export async function testModels(host: {
-  dir: string;
-  trust: Trust;
-  models: WorkspaceModels;
-  config(): Promise<Config>;
-  database: Database;
-}): Promise<ModelTest[]> {
+export async function testModels(
+  host: Pick<Around, "dir" | "trust" | "database"> & { models: WorkspaceModels; config(): Promise<Config> },
+): Promise<ModelTest[]> {
   const config = await host.config();
   const { roles } = await listModels(host.dir, { trust: host.trust, config, unconfirmed: null });
   const named = roles.flatMap(({ model }) => (model === null ? [] : [model]));
@@ -149,23 +168,16 @@ export async function testModels(host: {
   return Promise.all(
     [...new Set(named)].map(async (model) => {
       const parts: ModelTest["parts"] = [];
-      for (const [part, probe] of Object.entries(PROBES) as [ModelTest["parts"][0]["part"], Probe][]) {
-        let deltas = 0;
+      for (const [part, { asks, wanted, works }] of Object.entries(PROBES) as [ModelTest["parts"][0]["part"], Probe][]) {
+        let pieces = 0;
         try {
-          const onText = part === "streaming" ? { onText: () => void deltas++ } : {};
-          const { content, stop, value } = await llm.generate({
+          const onText = part === "streaming" ? { onText: () => void pieces++ } : {};
+          const answer = await llm.generate({
             ...{ model, system: "", max_tokens: 2000, abort: new AbortController().signal, spender: { agent: PROBER } },
-            ...{ brief: true as const, ...probe, ...onText },
+            ...{ brief: true as const, ...asks, ...onText },
           });
-          const ok =
-            part === "tools"
-              ? content.some((one) => one.type === "tool_call" && one.tool === "balance")
-              : part === "json"
-                ? value !== undefined
-                : part === "text"
-                  ? content.some((one) => one.type === "text")
-                  : deltas > 0;
-          parts.push({ part, ok, says: ok ? "works" : `it stopped with "${stop}" and its answer is not ${WANTED[part]}` });
+          const ok = works(answer, pieces);
+          parts.push({ part, ok, says: ok ? "works" : `it stopped with "${answer.stop}" and its answer is not ${wanted}` });
         } catch (error) {
           const { code, message } = toWire(error);
           parts.push({ part, ok: false, says: message, code });
@@ -179,4 +191,38 @@ export async function testModels(host: {
       return { model, roles: roles.filter((one) => one.model === model).map(({ role }) => role), parts };
     }),
   );
+}
+
+// What people made of a class that a model gave: an entry whose text was classified, and the answer to its card. Left as it was, the class is
+// confirmed; moved to another account or rejected, it is not. The only source of a model's `confidence`.
+
+/** The steps of the run that opened the card of an entry, where it asked a model. */
+export async function classifiedIn({ database, engine }: { database: Database; engine: Pick<Engine, "steps"> }, { run, kind }: Card) {
+  if (run === null || kind !== "entry" || !hasAskedModel(database, run)) return null;
+  return engine.steps(run);
+}
+
+/** Counts a decision about an entry's card, once. @param steps of the run that wrote the entry */
+export function markDecision(database: Database, card: Card, decision: Decision, steps: readonly Step[]): void {
+  const entry = (card.body as { entry?: Json } | null)?.entry;
+  if (typeof entry !== "string") return;
+  const wrote = steps.findLast((step) => step.effect === "write" && step.result?.includes(JSON.stringify(entry)));
+  const asked = steps.findLast((step) => step.seq < (wrote?.seq ?? 0) && siteOf(step) !== undefined && isAbout(step, wrote));
+  const [site, name] = [asked === undefined ? undefined : siteOf(asked), classOf(asked)];
+  if (site === undefined || name === null) return;
+  addMark(database, site, name, card.id, decision.decision === "approved" && decision.account === undefined);
+}
+
+const siteOf = (step: Step): string | undefined => step.changes.flatMap((one) => (one.op === "asked" && one.site ? [one.site] : []))[0];
+
+function classOf(step: Step | undefined): string | null {
+  const { class: name } = JSON.parse(step?.result ?? "{}") as { class?: Json };
+  return typeof name === "string" ? name : null;
+}
+
+/** The text that was classified names what the entry says it is: another row's class says nothing about this one. */
+function isAbout(step: Step, wrote: Step | undefined): boolean {
+  const { text = "" } = JSON.parse(step.params) as { text?: string };
+  const { description = "", counterparty = "" } = JSON.parse(wrote?.params ?? "{}") as { description?: string; counterparty?: string };
+  return [description, counterparty].some((one) => one !== "" && text.includes(one));
 }

@@ -10,6 +10,7 @@ import { API } from "../kernel/primitive.ts";
 import { tryGit } from "../workspace/git/git-process.ts";
 import { agentFile } from "../workspace/layout.ts";
 import type { Host } from "./host.ts";
+import { needRun } from "./look.ts";
 import { execSource } from "./starts.ts";
 import { agentFiles, closuresOf, reachedOf } from "../change/checks/reached.ts";
 import { inSlots } from "../kernel/turns.ts";
@@ -36,7 +37,7 @@ export interface Proof {
  * @throws HISTORY_DIVERGED with both calls, RUN_STATUS, SCRIPT_*
  */
 export async function migrateRun(host: Host, moving: Moving & { to?: string | undefined; dryRun: boolean }): Promise<Proof> {
-  const run = await needRun(host, moving.run);
+  const run = await needRun(host.engine, moving.run);
   if (run.status === "done" || run.status === "canceled")
     throw new ClearedError("RUN_STATUS", `${run.id} is ${run.status}; only a run that has not ended can move to other code.`);
   if (run.status === "running") throw new ClearedError("RUN_STATUS", `${run.id} is executing now. Try again when it waits or has failed.`);
@@ -53,7 +54,7 @@ export async function migrateRun(host: Host, moving: Moving & { to?: string | un
  * @throws HISTORY_DIVERGED, RUN_STATUS, RUN_UNKNOWN
  */
 export async function forkRun(host: Host, moving: Moving & { at?: number | undefined; head: boolean }): Promise<Proof> {
-  const run = await needRun(host, moving.run);
+  const run = await needRun(host.engine, moving.run);
   const steps = (await host.engine.steps(run.id)).filter((step) => step.state !== "intent");
   const kept = moving.at ?? steps.length;
   if (kept > steps.length)
@@ -98,16 +99,10 @@ async function pinAt(host: Host, run: RunRecord, rev: string | undefined): Promi
 }
 
 /** @throws USAGE */
-async function commitOf(dir: string, rev: string): Promise<string> {
+export async function commitOf(dir: string, rev: string): Promise<string> {
   const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${rev}^{commit}`]);
   if (found.status !== 0) throw new ClearedError("USAGE", `"${rev}" is not a commit of this repository. Name one that \`git log\` shows.`);
   return found.stdout.toString().trim();
-}
-
-async function needRun(host: Host, id: string): Promise<RunRecord> {
-  const run = await host.engine.get(id);
-  if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
-  return run;
 }
 
 function note(host: Host, run: string, { by, reason }: Moving, what: string): void {
@@ -144,7 +139,7 @@ export async function migrateRuns(host: Host, group: Group): Promise<Movable[]> 
   const { by, reason, dryRun } = group;
   const waiting = await waitingOn(host, group);
   const older = await olderThanHead(host, waiting);
-  const move = async ({ run, differs, to }: Older): Promise<Movable> => {
+  const move = async ({ run, differs, to }: (typeof older)[number]): Promise<Movable> => {
     const { id, agent, waitsFor, notBefore, pin } = run;
     const later = notBefore === undefined ? {} : { notBefore };
     const told = { run: id, agent, reason: run.reason, waitsFor, ...later, from: pin.commit, to, differs };
@@ -161,12 +156,7 @@ export async function migrateRuns(host: Host, group: Group): Promise<Movable[]> 
 
 /** Waiting runs, and those that open later: nobody executes them now. */
 async function waitingOn(host: Host, { agent, runs }: Group): Promise<RunRecord[]> {
-  if (runs !== undefined) {
-    const found = await Promise.all(runs.map((id) => host.engine.get(id)));
-    const unknown = runs.find((_, n) => found[n] === null);
-    if (unknown !== undefined) throw new ClearedError("RUN_UNKNOWN", `There is no run "${unknown}". \`cleared runs\` lists them.`);
-    return found.flatMap((run) => (run === null ? [] : [run]));
-  }
+  if (runs !== undefined) return Promise.all(runs.map((id) => needRun(host.engine, id)));
   const open = await host.engine.list({ status: ["waiting", "queued"], limit: 100_000, ...(agent === undefined ? {} : { agent }) });
   const now = host.clock.now();
   return open
@@ -175,14 +165,8 @@ async function waitingOn(host: Host, { agent, runs }: Group): Promise<RunRecord[
     .reverse();
 }
 
-interface Older {
-  run: RunRecord;
-  to: string;
-  differs: string[];
-}
-
 /** Runs for which something that they run with is another at HEAD. */
-async function olderThanHead(host: Host, runs: readonly RunRecord[]): Promise<Older[]> {
+async function olderThanHead(host: Host, runs: readonly RunRecord[]) {
   const to = await host.git.head();
   const head = host.git.tree(to);
   const registry = await host.registry.whole();

@@ -51,7 +51,7 @@ import { createStanding } from "./standing.ts";
 import { createToolPool } from "./run-tools.ts";
 import { execSource, createStarts } from "./starts.ts";
 
-import type { Host, Progress } from "./host.ts";
+import type { Host, HostPorts, Progress } from "./host.ts";
 
 export interface HostOptions {
   clock?: Clock;
@@ -176,21 +176,8 @@ function sayAdopted(runs: number): void {
     process.stderr.write(`The run store is new here: ${runs} closed runs that git has below refs/cleared/runs/ are listed in it.\n`);
 }
 
-type Port =
-  | "dir"
-  | "clock"
-  | "git"
-  | "engine"
-  | "cards"
-  | "sandbox"
-  | "registry"
-  | "trust"
-  | "database"
-  | "packing"
-  | "afar"
-  | "assertTrust";
 interface Parts {
-  ports: Pick<Host, Port>;
+  ports: HostPorts;
   local: Local;
   cache: DiskCache;
   lease: Lease | null;

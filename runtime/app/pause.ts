@@ -6,18 +6,13 @@ import { type Pause, beginPause, endPauses, openPauses, pauseWords } from "../en
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import type { Host } from "./host.ts";
 
-export interface Paused {
-  pause: Pause;
-  /** It was paused already, by somebody before. */
-  known: boolean;
-  /** Runs that are executing and will stop before they next act outside or commit. */
-  underWay: number;
-}
-
 type Named = Pick<Host, "agents" | "engine" | "database" | "clock">;
 
-/** `agent` null: all of them. @throws AGENT_UNKNOWN */
-export async function pauseAgents(host: Named, given: { agent: string | null; by: string | null; reason: string }): Promise<Paused> {
+/**
+ * `agent` null: all of them. `known`: it was paused already, by somebody before. `underWay`: runs that are executing and will stop before they
+ * next act outside or commit. @throws AGENT_UNKNOWN
+ */
+export async function pauseAgents(host: Named, given: { agent: string | null; by: string | null; reason: string }) {
   if (given.agent !== null) await needAgent(host, given.agent);
   const wanted: Pause = { ...given, at: host.clock.now() };
   const before = beginPause(host.database, wanted);
@@ -25,16 +20,11 @@ export async function pauseAgents(host: Named, given: { agent: string | null; by
   return { pause: before ?? wanted, known: before !== null, underWay: running.filter((run) => run.mode === "live").length };
 }
 
-export interface Resumed {
-  ended: Pause[];
-  /** Runs that waited as paused and are queued again. */
-  runs: string[];
-  /** What is paused still. */
-  still: Pause[];
-}
-
-/** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED where only the pause of all holds the agent */
-export async function resumeAgents(host: Named, { agent, by }: { agent: string | null; by: string | null }): Promise<Resumed> {
+/**
+ * Ends the pause of one agent, or with null every pause. Answers the runs that waited as paused and are queued again, and what is paused still.
+ * @throws AGENT_UNKNOWN, RUN_PAUSED where only the pause of all holds the agent
+ */
+export async function resumeAgents(host: Named, { agent, by }: { agent: string | null; by: string | null }) {
   const open = openPauses(host.database);
   const all = open.find((one) => one.agent === null);
   if (agent !== null && !open.some((one) => one.agent === agent)) {

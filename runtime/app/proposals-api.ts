@@ -3,7 +3,7 @@
  * ask for.
  */
 import { resolve, join } from "node:path";
-import { ClearedError, toWire } from "../kernel/errors.ts";
+import { ClearedError, onCode, toWire } from "../kernel/errors.ts";
 import { type Compared, backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
 import type { RunDifference } from "../change/evidence/types.ts";
@@ -11,7 +11,6 @@ import { gateOf } from "../change/proposals/deciding.ts";
 import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../change/proposals/make.ts";
 import { BACKTEST_DAYS, textsOf, type Preparing, judge, prepare } from "../change/proposals/prepare.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
-import { type Synced, syncProposals } from "../change/proposals/sync.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../change/proposal-types.ts";
 import { createSideRefs } from "../workspace/git/proposal-refs.ts";
 import type { Host } from "./host.ts";
@@ -173,11 +172,6 @@ function ownNo({ dir, trust, clock }: Host, proposal: Proposal, reason: string):
   return [signAs(dir, trust, no, proposal.by)];
 }
 
-/** Exchanges proposals with a remote. @throws GIT_FAILED, GIT_STATE */
-export async function sync(host: Host, remote: string): Promise<Synced> {
-  return syncProposals(host, remote);
-}
-
 /** Checks a proposal on HEAD, in this process: it is ready or blocked afterwards. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE */
 export async function prepareProposal(host: Host, id: string | number, report?: Report): Promise<Proposal> {
   return withPreparing(host, async (world, looked) => {
@@ -206,8 +200,7 @@ async function withPreparing<T>(host: Host, work: (world: Preparing, looked: () 
         return signAs(host.dir, host.trust, { card: 0, gate, decision: "approved", at: host.clock.now() });
       } catch (error) {
         // No person of trust.yaml has a key here: what is tried counts in this clone only.
-        if (toWire(error).code === "APPROVAL_IDENTITY") return null;
-        throw error;
+        return onCode("APPROVAL_IDENTITY", () => null)(error);
       }
     },
     progress: (done, total) => void (host.progress.tried = { done, total }),
@@ -241,10 +234,7 @@ export async function admitWish(
 
 /** What runs have let out becomes proposals, which are checked; `note` is told of each. One call at a time. */
 export async function settleProposals(host: Host, note: (message: string) => void): Promise<void> {
-  const made = await settleDrafts(
-    host,
-    () => rulesOf(host),
-    (id) => prepareProposal(host, id),
-  );
+  const check = (id: string) => prepareProposal(host, id);
+  const made = await settleDrafts(host, () => rulesOf(host), check);
   for (const one of made) note(`${one.by} proposes: ${one.title}. \`cleared proposals show ${one.number}\``);
 }

@@ -1,7 +1,8 @@
 /** Receipts as a run's steps hold them, the cards they settle, and which files a run imports again. */
 import type { ImportFile } from "../workspace/statements/import-files.ts";
 import { ALL_ROWS } from "../workspace/statements/receipt.ts";
-import type { Cards, Cause, Clock, Engine, Receipt, RunRecord, Step } from "../kernel/ports.ts";
+import type { Cause, Receipt, RunRecord, Step } from "../kernel/ports.ts";
+import type { Host } from "./host.ts";
 
 /** The receipts among a run's results, found by what the steps changed. */
 export function receiptsOf(steps: readonly Step[]): Receipt[] {
@@ -10,12 +11,10 @@ export function receiptsOf(steps: readonly Step[]): Receipt[] {
     .map((step) => JSON.parse(step.result ?? "null") as Receipt);
 }
 
+type Settling = Pick<Host, "cards" | "engine" | "clock">;
+
 /** Cards of refused rows that a later import of the same file has read after all need nobody any more. */
-export async function settleRows(
-  { cards, engine, clock }: { cards: Cards; engine: Engine; clock: Clock },
-  run: RunRecord,
-  steps: readonly Step[],
-): Promise<void> {
+export async function settleRows({ cards, engine, clock }: Settling, run: RunRecord, steps: readonly Step[]): Promise<void> {
   const ended = await engine.get(run.id);
   if (ended?.status !== "done" || run.mode !== "live") return;
   for (const receipt of receiptsOf(steps)) {

@@ -2,10 +2,10 @@
  * Cards of entries follow the books, which are what HEAD says: an entry that is pending again (its approval was reverted by plain git)
  * asks again, one that no longer waits (confirmed, corrected or removed by plain git) asks no more.
  */
-import { NOTHING_ASKED, toReleased } from "../engine/cards.ts";
+import { NOTHING_ASKED } from "../engine/cards.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import type { Entry, RunRecord, Tree } from "../kernel/ports.ts";
+import type { Entry, Tree } from "../kernel/ports.ts";
 import { legsOf } from "../workspace/books/invariants.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
 import type { Config } from "../workspace/settings/config.ts";
@@ -13,7 +13,7 @@ import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/
 import { refusedQuestions, likelyAccount } from "../workspace/statements/questions.ts";
 import { receiptFromYaml } from "../workspace/statements/receipt.ts";
 import type { Host } from "./host.ts";
-import { followRows } from "./rows.ts";
+import { followRows, openQuestion } from "./rows.ts";
 
 /** False when a run is at work: it may have committed entries whose cards it is about to open itself. */
 export async function reconcileCards(host: Host): Promise<boolean> {
@@ -30,7 +30,7 @@ export async function reconcileCards(host: Host): Promise<boolean> {
   // One transaction: a fresh clone may have thousands of entries to ask about.
   host.database.write(() => {
     follow(host, pending, unread);
-    for (const question of refused) askAgain(host, question);
+    for (const question of refused) openQuestion(host, question);
     setFact(host.database, ASKED, "yes");
   });
   await followRows(host);
@@ -39,10 +39,9 @@ export async function reconcileCards(host: Host): Promise<boolean> {
 
 /** Of a store whose cards of refused rows are all there: a run opens them, and a store that was made anew asks once what HEAD says. */
 const ASKED = "refused rows are asked";
-type Question = ReturnType<typeof refusedQuestions>[number];
 
-async function refusedRows(tree: Tree, { statements }: Config): Promise<Question[]> {
-  const found: Question[] = [];
+async function refusedRows(tree: Tree, { statements }: Config) {
+  const found: ReturnType<typeof refusedQuestions> = [];
   const { accounts } = await loadChart(tree);
   for (const { path } of await tree.list(RECEIPTS)) {
     const text = await tree.read(path);
@@ -50,13 +49,6 @@ async function refusedRows(tree: Tree, { statements }: Config): Promise<Question
       found.push(...refusedQuestions(receiptFromYaml(text, path), (card) => likelyAccount(statements, accounts, card)));
   }
   return found;
-}
-
-function askAgain({ cards, clock }: Host, question: Question): void {
-  const released = toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, question);
-  if (released?.kind !== "card") return;
-  if (cards.list({ open: true, kind: released.card.kind }).some(({ key }) => key === released.key)) return;
-  cards.open(released.key, { ...released.card, run: null }, clock.now());
 }
 
 /** `unread`: months with an entry that cannot be read, which may be the one that a card asks about. */

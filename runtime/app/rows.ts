@@ -241,11 +241,14 @@ export async function followRows(host: Pick<Host, "cards" | "clock" | "dir" | "g
   for (const { hash } of await filesIn(host.dir, IMPORT)) {
     const receipt = await receiptOf(hash);
     if (receipt === null || receipt.asked.length === 0) continue;
-    for (const change of await sameQuestions(receipt, (id) => findEntry(head, id))) {
-      const released = toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, change);
-      if (released?.kind === "card") cards.open(released.key, { ...released.card, run: null }, at);
-    }
+    for (const change of await sameQuestions(receipt, (id) => findEntry(head, id))) openQuestion(host, change);
   }
+}
+
+/** A question that no run asks at this moment. */
+export function openQuestion({ cards, clock }: Pick<Host, "cards" | "clock">, change: Parameters<typeof toReleased>[3]): void {
+  const released = toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, change);
+  if (released?.kind === "card") cards.open(released.key, { ...released.card, run: null }, clock.now());
 }
 
 async function isOpen(question: RowsQuestion, receipt: KeptReceipt | null, head: Tree): Promise<boolean> {

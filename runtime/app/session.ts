@@ -8,7 +8,7 @@ import { digestOf } from "../kernel/canonical.ts";
 import { type Shortened, shortened, type Turn } from "../rules/session-words.ts";
 import type { Host } from "./host.ts";
 import { createFollower } from "./task-follow.ts";
-import { createTaskStore, type TaskPart } from "../engine/store/tasks.ts";
+import { createTaskStore, textIn } from "../engine/store/tasks.ts";
 import type { TaskView } from "./task-view.ts";
 import { createWatch } from "../engine/rows.ts";
 
@@ -41,12 +41,10 @@ export async function sessionOf(host: Pick<Host, "database" | "engine" | "cards"
 }
 
 function turnsOf({ history, status, artifacts }: TaskView): Turn[] {
-  const answer = artifacts.flatMap(({ parts }) => textOf(parts));
-  const end = status.message === null || history.at(-1)?.id === status.message.id ? [] : [textOf(status.message.parts)];
+  const answer = artifacts.flatMap(({ parts }) => textIn(parts));
+  const end = status.message === null || history.at(-1)?.id === status.message.id ? [] : [textIn(status.message.parts)];
   return [
-    ...history.map(({ role, parts }) => ({ role, text: textOf(parts) })),
+    ...history.map(({ role, parts }) => ({ role, text: textIn(parts) })),
     ...[...answer, ...end].map((text) => ({ role: "agent" as const, text })),
   ].filter(({ text }) => text !== "");
 }
-
-const textOf = (parts: readonly TaskPart[]): string => parts.flatMap((part) => ("text" in part ? part.text : [])).join("\n");

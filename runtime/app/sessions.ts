@@ -9,11 +9,12 @@ import { dropFact, dropFacts, factsNamed, getFact, setFact } from "../engine/sto
 import { isSigned, sessionText, signDecision, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Decision } from "../kernel/ports.ts";
-import { SESSION_MS } from "./page-facts.ts";
 import type { Trust } from "../workspace/settings/config.ts";
 import type { Host } from "./host.ts";
 import { holderHere, holdersHere } from "./identity.ts";
 
+/** How long a paired browser may decide: 30 days. */
+export const SESSION_MS = 30 * 86_400_000;
 const CODE_MS = 600_000;
 const PREFIX = "session:";
 

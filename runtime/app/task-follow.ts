@@ -1,10 +1,13 @@
-/** Reading a task: as it stands, or change by change as they come. Both feed the same projection with the same lists in the same order. */
+/**
+ * Reading tasks: one as it stands, or change by change as they come, which feed the same projection with the same lists in the same order; and
+ * those of a caller page by page.
+ */
+import { setImmediate as turn } from "node:timers/promises";
 import type { Watch } from "../engine/rows.ts";
-import { toWire } from "../kernel/errors.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { RunEvent } from "../kernel/ports.ts";
-import type { Host } from "./host.ts";
-import type { Entry, TaskRow, TaskStore } from "../engine/store/tasks.ts";
-import { type TaskChange, type TaskView, createProjection, hasEnded } from "./task-view.ts";
+import type { Entry, TaskRow, TaskState, TaskStore } from "../engine/store/tasks.ts";
+import { type TaskChange, type TaskFacts, type TaskView, createProjection, hasEnded } from "./task-view.ts";
 
 export interface Followed {
   change: TaskChange;
@@ -13,8 +16,8 @@ export interface Followed {
 
 export interface Follower {
   view(row: TaskRow): Promise<TaskView>;
-  /** Every change so far, each with the task as it stood after it. */
-  past(row: TaskRow): AsyncGenerator<Followed, TaskView>;
+  /** Every change so far, each with the task as it stood after it. A task has at least one: that it was given. */
+  past(row: TaskRow): AsyncGenerator<Followed>;
   /** Changes after number `from`, until the task has ended or nobody listens. `again`: the row as it is now. */
   changes(again: () => TaskRow, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
 }
@@ -22,8 +25,8 @@ export interface Follower {
 // Whoever follows is woken by what happens; this is only for what nobody tells of.
 const LOOK_MS = 30_000;
 
-export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">, store: TaskStore, watch: Watch): Follower {
-  const facts = { run: (id: string) => engine.get(id), cards: (run: string) => cards.list({ run }) };
+export function createFollower(host: TaskFacts, store: TaskStore, watch: Watch): Follower {
+  const { engine } = host;
   /** Of a history that is not kept any more how it ended, which its row knows. */
   const eventsOf = async (run: string): Promise<RunEvent[]> => {
     try {
@@ -37,7 +40,7 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
     }
   };
   const past: Follower["past"] = async function* (row) {
-    const projection = createProjection(row, facts);
+    const projection = createProjection(row, host);
     const { view } = projection;
     // The events first: an entry that is placed behind one of them is there by then.
     const events = row.run === null ? [] : await eventsOf(row.run);
@@ -47,21 +50,17 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
       for (const change of await projection.event(event)) yield { change, view };
     }
     for (const change of projection.entries(entries)) yield { change, view };
-    return view;
   };
   return {
     past,
     async view(row) {
-      const changes = past(row);
-      for (;;) {
-        const next = await changes.next();
-        if (next.done === true) return next.value;
-      }
+      const { view } = createProjection(row, host);
+      return (await Array.fromAsync(past(row))).at(-1)?.view ?? view;
     },
 
     async *changes(again, from, abort) {
       let row = again();
-      const projection = createProjection(row, facts);
+      const projection = createProjection(row, host);
       const { view } = projection;
       const told = function* (changes: Iterable<TaskChange>) {
         for (const change of changes) if (change.generation > from) yield { change, view };
@@ -73,17 +72,10 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
       abort.addEventListener("abort", stop, { once: true });
       let events: AsyncIterator<RunEvent> | null = null;
       let came: IteratorResult<RunEvent> | { failed: unknown } | null = null;
-      const ask = (from: AsyncIterator<RunEvent>) =>
-        void from.next().then(
-          (next) => {
-            came = next;
-            wake();
-          },
-          (failed: unknown) => {
-            came = { failed };
-            wake();
-          },
-        );
+      const ask = async (from: AsyncIterator<RunEvent>): Promise<void> => {
+        came = await from.next().catch((failed: unknown) => ({ failed }));
+        wake();
+      };
       try {
         for (;;) {
           const changed = watch.next(row.id, LOOK_MS, (done) => (wake = done));
@@ -91,7 +83,7 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
           if (events === null && row.run !== null) {
             view.run = row.run;
             events = engine.events(row.run, 1, { follow: true, abort })[Symbol.asyncIterator]();
-            ask(events);
+            void ask(events);
           }
           const next = came as IteratorResult<RunEvent> | { failed: unknown } | null;
           if (next === null) yield* told(projection.entries(entries()));
@@ -101,7 +93,7 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
             came = null;
             yield* told(projection.entries(before(entries(), next.value)));
             yield* told(await projection.event(next.value));
-            if (events !== null) ask(events);
+            if (events !== null) void ask(events);
           }
           if (hasEnded(view.status.state) || abort.aborted) return;
           if (came === null) await changed;
@@ -117,3 +109,53 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
 
 /** What was said before the event happened. */
 const before = (entries: readonly Entry[], { seq }: RunEvent): Entry[] => entries.filter((one) => one.after < seq);
+
+interface TaskQuery {
+  context?: string | undefined;
+  state?: TaskState | undefined;
+  since?: number | undefined;
+  /** As `next` of the page before. */
+  page?: string | undefined;
+  limit: number;
+}
+
+type Found = ReturnType<TaskStore["list"]>[number];
+
+/** Those that changed last come first. */
+export function createList(store: TaskStore, viewOf: (row: TaskRow) => Promise<TaskView>) {
+  /** `show`: what is wanted of each; a page of large tasks is not held whole. @throws TASK_REQUEST for what is no page */
+  return async <T>({ owner }: { owner: string }, query: TaskQuery, show: (view: TaskView) => T) => {
+    const { context, state, since, page, limit } = query;
+    // Null: let go since it was found.
+    const view = async ({ id }: Found): Promise<TaskView | null> => {
+      const row = store.find(owner, id);
+      return row === undefined ? null : viewOf(row);
+    };
+    const rows: Found[] = [];
+    for (const one of store.list({ owner, context, since })) {
+      // Others have their turns between: somebody may have given ten thousand.
+      if (state !== undefined) await turn();
+      if (state === undefined || (await view(one))?.status.state === state) rows.push(one);
+    }
+    const at = page === undefined ? null : placeOf(page);
+    const rest = at === null ? rows : rows.filter(({ moved, tid }) => moved < at.moved || (moved === at.moved && tid < at.tid));
+    const shown = rest.slice(0, limit);
+    const tasks: T[] = [];
+    for (const one of shown) {
+      const now = await view(one);
+      if (now !== null) tasks.push(show(now));
+    }
+    return { tasks, next: rest.length > limit ? nameOf(shown.at(-1)) : "", total: rows.length };
+  };
+}
+
+function nameOf(last: { moved: number; tid: number } | undefined): string {
+  return last === undefined ? "" : Buffer.from(`${last.moved} ${last.tid}`).toString("base64url");
+}
+
+/** @throws TASK_REQUEST for what is no page token */
+function placeOf(page: string): { moved: number; tid: number } {
+  const found = /^(\d+) (\d+)$/.exec(Buffer.from(page, "base64url").toString());
+  if (found === null) throw new ClearedError("TASK_REQUEST", "pageToken is not one of an answer before.", { data: { rpc: -32602 } });
+  return { moved: Number(found[1]), tid: Number(found[2]) };
+}

@@ -8,6 +8,7 @@ import { type InputField, mismatch, validateInput } from "../scripts/fields.ts";
 import type { Header } from "../scripts/header.ts";
 import { SURE, inputOf, taskFor } from "./free-text.ts";
 import { isAssent } from "../rules/session-words.ts";
+import { type Fields, isObject } from "../rules/tools/shape.ts";
 import type { Host } from "./host.ts";
 import type { Said, TaskPart } from "../engine/store/tasks.ts";
 
@@ -19,7 +20,7 @@ export interface Offer {
 /** What is known of a task before its run starts; kept with it while its caller is asked. */
 export interface Draft {
   agent?: string;
-  input: { [field: string]: Json };
+  input: Fields;
   /** Everything that was written in words. */
   text: string;
   given: Given;
@@ -61,7 +62,7 @@ export function tooLarge({ size, count, most }: Large): Said {
 }
 
 /** What of the metadata says what is asked for: the same words for another agent or under other rules are another message. */
-export function askedBy(metadata: { [key: string]: Json }): Json {
+export function askedBy(metadata: Fields): Json {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => NAMES.includes(key) || GIVEN.includes(key)));
 }
 
@@ -76,7 +77,7 @@ export function namedIn(parts: readonly TaskPart[], metadata: Json): string | nu
 export interface Earlier {
   run: string;
   agent: string;
-  input: { [field: string]: Json };
+  input: Fields;
 }
 
 /** The agent whose words and whole input a text has, by its words alone; null for anything less. */
@@ -203,7 +204,7 @@ function completed(draft: Draft, { name, header }: Offer): Intake {
 }
 
 /** Fields of an object: `{skill, input}`, or the input's own fields. */
-function takeFields(draft: Draft, value: { [key: string]: Json }): void {
+function takeFields(draft: Draft, value: Fields): void {
   readGiven(draft.given, value);
   const { input, policy_doc: _, tools_endpoint: __, session_id: ___, ...rest } = value;
   const own = Object.fromEntries(Object.entries(rest).filter(([key, one]) => !(NAMES.includes(key) && typeof one === "string")));
@@ -280,10 +281,6 @@ function jsonValue(text: string): Json | undefined {
 function jsonIn(text: string): Json {
   const value = /^\s*\{/.test(text) ? jsonValue(text) : undefined;
   return value !== undefined && isObject(value) ? value : null;
-}
-
-function isObject(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** An address that a caller names, before anything is started for it. @throws TASK_REQUEST */

@@ -7,7 +7,7 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Host } from "./host.ts";
 import { full } from "./callers.ts";
 import { assertAllowed } from "./task-intake.ts";
-import type { Followed, Follower } from "./task-follow.ts";
+import type { Follower } from "./task-follow.ts";
 import {
   type PushRow,
   dropClosedPushes,
@@ -78,23 +78,16 @@ export function createPushes(
       const isKnown = found.length === 0 ? null : owners();
       return found.flatMap((one) => (isKnown?.(one.owner) ? [{ ...one, config: JSON.parse(one.config) as PushConfig }] : []));
     },
-    /** What this one is to be told, each with the task as it stood then. */
-    async *changes(push: Push): AsyncGenerator<Followed, TaskView> {
-      const past = follower.past(push);
-      for (;;) {
-        const next = await past.next();
-        if (next.done === true) return next.value;
-        if (next.value.change.generation > push.sent) yield next.value;
-      }
-    },
+    /** All that has changed, each with the task as it stood then. */
+    changes: (push: Push) => follower.past(push),
     /** Delivered up to this change. */
     sent(push: Push, generation: number): void {
       push.attempts = 0;
       movePush(database, push, { sent: generation, attempts: 0, last_error: null });
     },
     /** All that was there is delivered. */
-    done(push: Push, { status }: TaskView): void {
-      const state = hasEnded(status.state) ? "done" : "open";
+    done(push: Push, last: TaskView | null): void {
+      const state = last !== null && hasEnded(last.status.state) ? "done" : "open";
       movePush(database, push, { state, events: push.events, entries: push.entries, due_at: clock.now() });
     },
     /** Tried again later, or never. Answers whether it is given up. */

@@ -8,6 +8,8 @@ import { CODES } from "../kernel/errors.ts";
 import type { Card, Json, RunEvent, RunRecord, WaitReason } from "../kernel/ports.ts";
 import { rankedAnswer } from "../rules/answers/ranked.ts";
 import { redact } from "../rules/privacy/scan.ts";
+import { isObject } from "../rules/tools/shape.ts";
+import type { Host } from "./host.ts";
 import type { Entry, TaskMessage, TaskPart, TaskRow, TaskState } from "../engine/store/tasks.ts";
 
 export interface TaskStatus {
@@ -47,10 +49,7 @@ export const isParked = (state: TaskState): boolean => state === "input-required
 /** A run waits for somebody of the business, and its caller's words are no answer; what else it waits for passes by itself. */
 const ASKS: readonly (WaitReason | undefined)[] = ["approval", "escalation", "in_doubt", "input", "remote_gate"];
 
-export interface ViewFacts {
-  run(id: string): Promise<RunRecord | null>;
-  cards(run: string): Card[];
-}
+export type TaskFacts = Pick<Host, "engine" | "cards">;
 
 export interface Projection {
   view: TaskView;
@@ -61,7 +60,7 @@ export interface Projection {
   event(event: RunEvent): Promise<TaskChange[]>;
 }
 
-export function createProjection({ id, context, alias, run, at }: TaskRow, facts: ViewFacts): Projection {
+export function createProjection({ id, context, alias, run, at }: TaskRow, { engine, cards }: TaskFacts): Projection {
   const status: TaskStatus = { state: "submitted", at, message: null };
   const view: TaskView = { id, context, alias, run, generation: 0, heard: 0, status, history: [], artifacts: [] };
   let entries = 0;
@@ -97,16 +96,14 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, facts
       this.seen = seq;
       const told = body as { status?: RunRecord["status"]; reason?: WaitReason; waits_for?: string; outcome?: string; code?: string };
       if (type === "status") {
-        if (told.status === "waiting" && ASKS.includes(told.reason))
-          return move(
-            "auth-required",
-            when,
-            questionOf(told.reason === "remote_gate" ? null : facts.cards(of), told.waits_for ?? "", when),
-          );
+        if (told.status === "waiting" && ASKS.includes(told.reason)) {
+          const asked = told.reason === "remote_gate" ? null : cards.list({ run: of });
+          return move("auth-required", when, questionOf(asked, told.waits_for ?? "", when));
+        }
         return told.status === "running" || isParked(view.status.state) ? move("working", when, null) : [];
       }
       if (type !== "ended" || hasEnded(view.status.state)) return [];
-      const record = await facts.run(of);
+      const record = await engine.get(of);
       if (told.status === "canceled")
         return move("canceled", when, told.reason === undefined ? null : [{ text: `It was canceled: ${redact(told.reason)}` }]);
       if (told.status !== "done") return move("failed", when, [{ text: failureOf(told.code ?? "INTERNAL", record) }, ...leftParts(record)]);
@@ -163,10 +160,10 @@ function answerOf(task: string, record: RunRecord | null): TaskArtifact {
   const result =
     record?.dropped === true ? "The answer is not kept any more; what the run has committed is in git." : (record?.result ?? null);
   const list = rankedAnswer(result);
-  const isObject = list === null && typeof result === "object" && result !== null;
-  const parts = [{ text: list ?? (typeof result === "string" ? result : isObject ? lines(result) : JSON.stringify(result)) }];
+  const isData = list === null && typeof result === "object" && result !== null;
+  const parts = [{ text: list ?? (typeof result === "string" ? result : isData ? lines(result) : JSON.stringify(result)) }];
   const metadata = { run: record?.id ?? "", agent: record?.agent ?? "", ...(record?.meta == null ? {} : { answer: record.meta }) };
-  return { id: `${task}-answer`, name: record?.agent ?? "answer", parts: isObject ? [...parts, { data: result }] : parts, metadata };
+  return { id: `${task}-answer`, name: record?.agent ?? "answer", parts: isData ? [...parts, { data: result }] : parts, metadata };
 }
 
 /** The summary, then each field on a line of its own. */
@@ -181,6 +178,6 @@ function lines(result: Json): string {
 }
 
 function field(value: Json, name: string): string | null {
-  const found = typeof value === "object" && value !== null && !Array.isArray(value) ? value[name] : null;
+  const found = isObject(value) ? value[name] : null;
   return typeof found === "string" && found !== "" ? found : null;
 }

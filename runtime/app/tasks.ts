@@ -3,23 +3,31 @@
  * and before that a conversation about its input. Invariants: one message starts one run, whoever sends it twice and whenever this process
  * dies; nothing a caller writes is an approval; what it sees of a task is a projection (task-view.ts) and never kept.
  */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createWatch } from "../engine/rows.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { createKeyedTurns } from "../kernel/turns.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
+import { type Fields, isObject } from "../rules/tools/shape.ts";
 import { variables } from "../workspace/settings/variables.ts";
 import { type Caller, LOCAL, createCallers } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
-import { type Followed, createFollower } from "./task-follow.ts";
-import { createList } from "./task-list.ts";
-import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn, tooLarge } from "./task-intake.ts";
-import { type TaskRequest, sameMessage } from "./task-key.ts";
+import { type Followed, createFollower, createList } from "./task-follow.ts";
+import { type Draft, EMPTY, type Large, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn, tooLarge } from "./task-intake.ts";
 import { createPushes } from "./task-push.ts";
-import { type Said, type TaskRow, createTaskStore, type TaskMessage, type TaskState } from "../engine/store/tasks.ts";
+import {
+  type Said,
+  type TaskRow,
+  createTaskStore,
+  type TaskMessage,
+  type TaskPart,
+  type TaskState,
+  textIn,
+} from "../engine/store/tasks.ts";
 import { type TaskView, hasEnded, isParked } from "./task-view.ts";
 
 export type Tasks = ReturnType<typeof createTasks>;
@@ -27,6 +35,20 @@ export type Tasks = ReturnType<typeof createTasks>;
 /** Messages of one task; whoever reads it reads them all. */
 const LONGEST = 200;
 const DAY_MS = 86_400_000;
+interface TaskRequest {
+  message: { id: string; parts: TaskPart[]; metadata?: Json };
+  /** Beside the message: of the request. */
+  metadata: Json;
+  task?: string | undefined;
+  context?: string | undefined;
+  /** The caller's own id of the task (tasks/send). */
+  alias?: string | undefined;
+  /** Idempotency-Key. */
+  key?: string | undefined;
+  /** Only its beginning is here. */
+  large?: Large | null;
+}
+
 /** What a message has come to: its run, or why there is none yet. */
 type Place = Pick<TaskRow, "id" | "context">;
 type Admitted = { run: string | null; also: Said | null; draft: string };
@@ -185,9 +207,8 @@ function createTasks(host: Host) {
     const named = namedIn(request.message.parts, metadataOf(request));
     const draft = JSON.parse(row.draft) as Draft;
     if (draft.agent === undefined) return false;
-    const words = request.message.parts.flatMap((part) => ("text" in part ? part.text : [])).join("\n");
     const offered = await offers(caller);
-    const clear = named ?? (await clearlyFor(host, words, offered))?.name ?? null;
+    const clear = named ?? (await clearlyFor(host, textIn(request.message.parts), offered))?.name ?? null;
     if (clear === null) return false;
     return clear !== draft.agent || offered.some((one) => one.name === named && one.header.mutates === false);
   };
@@ -261,10 +282,22 @@ function kept(draft: Draft): string {
 }
 
 /** The message's own says more than the request's. */
-function metadataOf({ metadata, message }: TaskRequest): { [key: string]: Json } {
+function metadataOf({ metadata, message }: TaskRequest): Fields {
   return { ...objectOf(metadata), ...objectOf(message.metadata ?? null) };
 }
 
-function objectOf(value: Json): { [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+const objectOf = (value: Json): Fields => (isObject(value) ? value : {});
+
+// Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
+const UNIQUE = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/i;
+
+const digest = (...parts: unknown[]): string => createHash("sha256").update(canonicalJson(parts)).digest("hex");
+
+/** By what a message is known when it comes again, also after a restart: its key, never shared between owners, and what came under it. `asked`: what of its metadata says what is asked for. Without a key every message is another one. */
+function sameMessage(owner: string, request: TaskRequest, asked: Json): { content: string; key: string | null } {
+  const { message, task, context, alias, large } = request;
+  const content = digest(message.parts, asked, task ?? null, context ?? null, ...(large == null ? [] : [large.digest]));
+  if (request.key !== undefined) return { content, key: digest("key", owner, request.key) };
+  if (alias !== undefined) return { content, key: digest("alias", owner, alias, content) };
+  return { content, key: UNIQUE.test(message.id) ? digest("message", owner, message.id, content) : null };
 }

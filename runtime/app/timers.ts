@@ -4,9 +4,9 @@
  */
 import { createSender } from "../outside/notices/sender.ts";
 import { readSecrets } from "../workspace/settings/secrets.ts";
-import type { Hooks } from "./page-facts.ts";
-import { acceptHook } from "../outside/triggers/webhook.ts";
+import { acceptHook, type HookRequest } from "../outside/triggers/webhook.ts";
 import type { Host } from "./host.ts";
+import { keepLooking } from "./looks.ts";
 import { minuteOf } from "../kernel/day.ts";
 import { whileAwake } from "../kernel/processes.ts";
 import { variables } from "../workspace/settings/variables.ts";
@@ -45,31 +45,22 @@ async function askedFor({ cards, engine, trust }: Host, notice: Notice): Promise
   return run?.status === "running" || run?.status === "queued" ? null : false;
 }
 
-/** Sends until stopped; a pass under way is let finish for a moment. */
+/** A server that does not answer does not hold the end up; a mail that was under way is asked about at the next start. */
 export function keepSending(host: Host, page: string | null, note: (message: string) => void, onError: (error: unknown) => void) {
-  const sender = senderOf(host, page, note);
-  let last: Promise<void> = Promise.resolve();
-  let stopped = false;
-  const timer = setInterval(() => {
-    last = sender.deliver().catch((error) => void (stopped || onError(error)));
-  }, EVERY_MS);
-  return {
-    async stop(): Promise<void> {
-      stopped = true;
-      clearInterval(timer);
-      // A server that does not answer must not hold the end up; a mail that was under way is asked about at the next start.
-      await Promise.race([last, new Promise((resolve) => setTimeout(resolve, GRACE_MS).unref())]);
-    },
-  };
+  return keepLooking(EVERY_MS, senderOf(host, page, note).deliver, onError, { graceMs: GRACE_MS });
 }
 
-export function hooksOf(host: Host): Hooks {
+export type Hooks = ReturnType<typeof hooksOf>;
+
+/** Starts the agents that listen to a webhook. @throws WEBHOOK_REFUSED, RUN_INPUT */
+export function hooksOf(host: Host) {
   const { database, clock, trust } = host;
   const secret = async (name: string): Promise<string | null> => {
     const named = Object.hasOwn(trust.webhooks, name) ? trust.webhooks[name] : undefined;
     return named === undefined ? null : (await readSecrets(host.dir))(named.secret.slice("secret:".length));
   };
-  return (request) => acceptHook({ database, now: () => clock.now(), agents: () => host.agents(), start: host.start, secret }, request);
+  return (request: HookRequest) =>
+    acceptHook({ database, now: () => clock.now(), agents: () => host.agents(), start: host.start, secret }, request);
 }
 
 type Reminding = Pick<Host, "database" | "cards" | "clock" | "trust" | "engine" | "git" | "config">;
@@ -123,32 +114,21 @@ const LOOK_EVERY_MS = 60_000;
 // Runs that end together are looked at together.
 const SOON_MS = 1000;
 
-/** Looks until stopped. `rested`: a run has ended. */
+/** `rested`: a run has ended. */
 export function keepGuarding(host: Host, note: (message: string) => void, onError: (error: unknown) => void) {
   let due = true;
   let lookedAt = performance.now();
-  let busy: Promise<void> | null = null;
   const guard = import("../change/proposals/guard.ts").then(({ createGuard }) => createGuard(host));
   const look = async (): Promise<void> => {
-    for (const said of await (await guard).look()) note(said);
-  };
-  const timer = setInterval(() => {
-    if (busy !== null || (!due && performance.now() - lookedAt < LOOK_EVERY_MS)) return;
+    if (!due && performance.now() - lookedAt < LOOK_EVERY_MS) return;
     due = false;
     lookedAt = performance.now();
-    busy = look()
-      .catch(onError)
-      .finally(() => {
-        busy = null;
-      });
-  }, SOON_MS);
+    for (const said of await (await guard).look()) note(said);
+  };
   return {
+    ...keepLooking(SOON_MS, look, onError),
     rested(): void {
       due = true;
-    },
-    async stop(): Promise<void> {
-      clearInterval(timer);
-      await busy;
     },
   };
 }

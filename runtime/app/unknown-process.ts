@@ -5,7 +5,7 @@
  */
 import { createTurns } from "../kernel/turns.ts";
 import { createProposals } from "../change/proposals/store.ts";
-import { ClearedError } from "../kernel/errors.ts";
+import { onCode } from "../kernel/errors.ts";
 import { isByAgent, runIn } from "../meta/requests.ts";
 import type { ProcessWish, RunRecord } from "../kernel/ports.ts";
 import { isOneKind } from "../rules/task-types.ts";
@@ -45,13 +45,11 @@ async function requested(host: Host, { run, task }: { run: RunRecord; task: stri
   if (today >= changes.new_processes_a_day)
     return none(`Tasks have led to ${today} requests for one today; config.yaml changes.new_processes_a_day allows that many.`);
   if (run.mode !== "live") return none("A live run would ask for one.");
-  try {
-    const { id } = await beginAsk(host, { text: textFor(run.id), by: `agent:${run.agent}` });
-    return { ...none(`Request ${id} looks for one, which a person then approves: \`cleared asks show ${id}\`.`), request: id };
-  } catch (error) {
-    if (error instanceof ClearedError && error.code === "LLM_UNCONFIGURED") return none(`None can be written: ${error.message}`);
-    throw error;
-  }
+  const begun = beginAsk(host, { text: textFor(run.id), by: `agent:${run.agent}` }).then(({ id }) => ({
+    ...none(`Request ${id} looks for one, which a person then approves: \`cleared asks show ${id}\`.`),
+    request: id,
+  }));
+  return begun.catch(onCode("LLM_UNCONFIGURED", ({ message }) => none(`None can be written: ${message}`)));
 }
 
 /** Where the request for such tasks stands. */

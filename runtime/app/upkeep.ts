@@ -5,10 +5,10 @@
  */
 import { dropClosed, packClosed, waitingToPack } from "../engine/packing.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
-import { toWire } from "../kernel/errors.ts";
 import { type GitUpkeep, createGitUpkeep } from "../workspace/git/repack.ts";
 import { findGitDir } from "../workspace/git/git.ts";
 import type { Host } from "./host.ts";
+import { keepLooking } from "./looks.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -89,7 +89,6 @@ export function keepUp(host: Host, onError: (error: unknown) => void, limits: Up
   const stop = new AbortController();
   let active = performance.now();
   let resting = false;
-  let turn: Promise<void> | null = null;
 
   const quiet = async (): Promise<boolean> => {
     if ((await host.engine.list({ status: ["running"], limit: 1 })).length > 0) active = performance.now();
@@ -109,33 +108,15 @@ export function keepUp(host: Host, onError: (error: unknown) => void, limits: Up
     // The launcher starts an owner with --expose-gc: what a busy hour has left is given back, 60 MB after the runs of a morning.
     await globalThis.gc?.({ type: "major", execution: "async", flavor: "last-resort" });
   };
-  let failure = "";
-  let again = 0;
-  const timer = setInterval(() => {
-    if (turn !== null || performance.now() < again) return;
-    turn = look()
-      .then(() => {
-        failure = "";
-      })
-      .catch((error: unknown) => {
-        const { message } = toWire(error);
-        if (message !== failure && !stop.signal.aborted) onError(error);
-        failure = message;
-        again = performance.now() + PATIENCE * limits.lookMs;
-      })
-      .finally(() => {
-        turn = null;
-      });
-  }, limits.lookMs);
+  const looking = keepLooking(limits.lookMs, look, onError, { pauseMs: PATIENCE * limits.lookMs });
   return {
     rested(): void {
       active = performance.now();
       resting = false;
     },
     async stop(): Promise<void> {
-      clearInterval(timer);
       stop.abort();
-      await turn;
+      await looking.stop();
     },
   };
 }

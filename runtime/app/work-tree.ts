@@ -7,10 +7,11 @@ import { join, relative } from "node:path";
 import type { Tree } from "../kernel/ports.ts";
 import { isProposable } from "../change/proposals/paths.ts";
 import { AGENTS, CASES, CONFIG, IMPORTERS, POLICIES, SCRIPTS, TRUST } from "../workspace/layout.ts";
-import { findGitDir } from "../workspace/git/git.ts";
+import { findGitDir, withGit } from "../workspace/git/git.ts";
 import { betweenCommits } from "../workspace/git/index-lock.ts";
 import { stagedFiles, stagedText } from "../workspace/git/working-edits.ts";
 import { sourceBlob } from "../workspace/git/tree.ts";
+import { readLocal } from "./local.ts";
 
 const FOLDERS = [AGENTS, SCRIPTS, POLICIES, IMPORTERS, "knowledge/", CASES];
 // Longer than any file a proposal may hold: it is no text a check could read.
@@ -22,6 +23,12 @@ export interface Changes {
   odd: string[];
   /** trust.yaml differs: only a person changes it, and nothing here checks it. */
   trust: boolean;
+}
+
+/** Of a workspace that is not opened, against HEAD of its branch; `staged`: as the next commit would have it. @throws GIT_STATE */
+export function changesHere(dir: string, staged = false): Promise<Changes> {
+  const look = staged ? stagedChanges : workChanges;
+  return withGit(dir, readLocal(dir).config.branch, async (git) => look(dir, git.tree(await git.head())));
 }
 
 /** The files as they lie on disk, compared with the tree. */
@@ -43,7 +50,7 @@ async function changesOnDisk(dir: string, tree: Tree): Promise<Changes> {
 }
 
 /** The files as the next commit would have them. @throws GIT_STATE */
-export async function stagedChanges(dir: string, tree: Tree): Promise<Changes> {
+async function stagedChanges(dir: string, tree: Tree): Promise<Changes> {
   const staged = await stagedFiles(dir);
   const changes: Changes = { files: new Map(), odd: [], trust: (staged.get(TRUST)?.blob ?? null) !== (await tree.blob(TRUST)) };
   for (const [path, { blob, mode }] of staged) {

@@ -6,19 +6,18 @@ import { ClearedError } from "../kernel/errors.ts";
 import { openAlerts } from "../outside/notices/alerts.ts";
 import { assertUntracked } from "../workspace/git/working-edits.ts";
 import { STORE } from "../workspace/layout.ts";
-import { findWorkspace } from "../app/find.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** A command that is not about a workspace, or whose store cannot be read, has said so itself. */
-export async function tellAlerts({ dir, output }: Invocation): Promise<void> {
+export async function tellAlerts(at: Invocation): Promise<void> {
   let database: Database | null = null;
   try {
-    const workspace = findWorkspace(dir);
-    const path = join(workspace, STORE);
+    const { dir } = at;
+    const path = join(dir, STORE);
     if (!existsSync(path)) return;
-    await assertUntracked(workspace);
+    await assertUntracked(dir);
     database = new Database(path);
-    for (const alert of openAlerts(database, Date.now())) output.note(`! ${alert}`);
+    for (const alert of openAlerts(database, Date.now())) at.output.note(`! ${alert}`);
   } catch (error) {
     if (!(error instanceof ClearedError)) throw error;
   } finally {

@@ -28,26 +28,35 @@ async function main(argv: string[]): Promise<number> {
   const json = argv.includes("--json");
   const words = seedSpelling(argv);
   // The one that is meant, where it can be seen at once: describing all of them takes 5 ms.
-  const meant = COMMANDS.filter((spec) => spec.name.split(" ")[0] === words[0]);
+  const meant = COMMANDS.filter((spec) => spec.word === words[0]);
   for (const spec of meant.length === 1 ? meant : COMMANDS) {
-    const verbs = meant.length === 1 ? spec.words?.join("|") : null;
-    const command = program.command(spec.name.replace("verb", verbs ?? "verb")).description(spec.about);
+    const verbs = meant.length === 1 ? spec.words.join("|") : "verb";
+    const command = program.command(spec.name.replace("verb", verbs)).description(spec.about);
     command.option("--json", "print one JSON document").option("--dir <dir>", "the workspace, if not this folder");
-    for (const [flags, about, many] of spec.options ?? []) {
+    for (const [flags, about, many] of spec.options) {
       const option = new Option(flags, about);
       command.addOption(many === undefined ? option : option.argParser((one: string, all: string[] = []) => [...all, one]));
     }
     command.action(async (...all: unknown[]) => {
       const options = all.at(-2) as Options;
       const dir = (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined;
-      const at: Invocation = { output: createOutput(json), dir, workspace: () => findWorkspace(dir), commands: COMMANDS };
+      const at: Invocation = {
+        ...{ output: createOutput(json), given: dir, commands: COMMANDS },
+        get dir() {
+          return findWorkspace(dir);
+        },
+      };
       try {
         assertVerb(spec, all[0]);
         // Before any schema is made: compiling each to code takes a short command 7 % of its CPU.
-        if (spec.lasting !== true) (await import("zod")).config({ jitless: true });
-        exit = await (await spec.load()).run(at, all.slice(0, -2) as string[], options);
+        if (!spec.lasting) (await import("zod")).config({ jitless: true });
+        const given = all
+          .slice(0, -2)
+          .flat()
+          .filter((word) => word !== undefined) as string[];
+        exit = (await (await spec.load())(at, given, options)) ?? 0;
       } catch (error) {
-        exit = reportError(at.output, error, at.dir ?? process.cwd());
+        exit = reportError(at.output, error, dir ?? process.cwd());
       }
       await (await import("./alerts.ts")).tellAlerts(at);
     });
@@ -71,10 +80,10 @@ async function main(argv: string[]): Promise<number> {
 }
 
 /** `[verb]` of a command is one of its words. @throws USAGE */
-function assertVerb({ name, words = [] }: CommandSpec, given: unknown): void {
+function assertVerb({ name, word, words }: CommandSpec, given: unknown): void {
   if (given === undefined || !name.includes(" [verb]") || words.includes(String(given))) return;
   const known = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(words);
-  throw new ClearedError("USAGE", `\`cleared ${name.split(" ")[0]} ${String(given)}\` is not known: ${known}.`);
+  throw new ClearedError("USAGE", `\`cleared ${word} ${String(given)}\` is not known: ${known}.`);
 }
 
 /** `cleared agent run NAME` and `cleared server` are the seed's words for `run NAME` and `start`. */

@@ -3,14 +3,19 @@
  * whoever does the work, this process or the owner behind the socket.
  */
 import type { Api } from "../app/api.ts";
+import type { withApi } from "../app/connect.ts";
 import type { Progress } from "../app/host.ts";
 
 const AFTER_MS = 1000;
 const EVERY_MS = 200;
 const WIDTH = 24;
 
-/** `files`: how many statements the work is about; null when its length is not known. */
-export async function withProgress<T>(api: Pick<Api, "progress">, files: number | null, work: () => Promise<T>): Promise<T> {
+/** What a command asks of a workspace, by one of the ways of app/connect.ts. `files`: how many statements it is about, where that is known. */
+export function atWork<T>(reach: typeof withApi, dir: string, work: (api: Api) => Promise<T>, files: number | null = null): Promise<T> {
+  return reach(dir, (api) => withProgress(api, () => work(api), files));
+}
+
+export async function withProgress<T>(api: Api, work: () => Promise<T>, files: number | null = null): Promise<T> {
   if (process.stderr.isTTY !== true) return work();
   const began = Date.now();
   const before = await api.progress();

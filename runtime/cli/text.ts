@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import { restatedBy } from "../engine/cards.ts";
 import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
-import type { Card, Json, Receipt, RunRecord } from "../kernel/ports.ts";
+import type { Card, Decision, Json, Receipt, RunRecord } from "../kernel/ports.ts";
 import { clip } from "../kernel/text.ts";
+import { cardFacts, OF_ROWS, sectionsOf } from "../app/card-facts.ts";
 import { rowAnswers, summaryOf } from "../web/story.ts";
 import type { Options } from "./invocation.ts";
 import type { Output } from "./output.ts";
@@ -47,6 +48,10 @@ export const textsOf = <N extends string>(options: Options, ...names: N[]) =>
     [K in N]?: string;
   };
 
+/** How a case ended: `failed  ap: over the limit: blocks` */
+export const caseLine = (output: Output, name: string, failure: string | null): string =>
+  failure === null ? `${output.green("ok")}  ${name}` : `${output.red("failed")}  ${name}: ${failure}`;
+
 /** `120.00 USD, 5.00 EUR` */
 export const moneyOf = (amounts: Readonly<Record<string, string>>): string =>
   Object.entries(amounts)
@@ -55,7 +60,7 @@ export const moneyOf = (amounts: Readonly<Record<string, string>>): string =>
 
 // Of what a run waits for or came to; the card and the run have all of it.
 const LONG = 160;
-export const clipped = (text: string): string => clip(text, LONG);
+const clipped = (text: string): string => clip(text, LONG);
 
 export function runLine(output: Output, run: RunRecord): string[] {
   const word = run.status === "done" ? (run.outcome ?? "done") : run.status;
@@ -76,34 +81,39 @@ export function runLine(output: Output, run: RunRecord): string[] {
 export const when = (ms: number | null): string => (ms === null ? "-" : new Date(ms).toISOString().slice(0, 19).replace("T", " "));
 
 export function cardLines(output: Output, card: Card): string[] {
-  const state = card.decision === null ? output.yellow("open") : card.decision.decision;
+  const { decision, kind } = card;
   // What a verdict says is a line for each rule.
-  const [title, ...more] = card.kind === "escalation" ? card.title.split("; ") : [card.title];
-  const lines = [
-    `${output.bold(card.decision === null ? card.name : String(card.id))}  ${state}  ${card.kind}  ${title}`,
-    ...more.map((one) => `      ${one}`),
-  ];
+  const [title, ...more] = kind === "escalation" ? card.title.split("; ") : [card.title];
+  const calls = (decision?.calls ?? card.edited ?? card.calls).map((call) => `${call.tool} ${JSON.stringify(call.params)}`);
+  const head = `${output.bold(decision === null ? card.name : String(card.id))}  ${decision?.decision ?? output.yellow("open")}  ${kind}  ${title}`;
+  const about = decision === null ? [...answerLines(card), ...calls, ...openLines(card)] : [...calls, decidedLine(decision)];
+  return [head, ...[...more, ...about].map((line) => `      ${line}`)];
+}
+
+const decidedLine = ({ by, at, reason }: Decision): string =>
+  `${by === "runtime" ? "without a decision" : `by ${by}`} ${when(at)}${reason === undefined ? "" : `: ${reason}`}`;
+
+function answerLines(card: Card): string[] {
   const { booked = [], about = {} } = (card.body ?? {}) as { booked?: string[]; about?: { approve?: string; reject?: string } };
-  if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
-  const answers = card.kind === "row" ? rowAnswers(card) : about;
-  if (card.decision === null && ["row", "same", "gone", "account", "correction", "rule"].includes(card.kind))
-    for (const answer of ["approve", "reject"] as const) lines.push(`      ${answer}: ${answers[answer] ?? ""}`);
-  for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
+  if (!OF_ROWS.includes(card.kind)) return booked;
+  const { approve = "", reject = "" } = card.kind === "row" ? rowAnswers(card) : about;
+  return [...booked, `approve: ${approve}`, `reject: ${reject}`];
+}
+
+function openLines(card: Card): string[] {
+  const { state, started_by, said = [], fields = {}, expires } = card;
   const changed = restatedBy(card);
-  if (changed !== null && card.decision === null) lines.push(`      ${clipped(changed)}`);
-  if (card.state !== undefined && card.decision === null) lines.push(`      ${card.state}`);
-  if (card.started_by !== undefined && card.decision === null) lines.push(`      started by ${card.started_by}`);
   const needs = neededFor(card);
-  if (needs !== "" && card.decision === null) lines.push(`      needs ${needs}`);
-  if (card.decision === null && (card.said?.length ?? 0) > 0) lines.push(`      yes so far: ${card.said?.join(", ")}`);
-  const asked = Object.keys((card.fields ?? {}) as object);
-  if (asked.length > 0 && card.decision === null) lines.push(`      asks for ${asked.join(", ")}`);
-  if (card.expires !== null && card.decision === null) lines.push(`      expires ${when(card.expires)}`);
-  if (card.decision !== null)
-    lines.push(
-      `      ${card.decision.by === "runtime" ? "without a decision" : `by ${card.decision.by}`} ${when(card.decision.at)}${card.decision.reason === undefined ? "" : `: ${card.decision.reason}`}`,
-    );
-  return lines;
+  const asked = Object.keys(fields as object);
+  return [
+    ...(changed === null ? [] : [clipped(changed)]),
+    ...(state === undefined ? [] : [state]),
+    ...(started_by === undefined ? [] : [`started by ${started_by}`]),
+    ...(needs === "" ? [] : [`needs ${needs}`]),
+    ...(said.length === 0 ? [] : [`yes so far: ${said.join(", ")}`]),
+    ...(asked.length === 0 ? [] : [`asks for ${asked.join(", ")}`]),
+    ...(expires === null ? [] : [`expires ${when(expires)}`]),
+  ];
 }
 
 /** The number of a card that the command line names, whichever version of it. @throws USAGE */
@@ -113,7 +123,7 @@ export function cardNumber(name: unknown): number {
 }
 
 /** Who must decide a card, in words. */
-export function neededFor(card: Card): string {
+function neededFor(card: Card): string {
   const level = card.levels?.join(" and ") ?? card.level ?? "";
   const people = (card.approvals ?? 1) > 1 ? `${card.approvals} different people` : "";
   const barred = card.not_by === undefined ? "" : `not ${card.not_by}, who started the run`;
@@ -163,3 +173,66 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
       : []),
   ];
 }
+
+// A list of cards is read at a glance.
+const LINES = 4;
+const FACTS = 6;
+
+/**
+ * What an open card says beside its question and its calls: why it asks, the amounts, what the script told, the brief. In a list the
+ * beginning of each; `cleared queue show N` has all of it.
+ */
+export function factLines(output: Output, card: Card, whole: boolean): string[] {
+  const all = cardFacts(card)
+    .flatMap((facts) => Object.entries(facts))
+    .map(named);
+  const shown = whole ? [...all, ...brief(card), ...origins(card)] : all.slice(0, FACTS);
+  const more = whole ? 0 : all.length - shown.length;
+  const rest = [
+    ...(more > 0 ? [`${more} more fact${more === 1 ? "" : "s"}`] : []),
+    ...(whole || (brief(card).length === 0 && card.kind !== "proposal")
+      ? []
+      : [card.kind === "proposal" ? "what it changes" : "the brief"]),
+  ];
+  return [
+    ...shown.flatMap(([name, text]) => labelled(output.dim(`${name}:`), text, whole)),
+    ...(rest.length === 0 ? [] : [output.dim(`${rest.join(" and ")}: cleared queue show ${card.id}`)]),
+  ].map((line) => `      ${line}`);
+}
+
+type Fact = [name: string, text: string];
+
+function labelled(label: string, text: string, whole: boolean): string[] {
+  const lines = text.split("\n");
+  const shown = whole ? lines : lines.slice(0, LINES).map(clipped);
+  const rest = lines.length > shown.length ? [`and ${lines.length - shown.length} more lines`] : [];
+  return shown.length === 1 ? [`${label} ${shown[0]}`, ...rest] : [label, ...[...shown, ...rest].map((line) => `  ${line}`)];
+}
+
+const brief = (card: Card): Fact[] =>
+  Object.entries(sectionsOf(card)).flatMap((one) => (one[0] === "approver_decision" && card.decision !== null ? [] : [named(one)]));
+
+function origins({ body, run }: Card): Fact[] {
+  const { entry } = (body ?? {}) as { entry?: Json };
+  return [...(typeof entry === "string" ? [["entry", entry] as Fact] : []), ...(run === null ? [] : [["run", run] as Fact])];
+}
+
+const named = ([name, value]: [string, Json]): Fact => [name.replaceAll("_", " "), textOf(value)];
+
+/** Scalars as they are; a list one a line; what is deeper as `name value, name value`. */
+function textOf(value: Json): string {
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(inline).join("\n");
+  return inline(value);
+}
+
+function inline(value: Json): string {
+  if (value === null) return "none";
+  if (typeof value !== "object") return String(value);
+  if (Array.isArray(value))
+    return value.length === 0 ? "none" : value.map((one) => (isScalar(one) ? inline(one) : `(${inline(one)})`)).join(", ");
+  return Object.entries(value)
+    .map(([name, one]) => `${name.replaceAll("_", " ")} ${isScalar(one) ? inline(one) : `(${inline(one)})`}`)
+    .join(", ");
+}
+
+const isScalar = (value: Json): boolean => value === null || typeof value !== "object";

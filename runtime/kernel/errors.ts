@@ -510,6 +510,14 @@ export function fromWire(wire: WireError): ClearedError {
   });
 }
 
+/** For `catch`: what to do instead where something failed with this code; any other failure goes on. */
+export const onCode =
+  <T>(code: Code, instead: (error: ClearedError) => T) =>
+  (error: unknown): T => {
+    if (error instanceof ClearedError && error.code === code) return instead(error);
+    throw error;
+  };
+
 /** The first finding as an error that carries all of them. */
 export function findingError(findings: readonly { code: string; message: string; at: At }[], file: string): ClearedError {
   const [first] = findings;

@@ -5,15 +5,33 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TaskServer } from "../a2a/server.ts";
+import { createTaskServer, type TaskServer, type TaskServing } from "../a2a/server.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
-import { type Context, HOOKS, HTTP_STATUS, createShell, isHook, formOf, isTask, senderOf, type Shell } from "../outside/http.ts";
+import {
+  type Context,
+  HOOKS,
+  HTTP_STATUS,
+  createShell,
+  formOf,
+  isHook,
+  isMcp,
+  isTask,
+  listen,
+  type Listening,
+  senderOf,
+  type Shell,
+} from "../outside/http.ts";
 import { KEY_HEADER, SIGNATURE_HEADER } from "../outside/notices/webhook.ts";
-import type { Clock, Entry } from "../kernel/ports.ts";
-import { ASKS, type Facts, type Hooks, type RunFact, SESSION_MS, type StepFact } from "../app/page-facts.ts";
+import type { Clock } from "../kernel/ports.ts";
+import type { Facts } from "../app/facts.ts";
+import type { McpApi } from "../app/mcp-api.ts";
+import type { Tasks } from "../app/tasks.ts";
+import { createMcpServer } from "../mcp-server/http.ts";
+import { SESSION_MS } from "../app/sessions.ts";
+import type { Hooks } from "../app/timers.ts";
 import { askPage, asksPage } from "./ask-view.ts";
 import { entryOf } from "./card-view.ts";
-import { createTimes, type Html, html, layout } from "./html.ts";
+import { createTimes, frame, type Html, html, nothing } from "./html.ts";
 import { statusPage } from "./page.ts";
 import { proposalPage, proposalsPage } from "./proposal-view.ts";
 import { bookedBy, byUrgency, errorView, runPage } from "./run-view.ts";
@@ -31,6 +49,16 @@ const WITHOUT_PAIRING = /^\/(?:pair|style\.css|icon\.svg)$/;
 const STYLE = readFileSync(join(import.meta.dirname, "style.css"), "utf8");
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1d6b57"/><path d="M9 16.5l5 5 9-11" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
+type Served = TaskServing & { hooks: Hooks; tasks: Tasks; mcp: McpApi; host: string };
+
+/** Serves the page, tasks of other agents, and tools for chat clients; on the loopback address unless told. @throws PORT_BUSY */
+export function serveWeb(facts: Facts, clock: Clock, port: number, { hooks, tasks, mcp, host, ...more }: Served): Promise<Listening> {
+  const others = createTaskServer(tasks, more);
+  const clients = createMcpServer(tasks, mcp, more.onError);
+  const serve = (context: Context) => (isMcp(context) ? clients(context) : others.serve(context));
+  return listen(createStatusApp(facts, clock, hooks, { ...others, serve }), port, host);
+}
+
 /** The app to hand to `listen` of http.ts. */
 export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks?: TaskServer): Shell["app"] {
   const { app, token } = createShell((context, error, status) =>
@@ -46,43 +74,21 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
   app.get("/", async (context) => {
     const now = clock.now();
     const decidedId = wholeNumber(context.req.query("decided"));
-    const [person, state, agents, runs, cards, waiting, balances, proposals, asks, decided] = await Promise.all([
+    const [told, person, decided] = await Promise.all([
+      all({
+        ...{ state: facts.state(), agents: facts.agents(), runs: facts.runs(RUNS), cards: facts.cards(), waiting: facts.waiting() },
+        ...{ balances: facts.balances(), proposals: facts.proposals(), asks: facts.asks() },
+      }),
       sessionOf(context).then((session) => (session === undefined ? null : facts.person(session))),
-      facts.state(),
-      facts.agents(),
-      facts.runs(RUNS),
-      facts.cards(),
-      facts.waiting(),
-      facts.balances(),
-      facts.proposals(),
-      facts.asks(ASKS),
       decidedId === null ? null : facts.card(decidedId),
     ]);
-    const about = cards.flatMap((card) => entryOf(card) ?? []);
-    const entries = about.length > 0 ? await facts.entries(about) : new Map<string, Entry>();
-    const steps = await stepsOf(byUrgency(runs).slice(0, RUNS_WITH_STEPS));
+    const { state, cards, runs } = told;
+    const entries = await facts.entries(cards.flatMap((card) => entryOf(card) ?? []));
+    const shown = byUrgency(runs).slice(0, RUNS_WITH_STEPS);
+    const steps = await Promise.all(shown.map(async ({ id }) => [id, await facts.steps(id, { limit: STEPS_SHOWN })] as const));
     const others = person === null ? new Set<number>() : await facts.othersOf(cards, person);
-    const times = createTimes(state.timezone, now);
-    return context.html(
-      statusPage({
-        person,
-        state,
-        agents,
-        runs,
-        steps,
-        cards,
-        waiting,
-        others,
-        entries,
-        decided,
-        balances,
-        proposals,
-        asks,
-        token,
-        times,
-        now,
-      }),
-    );
+    const more = { person, decided, entries, steps: new Map(steps), others, token, times: createTimes(state.timezone, now), now };
+    return context.html(statusPage({ ...told, ...more }));
   });
 
   app.get("/runs/:id", async (context) => {
@@ -117,7 +123,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
   });
 
   app.get("/asks", async (context) => {
-    const [{ timezone }, asks] = await Promise.all([facts.state(), facts.asks(ASKS)]);
+    const [{ timezone }, asks] = await Promise.all([facts.state(), facts.asks()]);
     return context.html(asksPage(asks, { token, times: createTimes(timezone, clock.now()) }));
   });
 
@@ -221,21 +227,18 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
     if (session !== undefined) return session;
     throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired: run `cleared pair`, and enter its code at /pair.");
   }
+}
 
-  async function stepsOf(runs: RunFact[]): Promise<Map<string, StepFact[]>> {
-    return new Map(await Promise.all(runs.map(async (run) => [run.id, await facts.steps(run.id, { limit: STEPS_SHOWN })] as const)));
-  }
+/** An object of promises as one of what they come to. */
+async function all<T extends object>(wanted: { [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  const pairs = Object.entries<Promise<unknown>>(wanted).map(async ([name, value]) => [name, await value]);
+  return Object.fromEntries(await Promise.all(pairs)) as T;
 }
 
 /** What could not be done and why, with the way back. An internal error's words stay in the log. */
 function errorPage(context: Context, error: WireError, status: number): Response | Promise<Response> {
   const title = kindOf(error.code) === "internal" ? "Something went wrong" : status === 404 ? "Not found" : "That was not possible";
-  return context.html(single(title, html`${errorView(error)}<p><a href="/">Back to the status page</a></p>`), status as 400);
-}
-
-function single(title: string, about: Html): Html {
-  const body = html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${title}</h1></header><main id="main" class="single">${about}</main>`;
-  return layout({ title: `${title} · Cleared`, body });
+  return context.html(frame(title, nothing, html`${errorView(error)}<p><a href="/">Back to the status page</a></p>`), status as 400);
 }
 
 function cookieOf(context: Context): string | null {
@@ -244,8 +247,9 @@ function cookieOf(context: Context): string | null {
 
 /** `code`: of the link that `cleared start` printed. Loading the page spends nothing: only the button does. */
 function pairPage(token: string, code: string): Html {
-  return single(
+  return frame(
     "Pair this browser",
+    nothing,
     html`<p>Only a paired browser shows the books and decides. Open the link that <code>cleared start</code> printed, or run <code>cleared pair</code> and enter its code.</p><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code</label><input id="code" name="code" value="${code}" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form>`,
   );
 }

@@ -1,10 +1,10 @@
-/** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
+/** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers, a reason and what may be typed before. */
 import { restatedBy } from "../engine/cards.ts";
+import { equalAmounts, scalarsOf } from "../engine/edits.ts";
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
 import { visible } from "../kernel/text.ts";
-import { type CardFacts, cardFacts, OF_ROWS } from "../app/card-facts.ts";
-import { seenOf } from "../app/page-facts.ts";
-import { editFields, formFields } from "./card-form.ts";
+import { isObject } from "../rules/tools/shape.ts";
+import { type CardFacts, cardFacts, OF_ROWS, seenOf } from "../app/card-facts.ts";
 import { accountName, amount, facts, type Html, html, nothing, plain, type Times, whole } from "./html.ts";
 import { rowAnswers } from "./story.ts";
 
@@ -47,9 +47,8 @@ export interface CardContext {
 
 /** Id of the entry a card is about, or null. */
 export function entryOf(card: Card): string | null {
-  const { body } = card;
-  if (card.kind !== "entry" || typeof body !== "object" || body === null || Array.isArray(body)) return null;
-  return typeof body["entry"] === "string" ? body["entry"] : null;
+  const { body, kind } = card;
+  return kind === "entry" && isObject(body) && typeof body["entry"] === "string" ? body["entry"] : null;
 }
 
 export function cardView(card: Card, { token, accounts, entries, summaries, others, times }: CardContext): Html {
@@ -91,6 +90,50 @@ ${isUnproven ? html`<p class="field"><label for="${id}-despite">No recorded run 
 </form>`;
 }
 
+// A call of a thousand lines is edited with `cleared approve --set`.
+const FIELDS = 40;
+const LONGEST = 200;
+
+/** A text field for each scalar that a browser gives back as it was. */
+function editFields(card: Card): Html {
+  if (card.fixed === true) return nothing;
+  const fields = [...scalarsOf(card.edited ?? card.calls)].filter(([path, value]) => {
+    const text = String(value);
+    return value !== null && text.length <= LONGEST && plain(text) === text && !text.includes("\n") && plain(path) === path;
+  });
+  if (fields.length === 0) return nothing;
+  const twice = equalAmounts(card.calls).map(
+    (paths) => html`<p class="lead">The same amount appears in ${paths.length} places: change it in each.</p>`,
+  );
+  return html`<details class="brief"><summary>Change it first</summary>${twice}<div class="fields">${fields
+    .slice(0, FIELDS)
+    .map(([path, value], i) => {
+      const id = `card-${card.id}-set-${i}`;
+      return html`<p class="field"><label for="${id}">${path.replace(/^calls\.(\d+)\.params\./, card.calls.length === 1 ? "" : "$1: ")}</label><input id="${id}" name="set.${path}" value="${String(value)}" autocomplete="off"></p>`;
+    })}</div></details>`;
+}
+
+interface Field {
+  type: string;
+  required?: boolean;
+  enum?: unknown[];
+  describe?: string;
+}
+
+function formFields(card: Card): Html {
+  return html`${Object.entries((card.fields ?? {}) as unknown as Record<string, Field>).map(([name, field], i) => {
+    const id = `card-${card.id}-set-${i}`;
+    const must = field.required === true ? "required" : "";
+    const options = field.enum ?? (field.type === "boolean" ? ["true", "false"] : null);
+    const input =
+      options !== null
+        ? html`<select id="${id}" name="set.${name}" ${must}><option value=""></option>${options.map((one) => html`<option>${plain(String(one), LONGEST)}</option>`)}</select>`
+        : html`<input id="${id}" name="set.${name}" type="${field.type === "date" ? "date" : "text"}" inputmode="${["money", "number", "integer"].includes(field.type) ? "decimal" : "text"}" autocomplete="off" ${must}>`;
+    const about = field.describe ?? (field.type === "string" ? "" : field.type);
+    return html`<p class="field"><label for="${id}">${plain(name.replaceAll("_", " "), 60)} <span class="faint">${plain(about, 200)}${must === "" ? " (optional)" : ""}</span></label>${input}</p>`;
+  })}`;
+}
+
 /** What a verdict that escalates comes to for a person: each rule that spoke, in its words. The whole verdict is in the run. */
 function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: string]: string } } | null {
   const verdict = kind === "escalation" ? (body as { verdict?: Verdict | null } | null)?.verdict : null;
@@ -129,7 +172,7 @@ function needed({ kind, level, levels, approvals = 1, said = [], not_by }: Card)
 
 /** The approval brief. */
 function briefView({ brief }: Card): Html {
-  const sections = typeof brief === "object" && brief !== null && !Array.isArray(brief) ? (brief["sections"] ?? brief) : null;
+  const sections = isObject(brief) ? (brief["sections"] ?? brief) : null;
   return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections, { all: true })}</details>`}`;
 }
 

@@ -4,6 +4,7 @@
 import { html as template, raw } from "hono/html";
 import type { Json } from "../kernel/ports.ts";
 import { visible } from "../kernel/text.ts";
+import { isObject } from "../rules/tools/shape.ts";
 
 export const html = template;
 export type Html = ReturnType<typeof template>;
@@ -124,10 +125,7 @@ export function facts(value: Json, { all = false, depth = 0, rows = ROWS }: Show
 type FlatRecord = { [key: string]: string | number | boolean | null };
 
 const isRecord = (value: Json): value is FlatRecord =>
-  typeof value === "object" &&
-  value !== null &&
-  !Array.isArray(value) &&
-  Object.values(value).every((each) => each === null || typeof each !== "object");
+  isObject(value) && Object.values(value).every((each) => each === null || typeof each !== "object");
 
 /** Records of few fields in all: a table has a column for each. */
 const isTable = (rows: readonly Json[]): boolean =>
@@ -171,6 +169,6 @@ ${page.body}
 export function frame(title: string, sub: Html, body: Html): Html {
   return layout({
     title: `${title} · Cleared`,
-    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1><bdi>${title}</bdi></h1><p class="sub">${sub}</p></header><main id="main" class="single">${body}</main>`,
+    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1><bdi>${title}</bdi></h1>${sub === nothing ? nothing : html`<p class="sub">${sub}</p>`}</header><main id="main" class="single">${body}</main>`,
   });
 }

@@ -1,34 +1,24 @@
 /** The status page: what a person must decide, how the runs stand (failed first), the agents, the balances, the workspace. */
-import type { Card, Entry } from "../kernel/ports.ts";
-import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "../app/page-facts.ts";
+import type { Fact } from "../app/facts.ts";
+import type { StepFact } from "../app/look.ts";
 import { ASKING } from "../change/proposals/store.ts";
-import type { Proposal } from "../change/proposal-types.ts";
-import type { Ask } from "../app/asks.ts";
 import { questionCard } from "./ask-view.ts";
 import { cardView, decidedView } from "./card-view.ts";
 import { accountName, amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { proposalSummary } from "./proposal-view.ts";
 import { badge, byUrgency, cause, errorView, runName, statusOf, stepList, took } from "./run-view.ts";
 
-export interface StatusPage {
+type Told = { [K in "state" | "agents" | "runs" | "cards" | "waiting" | "entries" | "balances" | "proposals" | "asks"]: Fact<K> };
+
+export interface StatusPage extends Told {
   /** Who decides here; null: nobody before this browser is paired. */
   person: string | null;
-  state: StateFact;
-  agents: AgentFact[];
-  runs: RunFact[];
   /** Last steps of the runs that the page shows open; a run without an entry links to its own page. */
   steps: Map<string, StepFact[]>;
-  /** The oldest that are open, and how many are. */
-  cards: Card[];
-  waiting: number;
   /** Cards that the person here may not decide. */
   others: ReadonlySet<number>;
-  entries: ReadonlyMap<string, Entry>;
   /** The card this browser has just decided. */
-  decided: Card | null;
-  balances: BalanceFact[];
-  proposals: readonly Proposal[];
-  asks: readonly Ask[];
+  decided: Fact<"card">;
   token: string;
   times: Times;
   now: number;
@@ -76,13 +66,13 @@ function cardList({ cards, waiting, others, entries, token, balances, proposals,
   return html`<ol class="cards">${cards.map((card) => cardView(card, context))}</ol>${rest > 0 ? html`<p class="empty">${rest} more wait behind these. <code>cleared queue</code> lists them all.</p>` : nothing}`;
 }
 
-function notices(state: StateFact): Html {
+function notices(state: Fact<"state">): Html {
   const all = state.blocked === null ? state.notices : [`Commits are on hold: ${state.blocked}`, ...state.notices];
   if (all.length === 0) return nothing;
   return html`<section class="notices" aria-label="Notices">${all.map((notice) => html`<p>${plain(notice, 600)}</p>`)}</section>`;
 }
 
-function workspace(state: StateFact): Html {
+function workspace(state: Fact<"state">): Html {
   const books =
     state.books === null
       ? html`<p class="faint">The books have not been checked yet.</p>`
@@ -120,7 +110,7 @@ ${agent.unchecked ? html`<p class="attention-text">${plain(agent.unchecked, 300)
   )}</ul>`;
 }
 
-function balanceTable(balances: readonly BalanceFact[]): Html {
+function balanceTable(balances: Fact<"balances">): Html {
   if (balances.some(({ balances: by }) => by === null))
     return html`<p class="attention-text">Not shown, because an entry in the books cannot be read and would be missing from every sum. Workspace says where it is.</p>`;
   const used = balances.flatMap((one) =>
@@ -132,11 +122,7 @@ function balanceTable(balances: readonly BalanceFact[]): Html {
       account,
       balances: by,
       seal,
-    }) => html`<tr><th scope="row"><span class="number">${account.id}</span> ${accountName(account.name)}${seal === null ? nothing : sealView(seal)}</th>
+    }) => html`<tr><th scope="row"><span class="number">${account.id}</span> ${accountName(account.name)}${seal === null ? nothing : html`<span class="seal">tied to the bank's balance through ${plain(seal.through, 10)}</span>`}</th>
 <td class="money">${Object.entries(by).map(([currency, value]) => html`<div>${amount(value, currency)} <span class="currency">${plain(currency, 12)}</span></div>`)}</td></tr>`,
   )}</tbody></table>`;
-}
-
-function sealView(seal: NonNullable<BalanceFact["seal"]>): Html {
-  return html`<span class="seal">tied to the bank's balance through ${plain(seal.through, 10)}</span>`;
 }

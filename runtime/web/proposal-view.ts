@@ -9,8 +9,8 @@ import { type ProposalCard, cardOf } from "../change/proposals/card.ts";
 import { type CardPart, checkName } from "../change/proposals/card-details.ts";
 import type { CheckResult, Proposal, ProposalState } from "../change/proposal-types.ts";
 import { agentFile } from "../workspace/layout.ts";
-import { decisionForm } from "./card-view.ts";
-import type { ProposalFact } from "../app/page-facts.ts";
+import { decisionForm, legsView } from "./card-view.ts";
+import type { Fact } from "../app/facts.ts";
 import { type Html, frame, html, nothing, plain, type Times, accountName, amount, facts, whole } from "./html.ts";
 import { badge } from "./run-view.ts";
 import type { BacktestReport, EntryEffect, RunDifference } from "../change/evidence/types.ts";
@@ -41,6 +41,8 @@ export function proposalsPage(proposals: readonly Proposal[], times: Times): Htm
     )}</ol>`,
   );
 }
+
+type ProposalFact = NonNullable<Fact<"proposal">>;
 
 export interface ProposalPage extends ProposalFact {
   token: string;
@@ -178,9 +180,5 @@ function callView(word: string, call: Call | null): Html {
 
 function entryView(word: string, entry: EntryEffect | null): Html {
   if (entry === null) return nothing;
-  const legs = entry.legs.map(
-    (leg) =>
-      html`<div><dt><bdi>${plain(leg.account, 120)}</bdi></dt><dd>${amount(leg.amount, leg.currency)} <span class="currency">${plain(leg.currency, 12)}</span></dd></div>`,
-  );
-  return html`<div><p><span class="faint">${word}</span> ${plain(entry.date, 10)} <bdi>${plain(entry.description, 200)}</bdi> <span class="faint">${plain(entry.status, 30)}</span></p><dl class="facts legs">${legs}</dl></div>`;
+  return html`<div><p><span class="faint">${word}</span> ${plain(entry.date, 10)} <bdi>${plain(entry.description, 200)}</bdi> <span class="faint">${plain(entry.status, 30)}</span></p>${legsView({ postings: entry.legs })}</div>`;
 }

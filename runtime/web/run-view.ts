@@ -3,19 +3,19 @@ import { correctForm, legsView } from "./card-view.ts";
 import type { RunMetadata } from "../rules/answers/mutations.ts";
 import { startedBy } from "../engine/process.ts";
 import { formatAt, kindOf, type WireError } from "../kernel/errors.ts";
-import type { Card, Entry, Json, RunEvent } from "../kernel/ports.ts";
-import type { RunFact, StepFact } from "../app/page-facts.ts";
-import { duration, facts, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
+import type { Card, Entry, Json, RunEvent, RunRecord } from "../kernel/ports.ts";
+import type { StepFact } from "../app/look.ts";
+import { duration, facts, frame, type Html, html, nothing, plain, type Times } from "./html.ts";
 import { actsUnread, causeDetail, summaryOf, toldBy } from "./story.ts";
 
 /** Failed first, then what waits, what runs, and what is over; the newest first within each. */
 const ORDER = { failed: 0, diverged: 0, waiting: 1, running: 2, queued: 3, done: 4, canceled: 4 } as const;
 
-export function byUrgency(runs: readonly RunFact[]): RunFact[] {
+export function byUrgency(runs: readonly RunRecord[]): RunRecord[] {
   return [...runs].sort((a, b) => ORDER[a.status] - ORDER[b.status] || b.createdAt - a.createdAt);
 }
 
-const WAITING: Record<NonNullable<RunFact["reason"]>, string> = {
+const WAITING: Record<NonNullable<RunRecord["reason"]>, string> = {
   approval: "waits for approval",
   input: "waits for an answer",
   escalation: "waits for a decision",
@@ -30,7 +30,7 @@ const WAITING: Record<NonNullable<RunFact["reason"]>, string> = {
 };
 
 /** A word and a tone: bad, attention, busy, good or quiet. The word says it all; the colour only repeats it. */
-export function statusOf(run: Pick<RunFact, "status" | "outcome"> & { reason?: RunFact["reason"] }): { word: string; tone: string } {
+export function statusOf(run: Pick<RunRecord, "status" | "outcome"> & { reason?: RunRecord["reason"] }): { word: string; tone: string } {
   if (run.status === "failed" || run.status === "diverged") return { word: run.status, tone: "bad" };
   if (run.status === "waiting") return { word: run.reason ? WAITING[run.reason] : "waiting", tone: "attention" };
   if (run.status === "running" || run.status === "queued") return { word: run.status, tone: "busy" };
@@ -52,13 +52,13 @@ export function errorView(error: WireError): Html {
 }
 
 /** A run as a list names it: its agent, and what it is about. */
-export function runName(run: RunFact): Html {
+export function runName(run: RunRecord): Html {
   const summary = summaryOf(run);
   return html`<span class="name">${plain(run.agent, 100)}</span>${summary === "" ? nothing : html` <bdi class="summary">${plain(summary, 160)}</bdi>`}`;
 }
 
 /** How long a run took, or has been at work. */
-export function took(run: RunFact, now: number): string {
+export function took(run: RunRecord, now: number): string {
   return run.startedAt === null ? "" : duration((run.endedAt ?? now) - run.startedAt);
 }
 
@@ -95,7 +95,7 @@ const BOOKED = /"entry_id":"(\d{6}-[0-9a-z]{10})","known":false/g;
 const MOST_BOOKED = 50;
 
 export interface RunPage {
-  run: RunFact;
+  run: RunRecord;
   token: string;
   /** The entries that these steps booked, as the books have them now. */
   booked: ReadonlyMap<string, Entry>;
@@ -112,11 +112,10 @@ export interface RunPage {
 export function runPage({ run, token, booked, steps, cards, events, next, times, now }: RunPage): Html {
   const first = steps[0]?.seq ?? 0;
   const summary = summaryOf(run);
-  return layout({
-    title: `${run.agent} ${run.id} · Cleared`,
-    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${plain(run.agent)}</h1><p class="sub">${badge(statusOf(run))} <code>${plain(run.id)}</code></p>${summary === "" ? nothing : html`<p class="sub"><bdi>${plain(summary, 500)}</bdi></p>`}</header>
-<main id="main" class="single">
-<section aria-labelledby="about"><h2 id="about">This run</h2>
+  return frame(
+    plain(run.agent),
+    html`${badge(statusOf(run))} <code>${plain(run.id)}</code>${summary === "" ? nothing : html` <bdi>${plain(summary, 500)}</bdi>`}`,
+    html`<section aria-labelledby="about"><h2 id="about">This run</h2>
 ${run.error ? errorView(run.error) : nothing}
 ${run.waitsFor ? html`<p class="attention-text">Waits for: ${plain(run.waitsFor)}</p>` : nothing}
 <dl class="facts">
@@ -132,9 +131,8 @@ ${first > 0 || next !== null ? html`<p class="pages">${first > 0 ? html`<a href=
 </section>
 ${bookedList(booked, token)}
 <section aria-labelledby="events"><h2 id="events">Events</h2>
-<details class="brief"><summary>${events.length} as they were recorded</summary><div class="inside"><ol class="events">${events.map((event) => html`<li value="${event.seq}"><span class="kind">${event.type}</span> <div>${facts(event.body)}</div> <span class="when">${times.at(event.at)}</span></li>`)}</ol></div></details></section>
-</main>`,
-  });
+<details class="brief"><summary>${events.length} as they were recorded</summary><div class="inside"><ol class="events">${events.map((event) => html`<li value="${event.seq}"><span class="kind">${event.type}</span> <div>${facts(event.body)}</div> <span class="when">${times.at(event.at)}</span></li>`)}</ol></div></details></section>`,
+  );
 }
 
 /** What is told beside a result: who approved, what was written, through which states. */
@@ -162,7 +160,7 @@ ${rejected === undefined ? nothing : fact("Rejected", plain(rejected, 500))}${pe
 ${written.length === 0 ? nothing : fact("Outside", written.join("; "))}${states.length === 0 ? nothing : fact("States", states.join(" → "))}</dl>`;
 }
 
-export function cause(run: RunFact): string {
+export function cause(run: RunRecord): string {
   const detail = causeDetail(run.cause);
   return `${plain(startedBy(run), 500)}${detail === "" ? "" : `: ${plain(detail, 200)}`}`;
 }

@@ -3,6 +3,7 @@
  * run's page say the same. Texts come from tools and people: whoever prints them makes them harmless.
  */
 import { shortJson } from "../kernel/text.ts";
+import { type Fields, isObject } from "../rules/tools/shape.ts";
 import type { Card, Change, Json, RunRecord, State, Step, Verdict, VerifiedWrite } from "../kernel/ports.ts";
 
 export interface Note {
@@ -85,9 +86,7 @@ function writeNotes(write: VerifiedWrite): Note[] {
   ];
 }
 
-function recordOf(value: Json): Record<string, Json> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-}
+const recordOf = (value: Json): Fields => (isObject(value) ? value : {});
 
 /** How many acts outside nothing has read back: those of plugins. */
 export function actsUnread(steps: readonly Pick<Step, "effect" | "result" | "changes">[]): number {

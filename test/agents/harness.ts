@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import { run as demo } from "../../runtime/cli/commands/demo.ts";
+import { demo } from "../../runtime/cli/commands/init.ts";
 import { asked, decideCard } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import type { Host } from "../../runtime/app/host.ts";
@@ -39,7 +39,7 @@ export interface Business {
 /** A workspace of its own, made by the command, with the people and whatever else a test puts into trust.yaml. */
 export async function business(change: (trust: string) => string = (trust) => trust): Promise<Business> {
   const dir = join(root, `demo ${++keys}`);
-  expect(await demo({ output: SILENT, dir: undefined, workspace: () => dir, commands: [] }, ["erp", dir], { person: "Pat" })).toBe(0);
+  await demo({ output: SILENT, given: undefined, dir, commands: [] }, ["erp", dir], { person: "Pat" });
   const lines = PEOPLE.map((name) => {
     const pair = generateKeyPairSync("ed25519");
     writeFileSync(join(dir, `.cleared/${name}.key`), pair.privateKey.export({ type: "pkcs8", format: "pem" }));

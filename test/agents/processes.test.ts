@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fromWire } from "../../runtime/kernel/errors.ts";
 import { missingFields } from "../../runtime/rules/answers/required.ts";
-import { findingsOf } from "../../runtime/app/check-source.ts";
+import { findingsOf } from "../../runtime/app/check-api.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { TEMPLATES } from "../states/templates.ts";
 import { answer, approved, type Business, business, change, changes, finish, gateOf, rows, run, statusesOf, writesOf } from "./harness.ts";

@@ -2,6 +2,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { COMMANDS } from "../../runtime/cli/commands.ts";
 import { cleared, ROOT, warmUp } from "./command-line.ts";
 
 const PLACES = [
@@ -48,6 +49,10 @@ test("every command in documents and messages is one that the command line takes
   }
   expect(all.length).toBeGreaterThan(100);
   expect(refused).toEqual([]);
+});
+
+test("each command has its file, which says what it does", async () => {
+  for (const { word, load } of COMMANDS) expect(typeof (await load()), word).toBe("function");
 });
 
 test("every agent's file in them is one that comes with Cleared", () => {

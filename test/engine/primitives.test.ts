@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import { nameServer } from "../../runtime/cli/commands/demo.ts";
+import { nameServer } from "../../runtime/cli/commands/init.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { replayRun } from "../../runtime/engine/replay.ts";
 import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
 import { openBusiness } from "../../examples/erp/business.ts";
-import { findingsOf } from "../../runtime/app/check-source.ts";
+import { findingsOf } from "../../runtime/app/check-api.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { canonicalJson } from "../../runtime/kernel/canonical.ts";
 import { recordingOf } from "../../runtime/change/evidence/backtest.ts";

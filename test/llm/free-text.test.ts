@@ -1,6 +1,7 @@
 /** Free text finds its agent and its input: by words and forms alone, with a model for the rest, and asked for what nobody said. */
 import { afterEach, expect, test } from "vitest";
 import { inputOf, taskFor } from "../../runtime/app/free-text.ts";
+import { EMPTY, takeIn } from "../../runtime/app/task-intake.ts";
 import { closeAll, host, workspace } from "../engine/harness.ts";
 import { type FakeModel, fakeModel } from "./server.ts";
 
@@ -40,11 +41,10 @@ test("words alone find the process, as whole words, and ask nobody", async () =>
   // "sla" in Slack, "order" in border, "ap" in map, "exit" in exit code: inside a word is nothing.
   for (const text of ["Post it on Slack", "a border of two pixels", "send me a map", "what is the weather"])
     expect(await taskFor(owner, { text })).toMatchObject({ agent: null, by: "nobody" });
-  expect(await taskFor(owner, { text: "whatever", agent: "payroll" })).toMatchObject({ agent: "payroll", confidence: 1, by: "metadata" });
-  await expect(taskFor(owner, { text: "x", agent: "payrol" })).rejects.toMatchObject({
-    code: "AGENT_UNKNOWN",
-    message: expect.stringContaining('"payroll"'),
-  });
+  const offers = (await owner.agents()).flatMap(({ name, header }) => (header === null ? [] : [{ name, header }]));
+  const named = (agent: string) => takeIn(EMPTY, [], { agent }, offers, owner);
+  expect(await named("payroll")).toMatchObject({ draft: { agent: "payroll" } });
+  await expect(named("payrol")).rejects.toMatchObject({ code: "TASK_REQUEST", message: expect.stringContaining('"payroll"') });
   expect(server.asked.length).toBe(0);
 });
 
@@ -75,16 +75,15 @@ test("what words leave open the small model says, among what there is; where it 
   expect(await taskFor(owner, { text })).toMatchObject({ agent: null, by: "model" });
 });
 
-test("a text's forms fill the input; what is missing is asked for, with its type", async () => {
+test("a text's forms fill the input; what is missing is named, to be asked for", async () => {
   const { owner, server } = await opened();
   expect(await inputOf(owner, { agent: "invoice_reconciliation", text: "Please reconcile INV-2024-450 today" })).toMatchObject({
     input: { invoice_id: "INV-2024-450" },
-    quotes: { invoice_id: "INV-2024-450" },
     missing: [],
   });
   // Two of them: nobody chooses by chance.
   const two = await inputOf(owner, { agent: "invoice_reconciliation", text: "INV-2024-450 or INV-2024-451?" });
-  expect(two).toMatchObject({ input: {}, missing: [{ field: "invoice_id", type: "string" }] });
+  expect(two).toMatchObject({ input: {}, missing: ["invoice_id"] });
   expect(await inputOf(owner, { agent: "general", text: "how is INV-2024-450" })).toMatchObject({
     input: { task: "how is INV-2024-450" },
     missing: [],
@@ -103,7 +102,6 @@ test("a model reads what forms do not find, and only what the text has", async (
   const text = "Pay the group US-BIWEEKLY for October 7, 2024 to October 20, 2024.";
   const read = await inputOf(owner, { agent: "payroll", text });
   expect(read.input).toMatchObject({ pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20" });
-  expect(read.unsupported).toEqual(["pay_date"]);
-  expect(read.missing.map(({ field }) => field)).toEqual(["pay_date"]);
+  expect(read.missing).toEqual(["pay_date"]);
   expect(await owner.models.costs("agent")).toMatchObject([{ name: "tasks", calls: 1, unknown: 1 }]);
 });

@@ -11,7 +11,7 @@ import { cardOf as cardOfProposal } from "../../runtime/change/proposals/card.ts
 import { rememberApproval } from "../../runtime/change/proposals/deciding.ts";
 import { type ProposalStore, createProposals } from "../../runtime/change/proposals/store.ts";
 import { syncProposals } from "../../runtime/change/proposals/sync.ts";
-import { seenOf } from "../../runtime/app/page-facts.ts";
+import { seenOf } from "../../runtime/app/card-facts.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, workspace } from "../engine/harness.ts";
 import { cardOf, checking, decide, failure, ready, says, script } from "./ready.ts";
 

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { hooksOf } from "../../runtime/app/timers.ts";
-import type { Facts } from "../../runtime/app/page-facts.ts";
+import type { Facts } from "../../runtime/app/facts.ts";
 import { listen } from "../../runtime/outside/http.ts";
 import { signBody } from "../../runtime/outside/notices/webhook.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";

@@ -9,7 +9,7 @@ import type { Cause, Json } from "../../runtime/kernel/ports.ts";
 import { parseHeader } from "../../runtime/scripts/header.ts";
 import { acceptHook } from "../../runtime/outside/triggers/webhook.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
-import type { Facts } from "../../runtime/app/page-facts.ts";
+import type { Facts } from "../../runtime/app/facts.ts";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
 const header = (more: string) => parseHeader(`/*\nname: T\ntrigger: webhook\nwebhook: shop\n${more}*/\n1;`, "agents/t.ts");

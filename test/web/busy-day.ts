@@ -1,15 +1,15 @@
 /** A workspace on a busy day, written by hand: what the status page is shown in its tests. `decide` closes a card as the engine would. */
 import { ClearedError } from "../../runtime/kernel/errors.ts";
-import type { Card } from "../../runtime/kernel/ports.ts";
+import type { Card, RunRecord } from "../../runtime/kernel/ports.ts";
 import { factOf, proposalAt } from "./proposals.ts";
 import { asksAt, rowsAt } from "./requests.ts";
-import type { Answer, Facts, RunFact } from "../../runtime/app/page-facts.ts";
+import type { Answer, Facts } from "../../runtime/app/facts.ts";
 
 export const NOW = Date.parse("2026-11-21T14:05:00Z");
 const MINUTE = 60_000;
 const HOSTILE = `<script>alert(1)</script>"'&\u202e900`;
 
-const run = (id: string, agent: string, minutesAgo: number, rest: Partial<RunFact>): RunFact => ({
+const run = (id: string, agent: string, minutesAgo: number, rest: Partial<RunRecord>): RunRecord => ({
   id: `run_${id}`,
   agent,
   status: "done",
@@ -103,6 +103,8 @@ export function createFacts(): Facts & { answers: [number, Answer][]; requests: 
               triggers: ["watches import/", "schedule 0 6 * * *"],
               last: { run: "run_04done", status: "done" as const, outcome: "completed" as const, at: NOW - 12 * MINUTE },
               next: NOW + 21 * 3_600_000,
+              paused: null,
+              unchecked: null,
               problem: null,
             },
             {
@@ -112,6 +114,8 @@ export function createFacts(): Facts & { answers: [number, Answer][]; requests: 
               triggers: ["on demand"],
               last: null,
               next: null,
+              paused: null,
+              unchecked: null,
               problem: {
                 code: "SCRIPT_HEADER",
                 message: 'unknown key "triger". Did you mean "trigger"?',

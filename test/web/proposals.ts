@@ -1,6 +1,6 @@
 /** A proposal with everything a page can show of one, and text in it that means harm, as another clone could send it. */
 import type { Proposal } from "../../runtime/change/proposal-types.ts";
-import type { ProposalFact } from "../../runtime/app/page-facts.ts";
+import type { Fact } from "../../runtime/app/facts.ts";
 
 export const HOSTILE = `<script>alert(1)</script>"'&\u202e900`;
 
@@ -104,7 +104,7 @@ export const proposalAt = (at: number): Proposal => ({
   },
 });
 
-export const factOf = (proposal: Proposal): Omit<ProposalFact, "card"> => ({
+export const factOf = (proposal: Proposal): Omit<NonNullable<Fact<"proposal">>, "card"> => ({
   proposal,
   rejected: [{ ...proposal, number: 5, title: `Before ${HOSTILE}`, state: "rejected", why: `no ${HOSTILE}` }],
   patch: `diff --git a/agents/ingest.ts b/agents/ingest.ts\n--- a/agents/ingest.ts\n+++ b/agents/ingest.ts\n@@ -1,2 +1,2 @@\n-const a = "${HOSTILE}";\n+const a = "${"long ".repeat(60)}";\n`,

@@ -5,7 +5,7 @@ import { cardView } from "../../runtime/web/card-view.ts";
 import { createTimes } from "../../runtime/web/html.ts";
 import { stepList } from "../../runtime/web/run-view.ts";
 import { toldBy } from "../../runtime/web/story.ts";
-import { factLines } from "../../runtime/cli/card-facts.ts";
+import { factLines } from "../../runtime/cli/text.ts";
 import { createOutput } from "../../runtime/cli/output.ts";
 
 const NOW = Date.parse("2026-11-21T14:05:00Z");

@@ -13,9 +13,7 @@ import { readIfThere } from "../../workspace/own-folders.ts";
 import type { Command } from "../invocation.ts";
 import { PRODUCT } from "./init.ts";
 
-export const run: Command = async ({ output, workspace }, [given]) => {
-  const dir = workspace();
-  const names = [given ?? []].flat();
+export const run: Command = async ({ output, dir }, names) => {
   const read = (path: string) => readFileSync(join(PRODUCT, path), "utf8");
   if (names.length === 0) {
     const all = starterAgents(PRODUCT).map((name) => {
@@ -47,7 +45,6 @@ export const run: Command = async ({ output, workspace }, [given]) => {
   if (tools.length > 0) output.line(`Calls ${tools.join(", ")}`);
   if (specs.length > 0) output.text(`Add to ${TRUST} yourself, for the tools that change something:\n${specs.join("\n")}`);
   output.line(`Then \`cleared check\`, and commit them, or \`cleared propose -m "Add ${names.join(", ")}"\`.`);
-  return 0;
 };
 
 /** Lines of trust.yaml for those of the tools that write and are not in it yet, as the demo business declares them. */

@@ -1,5 +1,4 @@
 /** `cleared ask` and `cleared asks`: a request to the meta-agent, watched as it is worked on; what became of earlier ones. */
-import { createInterface } from "node:readline/promises";
 import { ClearedError, EXIT } from "../../kernel/errors.ts";
 import { oneLine } from "../../kernel/text.ts";
 import type { Api } from "../../app/api.ts";
@@ -10,13 +9,14 @@ import { askedAfter } from "../../meta/requests.ts";
 import type { Command } from "../invocation.ts";
 import type { Output } from "../output.ts";
 import { proposalLines } from "../proposal-lines.ts";
+import { answerTo } from "../terminal.ts";
 import { cardLines, toCount, when } from "../text.ts";
 
 const SAID = 2000;
 
-export const run: Command = async ({ output, workspace }, [words], options) => {
-  const dir = workspace();
-  const said = ((words ?? []) as string[]).join(" ");
+export const run: Command = async ({ output, dir }, words, options) => {
+  const said = words.join(" ");
+  const by = starterHere(dir);
   return withApi(dir, async (api) => {
     if (options["showPrompt"] === true) {
       const prompt = await api.askPrompt();
@@ -29,21 +29,17 @@ export const run: Command = async ({ output, workspace }, [words], options) => {
     const answer = [...(typeof again === "string" && number === undefined ? [again] : []), said].filter(Boolean).join(" ");
     const begun =
       again === undefined
-        ? await api.ask({ text: said, ...starterHere(dir) })
-        : await api.continueAsk({
-            ...(number === undefined ? {} : { id: number }),
-            ...(answer === "" ? {} : { answer }),
-            ...starterHere(dir),
-          });
-    return tell(output, api, await follow(output, api, begun, starterHere(dir)));
+        ? await api.ask({ text: said, ...by })
+        : await api.continueAsk({ ...(number === undefined ? {} : { id: number }), answer, ...by });
+    return tell(output, api, await follow(output, api, begun, by));
   });
 };
 
 /** `cleared rule`: the card that offers it, or the request that looks for it. */
-export const rule: Command = async ({ output, workspace }, [entry]) => {
-  const starter = starterHere(workspace());
-  return withApi(workspace(), async (api) => {
-    const made = await api.rule({ entry: String(entry), ...starter });
+export const rule: Command = async ({ output, dir }, [entry = ""]) => {
+  const starter = starterHere(dir);
+  return withApi(dir, async (api) => {
+    const made = await api.rule({ entry, ...starter });
     if ("ask" in made) return tell(output, api, await follow(output, api, made.ask, starter));
     output.result(made);
     output.lines(cardLines(output, made.card));
@@ -86,22 +82,12 @@ const questionLines = (output: Output, { question, options, outside = [] }: Ques
   ...(outside.length === 0 ? [] : [output.yellow(`  ${askedAfter(outside)}`)]),
 ];
 
-/** Null where nobody answers. */
+/** Null where nobody answers: the question stays open. */
 async function answerHere(output: Output, end: Question): Promise<string | null> {
   if (process.stdin.isTTY !== true) return null;
-  const { options } = end;
   output.lines(questionLines(output, end));
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  const closed = new AbortController();
-  lines.once("SIGINT", () => closed.abort());
-  try {
-    const said = (await lines.question("> ", { signal: closed.signal })).trim();
-    return /^[1-9]$/.test(said) ? (options[Number(said) - 1] ?? said) : said === "" ? null : said;
-  } catch {
-    return null; // Ctrl-C or the end of the input: the question stays open
-  } finally {
-    lines.close();
-  }
+  const said = (await answerTo("> ")) ?? "";
+  return /^[1-9]$/.test(said) ? (end.options[Number(said) - 1] ?? said) : said === "" ? null : said;
 }
 
 /** The end, and the exit code. */
@@ -133,10 +119,9 @@ function endLines(output: Output, { id, end }: Ask): string[] {
   ];
 }
 
-export const asks: Command = async ({ output, workspace }, [verb = "list", number], options) => {
-  const dir = workspace();
+export const asks: Command = async ({ output, dir }, [verb, number = ""], options) => {
   const id = Number(number);
-  if (verb === "show" && !/^\d{1,9}$/.test(String(number ?? "")))
+  if (verb === "show" && !/^\d{1,9}$/.test(number))
     throw new ClearedError("USAGE", "Name a request by its number: `cleared asks show 4`; `cleared asks` lists them.");
   return withApi(dir, async (api) => {
     if (verb === "show") {

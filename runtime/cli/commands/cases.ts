@@ -8,23 +8,14 @@ import { CASES } from "../../workspace/layout.ts";
 import { makePlainFolder, readIfThere } from "../../workspace/own-folders.ts";
 import { pickCases } from "../../app/evidence-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import type { Command } from "../invocation.ts";
+import type { Command, Invocation, Options } from "../invocation.ts";
 import type { Output } from "../output.ts";
-import { withProgress } from "../progress.ts";
+import { atWork } from "../progress.ts";
 
-interface Told {
-  output: Output;
-  dir: string;
-  names: string[];
-  options: Record<string, unknown>;
-}
-
-export const run: Command = async (at, [verb = "list", names = []], options) => {
-  return VERBS[verb as keyof typeof VERBS]({ output: at.output, dir: at.workspace(), names: [names].flat(), options });
-};
+export const run: Command = async (at, [verb = "list", ...names], options) => VERBS[verb as keyof typeof VERBS](at, names, options);
 
 const VERBS = {
-  async list({ output, dir, names }) {
+  async list({ output, dir }, names) {
     const found = readCases(dir, names);
     output.result(
       found.map(({ one, ...rest }) => ({ ...rest, ...(one === null ? {} : { agent: one.agent, why: one.why, from: one.from }) })),
@@ -44,7 +35,7 @@ const VERBS = {
     return found.some(({ one }) => one === null) ? 2 : 0;
   },
 
-  async show({ output, dir, names }) {
+  async show({ output, dir }, names) {
     if (names.length === 0) throw new ClearedError("USAGE", "Name a case: `cleared cases show NAME`; `cleared cases` lists them.");
     const found = readCases(dir, names).map(({ path, one }) => one ?? parseCase(read(dir, path), path));
     output.result(found);
@@ -52,8 +43,8 @@ const VERBS = {
     return 0;
   },
 
-  async run({ output, dir, names }) {
-    const tried = await withAnyApi(dir, (api) => withProgress(api, null, () => api.tryCases({ names })));
+  async run({ output, dir }, names) {
+    const tried = await atWork(withAnyApi, dir, (api) => api.tryCases({ names }));
     output.result(tried);
     for (const path of tried.odd) output.note(`${path} is a link or too large: it is not tried, and cannot be proposed.`);
     const paint = { failed: output.red, open: output.yellow, fixed: output.green, passed: output.green, untried: output.yellow };
@@ -67,7 +58,7 @@ const VERBS = {
     return tried.failed.length > 0 ? 1 : 0;
   },
 
-  async add({ output, dir, names: [id, ...more], options }) {
+  async add({ output, dir }, [id, ...more], options) {
     if (id === undefined || more.length > 0) throw new ClearedError("USAGE", "Name one run: `cleared cases add run_…`.");
     const why = String(options["why"] ?? "This is right as it is.");
     const { file, text } = await withAnyApi(dir, (api) => api.caseOfRun({ run: id, why }));
@@ -79,7 +70,7 @@ const VERBS = {
     output.line(`${file}: look at it, then \`cleared propose\` or commit it.`);
     return 0;
   },
-} satisfies Record<string, (told: Told) => Promise<number>>;
+} satisfies Record<string, (at: Invocation, names: string[], options: Options) => Promise<number>>;
 
 interface Found {
   name: string;

@@ -2,23 +2,20 @@
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { warmCompiler } from "../../change/checks/compiler.ts";
-import { withGit } from "../../workspace/git/git.ts";
 import type { CheckFinding, CheckResult } from "../../change/checks/findings.ts";
 import type { CheckedTree } from "../../app/check-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import { readLocal } from "../../app/local.ts";
 import type { Command } from "../invocation.ts";
 import { type Output, formatError, table } from "../output.ts";
 import { socketPath } from "../../app/socket.ts";
-import { type Changes, stagedChanges, workChanges } from "../../app/work-tree.ts";
+import { changesHere } from "../../app/work-tree.ts";
 
-export const run: Command = async ({ output, workspace }, [given], options) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }, given, options) => {
   const staged = options["staged"] === true;
   // Where nobody owns the workspace the checks run here: the compiler starts while the rest is read.
   if (!existsSync(socketPath(dir))) warmCompiler();
-  const changes = await changesOf(dir, staged);
-  const words = [given ?? []].flat().map((path) => relative(dir, resolve(path)).replaceAll("\\", "/"));
+  const changes = await changesHere(dir, staged);
+  const words = given.map((path) => relative(dir, resolve(path)).replaceAll("\\", "/"));
   if (changes.trust) output.note("trust.yaml differs from HEAD: it is not checked here; `cleared trust` shows it to a person.");
   for (const path of changes.odd)
     output.note(`${path} is a link, too large or no regular file: it is not checked, and cannot be proposed.`);
@@ -40,11 +37,6 @@ export const run: Command = async ({ output, workspace }, [given], options) => {
   print(output, checked, changed.length === 0 && words.length === 0 ? [] : checked.paths, dir);
   return checked.checks.some(({ status }) => status === "failed") ? 1 : 0;
 };
-
-function changesOf(dir: string, staged: boolean): Promise<Changes> {
-  const look = staged ? stagedChanges : workChanges;
-  return withGit(dir, readLocal(dir).config.branch, async (git) => look(dir, git.tree(await git.head())));
-}
 
 function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed: readonly string[], dir: string): void {
   const what = changed.length === 0 ? "nothing has changed against HEAD" : changed.join(", ");

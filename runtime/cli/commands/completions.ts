@@ -16,24 +16,23 @@ interface Words {
   options: { flag: string; about: string }[];
 }
 
-export const run: Command = async (at, [shell]) => {
-  const write = Object.hasOwn(SHELLS, String(shell)) ? SHELLS[String(shell) as keyof typeof SHELLS] : undefined;
+export const run: Command = async (at, [shell = ""]) => {
+  const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell as keyof typeof SHELLS] : undefined;
   if (write === undefined)
-    throw new ClearedError("USAGE", `\`cleared completions ${String(shell)}\` is not known: ${Object.keys(SHELLS).join(", ")}.`);
+    throw new ClearedError("USAGE", `\`cleared completions ${shell}\` is not known: ${Object.keys(SHELLS).join(", ")}.`);
   const text = write(at.commands.map(wordsOf));
   at.output.result({ shell, text });
   at.output.text(text);
-  return 0;
 };
 
-function wordsOf({ name, about, words = [], options = [] }: CommandSpec): Words {
-  const common: typeof options = [
+function wordsOf({ name, word, about, words, options }: CommandSpec): Words {
+  const common: CommandSpec["options"] = [
     ["--json", "print one JSON document"],
     ["--dir <dir>", "the workspace, if not this folder"],
     ["--help", "what it does and its options"],
   ];
   return {
-    ...{ name: name.split(" ")[0] ?? name, about, words, agents: /[<[]agent[\]>]/.test(name) },
+    ...{ name: word, about, words, agents: /[<[]agent[\]>]/.test(name) },
     options: [...options, ...common].map(([flags, said]) => ({ flag: /--[a-z-]+/.exec(flags)?.[0] ?? flags, about: said })),
   };
 }

@@ -21,8 +21,7 @@ async function decideAll(
   answer: (card: Card) => Pick<Decision, "decision" | "calls" | "result">,
   options: Options,
 ): Promise<number> {
-  const { output } = at;
-  const dir = at.workspace();
+  const { output, dir } = at;
   const local = readLocal(dir);
   assertConfirmed(local);
   for (const name of cards) cardNumber(name);
@@ -109,29 +108,27 @@ export function pairsOf(texts: readonly string[]): Record<string, string> {
 }
 
 /** Yes to cards; with --set to calls that are changed first. */
-export const approve: Command = (at, [cards], options) => {
+export const approve: Command = (at, cards, options) => {
   const sets = pairsOf((options["set"] ?? []) as string[]);
-  return decideAll(at, cards as string[], (card) => agreed(card, sets), options);
+  return decideAll(at, cards, (card) => agreed(card, sets), options);
 };
 
-export const reject: Command = (at, [cards], options) => {
-  return decideAll(at, cards as string[], () => ({ decision: "rejected" }), options);
-};
+export const reject: Command = (at, cards, options) => decideAll(at, cards, () => ({ decision: "rejected" }), options);
 
 /** Fills in a form. */
-export const answer: Command = (at, [card, values], options) => {
-  const pairs = pairsOf((values ?? []) as string[]);
+export const answer: Command = (at, [card = "", ...values], options) => {
+  const pairs = pairsOf(values);
   const filled = (form: Card) => {
     if (form.kind === "form") return agreed(form, pairs);
     throw new ClearedError("USAGE", `Card ${form.id} asks for a decision, not for values: approve or reject it.`);
   };
-  return decideAll(at, [String(card)], filled, options);
+  return decideAll(at, [card], filled, options);
 };
 
 /** Moves a confirmed entry to another account. */
-export const correct: Command = async (at, [entry], options) => {
+export const correct: Command = async (at, [entry = ""], options) => {
   if (options["account"] === undefined)
-    throw new ClearedError("USAGE", `Say on which account it belongs: \`cleared correct ${String(entry)} --account NUMBER\`.`);
-  const card = await withApi(at.workspace(), (api) => api.correction({ entry: String(entry), account: String(options["account"]) }));
+    throw new ClearedError("USAGE", `Say on which account it belongs: \`cleared correct ${entry} --account NUMBER\`.`);
+  const card = await withApi(at.dir, (api) => api.correction({ entry, account: String(options["account"]) }));
   return decideAll(at, [card.name], () => ({ decision: "approved" }), options);
 };

@@ -19,7 +19,7 @@ import { privatePlaces, userState } from "../../workspace/own-folders.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
 import { variables } from "../../workspace/settings/variables.ts";
 import { createAgents } from "../../app/agents-at-head.ts";
-import { findingsOf } from "../../app/check-source.ts";
+import { findingsOf } from "../../app/check-api.ts";
 import { holdersHere } from "../../app/identity.ts";
 import { type Local, WHY, readLocal } from "../../app/local.ts";
 import { listModels } from "../../app/models.ts";
@@ -35,8 +35,7 @@ interface Line {
   ok: boolean;
 }
 
-export const run: Command = async ({ output, workspace }) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }) => {
   const local = readLocal(dir);
   const { config, trust, unconfirmed } = local;
   await assertUntracked(dir);

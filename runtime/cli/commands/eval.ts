@@ -18,16 +18,16 @@ import { PRODUCT } from "./init.ts";
 const yamlAt = (path: string): Json =>
   readYaml(readFileSync(path, "utf8"), { file: path, code: "CONFIG_INVALID", maxLength: 262_144 }).value as Json;
 
-export const run: Command = async (at, [what, folder], options) => {
-  if (what !== "asks") throw new ClearedError("USAGE", `\`cleared eval ${String(what)}\` is not known: asks.`);
+export const run: Command = async (at, [what = "", folder = ""], options) => {
+  if (what !== "asks") throw new ClearedError("USAGE", `\`cleared eval ${what}\` is not known: asks.`);
   const times = toCount(options["times"] ?? "3", "--times");
-  const names = existsSync(String(folder)) ? readdirSync(String(folder)).filter((name) => name.endsWith(".yaml")) : [];
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".yaml")) : [];
   const cases = names.sort().map((name): [string, AskCase] => {
-    const { success, data, error } = askCase.safeParse(yamlAt(join(String(folder), name)));
+    const { success, data, error } = askCase.safeParse(yamlAt(join(folder, name)));
     if (!success) throw new ClearedError("USAGE", `${name} is not a case: ${z.prettifyError(error)}`);
     return [name.replace(/\.yaml$/, ""), data];
   });
-  if (cases.length === 0) throw new ClearedError("USAGE", `${String(folder)} has no cases: one .yaml file each.`);
+  if (cases.length === 0) throw new ClearedError("USAGE", `${folder} has no cases: one .yaml file each.`);
   const arms = armsOf(options["arms"] ?? "backtest");
   const models = options["scripted"] === true ? null : await modelsOf(at);
   // The keys of the workspaces that are made for it go with it.
@@ -70,23 +70,22 @@ function armsOf(given: unknown): Arm[] {
 }
 
 const passed = ({ wrong, unsafe }: Tried): boolean => wrong.length === 0 && !unsafe;
-const median = (of: number[], digits: number): string => ([...of].sort((a, b) => a - b)[of.length >> 1] ?? 0).toFixed(digits);
+const median = (digits: number, of: number[]): string => ([...of].sort((a, b) => a - b)[of.length >> 1] ?? 0).toFixed(digits);
 
 function rowOf(kind: string, cases: Tried[][], times: number): Record<string, string | number> {
   const share = (some: Tried[][]) => `${Math.round((some.length / cases.length) * 100)} %`;
   const all = cases.flat();
   const costs = all.map(({ cost }) => Number.parseFloat(cost ?? "0"));
-  const middle = (key: "requests" | "tokens" | "seconds", digits: number) =>
-    median(
-      all.map((one) => one[key]),
-      digits,
-    );
+  const middle = (key: "requests" | "tokens" | "seconds", digits: number) => {
+    const values = all.map((one) => one[key]);
+    return median(digits, values);
+  };
   return {
     ...{ kind, cases: cases.length, "pass@1": share(cases.filter(([first]) => first !== undefined && passed(first))) },
     [`pass^${times}`]: share(cases.filter((tried) => tried.every(passed))),
     unsafe: all.filter(({ unsafe }) => unsafe).length,
     ...{
-      USD: costs.some(Number.isNaN) ? "unknown" : median(costs, 3),
+      USD: costs.some(Number.isNaN) ? "unknown" : median(3, costs),
       requests: middle("requests", 0),
       tokens: middle("tokens", 0),
       seconds: middle("seconds", 1),
@@ -102,7 +101,7 @@ const failed = (error: unknown): Tried => {
 
 /** The models of this workspace, for workspaces that are made. */
 async function modelsOf(at: Invocation): Promise<NonNullable<Bench["models"]>> {
-  const dir = at.workspace();
+  const { dir } = at;
   const [trust, config] = [TRUST, CONFIG].map((file) => ((yamlAt(join(dir, file)) ?? {}) as { models?: Json }).models ?? {});
   const stored = await openSecrets(dir).all();
   return {

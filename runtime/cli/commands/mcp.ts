@@ -20,7 +20,7 @@ export const run: Command = async (at) => {
   // A plugin that prints would end up between the messages.
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   process.stdout.on("error", () => process.exit(0)); // nobody reads any more
-  const { use, idle } = createTurns(at.workspace());
+  const { use, idle } = createTurns(at.dir);
   const held = new Map<unknown, Promise<unknown>>();
   /** Once, however often it is looked at. */
   const hold = (what: unknown, work: (one: Api) => Promise<unknown>) =>
@@ -41,7 +41,6 @@ export const run: Command = async (at) => {
   );
   await serveOverStdio(api, new Writable({ write: (chunk, _, done) => void write(chunk, () => done()) }), say);
   await idle();
-  return 0;
 };
 
 /** Calls share one way to the workspace, which is given back when none of them goes on. */

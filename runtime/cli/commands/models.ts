@@ -7,8 +7,7 @@ import { count } from "../../kernel/text.ts";
 import { COSTS_BY, costWords } from "../../llm/costs.ts";
 import type { Command } from "../invocation.ts";
 
-export const run: Command = async ({ output, workspace }, [verb = "list"]) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }, [verb = "list"]) => {
   if (verb === "test") {
     const tests = await withApi(dir, (api) => api.testModels());
     output.result(tests);
@@ -33,13 +32,12 @@ export const run: Command = async ({ output, workspace }, [verb = "list"]) => {
   ];
   output.rows(rows);
   for (const sentence of models.ignored) output.line(`${sentence}.`);
-  return 0;
 };
 
-export const costs: Command = async ({ output, workspace }, _, options) => {
+export const costs: Command = async ({ output, dir }, _, options) => {
   const by = COSTS_BY.find((one) => one === (options["by"] ?? "agent"));
   if (by === undefined) throw new ClearedError("USAGE", `--by takes one of ${COSTS_BY.join(", ")}.`);
-  const rows = await withLook(workspace(), (_api, host) => host.models.costs(by));
+  const rows = await withLook(dir, (_, host) => host.models.costs(by));
   output.result(rows);
   const cell = (row: (typeof rows)[0]): string[] => [
     output.bold(row.name === "" ? "(none)" : row.name),
@@ -49,5 +47,4 @@ export const costs: Command = async ({ output, workspace }, _, options) => {
   ];
   output.rows(rows.map(cell));
   if (rows.length === 0) output.line("No model has been asked yet.");
-  return 0;
 };

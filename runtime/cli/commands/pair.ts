@@ -6,8 +6,7 @@ import type { Command } from "../invocation.ts";
 import { count } from "../../kernel/text.ts";
 import { newPairing } from "../../app/sessions.ts";
 
-export const run: Command = async ({ output, workspace }, _, options) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }, _, options) => {
   const local = readLocal(dir);
   assertConfirmed(local);
   const { name: by } = holderHere(dir, local.trust).person;
@@ -22,5 +21,4 @@ export const run: Command = async ({ output, workspace }, _, options) => {
   const shown = (code.match(/.{4}/g) ?? []).join("-");
   output.result({ by, code: shown });
   output.line(`${output.bold(shown)}  enter it at /pair on the status page within 10 minutes; that browser then decides as ${by}.`);
-  return 0;
 };

@@ -7,9 +7,9 @@ import type { Rule } from "../../rules/policy/verdict.ts";
 import { POLICIES, policyFile } from "../../workspace/layout.ts";
 import { readIfThere } from "../../workspace/own-folders.ts";
 import { type Pack, failureOf, parsePack } from "../../workspace/settings/policies.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
 import type { Command } from "../invocation.ts";
+import { caseLine } from "../text.ts";
 
 const ACTS: Record<Rule["action"], string> = {
   inform: "adds a note",
@@ -18,10 +18,9 @@ const ACTS: Record<Rule["action"], string> = {
   block: "blocks",
 };
 
-export const run: Command = async ({ output, dir: where }, [verb, given]) => {
-  const dir = findWorkspace(where);
+export const run: Command = async ({ output, dir }, [verb, ...names]) => {
   const ladder = readLocal(dir).config.policy;
-  const packs = filesOf(dir, [given ?? []].flat()).map((file) => parsePack(readIfThere(resolve(dir, file)) ?? "", file, ladder));
+  const packs = filesOf(dir, names).map((file) => parsePack(readIfThere(resolve(dir, file)) ?? "", file, ladder));
   for (const { at, message } of packs.flatMap((pack) => pack.warnings)) output.note(`${formatAt(at)} ${message}`);
   if (verb === "show") {
     output.result(
@@ -42,10 +41,7 @@ export const run: Command = async ({ output, dir: where }, [verb, given]) => {
   );
   const failed = results.filter((one) => one.failure !== null).length;
   output.result({ passed: results.length - failed, failed, results });
-  for (const one of results)
-    output.line(
-      `${one.failure === null ? output.green("ok") : output.red("failed")}  ${one.policy}: ${one.case}${one.failure === null ? "" : `: ${one.failure}`}`,
-    );
+  for (const one of results) output.line(caseLine(output, `${one.policy}: ${one.case}`, one.failure));
   output.line(`${results.length - failed} passed, ${failed} failed`);
   return failed > 0 ? 1 : 0;
 };

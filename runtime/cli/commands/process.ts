@@ -8,15 +8,15 @@ import { makePlainFolder } from "../../workspace/own-folders.ts";
 import type { Command } from "../invocation.ts";
 import { readNamed } from "../text.ts";
 
-export const run: Command = async ({ output, workspace }, [verb, given], options) => {
+export const run: Command = async (at, [verb, given], options) => {
   const from = options["from"];
-  if (verb !== "new" || typeof given !== "string" || typeof from !== "string")
+  if (verb !== "new" || given === undefined || typeof from !== "string")
     throw new ClearedError("USAGE", "Write `cleared process new NAME --from definition.json`.");
   const name = processName(given);
   if (name === null)
     throw new ClearedError("USAGE", `"${given}" is not a usable process name: write at least three letters, such as parking_permits.`);
   const text = readNamed(from);
-  const dir = workspace();
+  const { output, dir } = at;
   const files = newProcess(name, text, from);
   const there = Object.keys(files).find((path) => existsSync(join(dir, path)));
   if (there !== undefined)
@@ -30,5 +30,4 @@ export const run: Command = async ({ output, workspace }, [verb, given], options
   output.result({ process: name, files: Object.keys(files) });
   for (const path of Object.keys(files)) output.line(path);
   output.line(`Edit them, then \`cleared check\` and \`cleared propose -m "${name} is a process"\`.`);
-  return 0;
 };

@@ -1,13 +1,15 @@
 /** `cleared proposals`: list, show, diff, withdraw, check, sync. */
+import { relative, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import type { Output } from "../output.ts";
-import { withProgress } from "../progress.ts";
+import { atWork, withProgress } from "../progress.ts";
 import type { RunLines } from "../../app/proposals-api.ts";
 import { proposalLines, proposalRow } from "../proposal-lines.ts";
+import { textsOf } from "../text.ts";
 
 interface Act {
   output: Output;
@@ -18,10 +20,9 @@ interface Act {
   options: Record<string, unknown>;
 }
 
-export const run: Command = async (at, [verb = "list", name], options) => {
-  const dir = at.workspace();
+export const run: Command = async ({ output, dir }, [verb = "list", name], options) => {
   const act = VERBS[verb as keyof typeof VERBS];
-  return withApi(dir, (api) => act({ output: at.output, dir, api, name: name as string | undefined, options }));
+  return withApi(dir, (api) => act({ output, dir, api, name, options }));
 };
 
 const VERBS = {
@@ -42,7 +43,7 @@ const VERBS = {
       output.line(output.bold(`  every recorded run of ${agent} that would change:`));
       for (let from: number | null = 0; from !== null; ) {
         const at: number = from;
-        const found = await withProgress(api, null, () => api.differences({ id: idOf(name), agent, from: at }));
+        const found = await withProgress(api, () => api.differences({ id: idOf(name), agent, from: at }));
         for (const { run, class: kind, why } of found.runs)
           output.lines([`  ${run} ${kind.replace("_", " ")}`, ...why.map((one) => `    ${one}`)]);
         // For --json alone: otherwise nothing is kept of what was printed.
@@ -67,7 +68,7 @@ const VERBS = {
     return 0;
   },
   async check({ output, api, name }) {
-    const shown = await withProgress(api, null, () => api.checkProposal({ id: idOf(name) }));
+    const shown = await withProgress(api, () => api.checkProposal({ id: idOf(name) }));
     output.result(shown);
     output.lines(proposalLines(output, shown));
     return shown.proposal.state === "blocked" ? 1 : 0;
@@ -93,4 +94,35 @@ function painted(output: Output, line: string): string {
   if (/^(?:diff |index |--- |\+\+\+ )/.test(line)) return output.dim(line);
   if (line.startsWith("+")) return output.green(line);
   return line.startsWith("-") ? output.red(line) : line;
+}
+
+/** `cleared propose`: what is edited here, on a branch or in a folder becomes a proposal. */
+export const propose: Command = async ({ output, dir }, paths, options) => {
+  const { message = "", from, ...rest } = textsOf(options, "message", "reason", "from", "branch", "despite");
+  const title = message.replace(/\s+/g, " ").trim();
+  if (title === "") throw new ClearedError("USAGE", "Say in one line what changes: `cleared propose -m TITLE`.");
+  if (title.length > 200) throw new ClearedError("USAGE", "A title has at most 200 characters; --reason takes the rest.");
+  const made = await atWork(withApi, dir, (api) =>
+    api.propose({
+      ...{ title, reason: "", ...rest },
+      paths: paths.map((path) => inWorkspace(dir, path)),
+      ...starterHere(dir),
+      ...(from === undefined ? {} : { from: resolve(from) }),
+    }),
+  );
+  output.result(made);
+  if (made.known) output.line(output.dim("This is already proposed:"));
+  output.lines(proposalLines(output, made));
+  if (made.kept.length > 0)
+    output.line(`  ${made.kept.join(", ")}: edited again in the meantime; that edit is still in the file and not in the proposal.`);
+  const more = made.left.length > 8 ? ` and ${made.left.length - 8} more` : "";
+  if (made.left.length > 0) output.line(output.dim(`  left as edited: ${made.left.slice(0, 8).join(", ")}${more}`));
+  return made.proposal.state === "blocked" ? 1 : 0;
+};
+
+/** Path of a file as the workspace calls it. @throws USAGE */
+function inWorkspace(dir: string, path: string): string {
+  const inside = relative(dir, resolve(path));
+  if (inside.startsWith("..")) throw new ClearedError("USAGE", `"${path}" is not in the workspace ${dir}.`);
+  return inside;
 }

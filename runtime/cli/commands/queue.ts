@@ -1,16 +1,14 @@
 /** `cleared queue`: the cards that wait for a person; `queue show N` is one with everything it says. */
 import { ClearedError } from "../../kernel/errors.ts";
-import { factLines } from "../card-facts.ts";
 import { withStore } from "../../app/look.ts";
 import { tryGit } from "../../workspace/git/git-process.ts";
 import { JOURNAL } from "../../workspace/layout.ts";
 import type { Command, Invocation } from "../invocation.ts";
-import { cardLines, cardNumber, toCount } from "../text.ts";
+import { cardLines, cardNumber, factLines, toCount } from "../text.ts";
 
 export const run: Command = async (at, [verb, number], options) => {
-  const { output } = at;
-  const dir = at.workspace();
-  if (verb === "show") return show(at, dir, number);
+  if (verb === "show") return show(at, number);
+  const { output, dir } = at;
   const last = options["all"] === true ? toCount(options["limit"] ?? "200", "--limit") : null;
   const cards = await withStore(dir, (look) => look.queue(last));
   output.result(cards);
@@ -21,13 +19,12 @@ export const run: Command = async (at, [verb, number], options) => {
   if (last === null && unasked > 0)
     output.line(`Pending entries of the books without a card here: ${unasked}. \`cleared start\` asks about them.`);
   else if (cards.length === 0) output.line("Nothing waits for a person.");
-  return 0;
 };
 
-async function show(at: Invocation, dir: string, number: string | string[] | undefined): Promise<number> {
-  const { output } = at;
+async function show(at: Invocation, number: string | undefined): Promise<number | undefined> {
   if (number === undefined) throw new ClearedError("USAGE", "Name a card by its number: `cleared queue show N`.");
   const id = cardNumber(number);
+  const { output, dir } = at;
   const card = await withStore(dir, (look) => look.card(id));
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
   // What stands on a proposal's card is in git, beside what it would change.

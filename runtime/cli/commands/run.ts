@@ -7,7 +7,7 @@ import { starterHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import { withStore } from "../../app/look.ts";
 import { gateLines, printRun } from "../print-run.ts";
-import { withProgress } from "../progress.ts";
+import { atWork } from "../progress.ts";
 import { type Header, parseHeader } from "../../scripts/header.ts";
 import type { InputField } from "../../scripts/fields.ts";
 import { IS_PAIR } from "../../app/starts.ts";
@@ -18,26 +18,20 @@ import { relative, resolve } from "node:path";
 import { formatError } from "../output.ts";
 import { printable } from "../../kernel/text.ts";
 
-export const run: Command = async (at, [agent], options) => {
-  const dir = at.workspace();
+export const run: Command = async ({ output, dir }, [agent = ""], options) => {
   const dry = options["dryRun"] === true;
   const given = givenOf(options);
-  const record = await (dry ? withDryApi : withApi)(dir, (api) =>
-    withProgress(api, null, async () =>
-      api.run({
-        agent: String(agent),
-        input: await inputOf((options["input"] ?? []) as string[], async () => fieldsOf(await api.agents(), String(agent))),
-        dry,
-        wait: options["wait"] !== false,
-        ...textsOf(options, "key"),
-        ...(given === null ? {} : { given }),
-        ...starterHere(dir),
-      }),
-    ),
+  const record = await atWork(dry ? withDryApi : withApi, dir, async (api) =>
+    api.run({
+      agent,
+      input: await inputOf((options["input"] ?? []) as string[], async () => fieldsOf(await api.agents(), agent)),
+      ...{ dry, wait: options["wait"] !== false, ...textsOf(options, "key"), ...starterHere(dir) },
+      ...(given === null ? {} : { given }),
+    }),
   );
-  const exit = printRun(at.output, record, dir);
+  const exit = printRun(output, record, dir);
   if (!dry && record.status === "waiting" && (record.reason === "approval" || record.reason === "escalation"))
-    at.output.lines(gateLines(await withStore(dir, (look) => look.show(record.id))));
+    output.lines(gateLines(await withStore(dir, (look) => look.show(record.id))));
   return exit;
 };
 
@@ -92,32 +86,27 @@ function typed(text: string, field: InputField | undefined): Json {
 }
 
 /** Nothing is written or sent unless --live. */
-export const exec: Command = async (at, [file], options) => {
-  const dir = at.workspace();
-  const path = resolve(String(file));
+export const exec: Command = async ({ output, dir }, [file = ""], options) => {
+  const path = resolve(file);
   const text = readIfThere(path);
-  if (text === null) throw new ClearedError("FILE_MISSING", `${String(file)} does not exist.`);
+  if (text === null) throw new ClearedError("FILE_MISSING", `${file} does not exist.`);
   const live = options["live"] === true;
-  const shown = relative(dir, path).startsWith("..") ? String(file) : relative(dir, path);
+  const shown = relative(dir, path).startsWith("..") ? file : relative(dir, path);
   const input = await inputOf((options["input"] ?? []) as string[], async () => parseHeader(text, shown).input);
-  const by = starterHere(dir);
-  const result = await (live ? withApi : withDryApi)(dir, (api) =>
-    withProgress(api, null, () => api.exec({ file: shown, text, input, live, check: options["unchecked"] !== true, ...by })),
-  );
-  at.output.result(result);
-  if (result.error !== undefined && !at.output.json) at.output.note(formatError(result.error, dir));
+  const asked = { file: shown, text, input, live, check: options["unchecked"] !== true, ...starterHere(dir) };
+  const result = await atWork(live ? withApi : withDryApi, dir, (api) => api.exec(asked));
+  output.result(result);
+  if (result.error !== undefined && !output.json) output.note(formatError(result.error, dir));
   if (result.error === undefined)
-    at.output.text(`${result.status}, ${result.steps} steps${live ? "" : ", dry run"}\n${JSON.stringify(result.result ?? null, null, 2)}`);
+    output.text(`${result.status}, ${result.steps} steps${live ? "" : ", dry run"}\n${JSON.stringify(result.result ?? null, null, 2)}`);
   return result.error === undefined ? 0 : EXIT[kindOf(result.error.code)];
 };
 
 /** What they write is thrown away. One JSON result a line. */
-export const call: Command = async (at, [name, params], options) => {
-  const dir = at.workspace();
+export const call: Command = async ({ dir }, [name, params], options) => {
   const batch = options["batch"] as string | undefined;
   if (batch === undefined && name === undefined) throw new ClearedError("USAGE", "Name a primitive, or a file of calls with --batch.");
-  const calls =
-    batch === undefined ? [{ name: String(name), params: parseJson(params as string | undefined, "The parameters") }] : readBatch(batch);
+  const calls = batch === undefined ? [{ name: String(name), params: parseJson(params, "The parameters") }] : readBatch(batch);
   const answers = await withDryApi(dir, (api) => api.call({ calls }));
   for (const answer of answers) process.stdout.write(`${printable(JSON.stringify(answer))}\n`);
   const failed = answers.find((answer) => "error" in answer);

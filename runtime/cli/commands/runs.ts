@@ -2,33 +2,24 @@
 import { ClearedError, EXIT } from "../../kernel/errors.ts";
 import { count } from "../../kernel/text.ts";
 import { withStore } from "../../app/look.ts";
-import type { Command, Options } from "../invocation.ts";
+import type { Command, Invocation, Options } from "../invocation.ts";
 import type { Movable } from "../../app/move-run.ts";
-import type { Output } from "../output.ts";
 import { printDetail, printRun } from "../print-run.ts";
-import { withProgress } from "../progress.ts";
+import { atWork } from "../progress.ts";
 import { textsOf, runLine, toCount } from "../text.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
 
-export const run: Command = async (at, [verb = "list", named], options) => {
-  const dir = at.workspace();
-  if (verb === "list") return list(at.output, dir, options);
-  const [id, ...more] = (named ?? []) as string[];
-  if (verb === "migrate" && (id === undefined || more.length > 0)) return migrateGroup(at.output, dir, (named ?? []) as string[], options);
-  if (more.length > 0) throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` takes one run.`);
-  if (id === undefined) throw new ClearedError("USAGE", `Name a run: \`cleared runs ${String(verb)} run_…\`.`);
-  return ACTIONS[verb as keyof typeof ACTIONS]({ output: at.output, dir, id, options });
+export const run: Command = async (at, [verb = "list", ...runs], options) => {
+  if (verb === "list") return list(at, options);
+  const [id, ...more] = runs;
+  if (verb === "migrate" && (id === undefined || more.length > 0)) return migrateGroup(at, runs, options);
+  if (more.length > 0) throw new ClearedError("USAGE", `\`cleared runs ${verb}\` takes one run.`);
+  if (id === undefined) throw new ClearedError("USAGE", `Name a run: \`cleared runs ${verb} run_…\`.`);
+  return ACTIONS[verb as keyof typeof ACTIONS](at, id, options);
 };
 
-interface Act {
-  output: Output;
-  dir: string;
-  id: string;
-  options: Options;
-}
-
-async function list(output: Output, dir: string, options: Options): Promise<number> {
+async function list({ output, dir }: Invocation, options: Options): Promise<number> {
   const limit = toCount(options["limit"] ?? "20", "--limit");
   const later = options["scheduled"] === true;
   const found = await withStore(dir, (look) =>
@@ -42,17 +33,15 @@ async function list(output: Output, dir: string, options: Options): Promise<numb
 }
 
 const ACTIONS = {
-  async show({ output, dir, id }) {
+  async show({ output, dir }, id) {
     printDetail(output, await withStore(dir, (look) => look.show(id)), dir);
     return 0;
   },
-  async resume({ output, dir, id, options }) {
-    const resumed = await withApi(dir, (api) =>
-      withProgress(api, null, () => api.resume({ run: id, wait: true, ...textsOf(options, "at") })),
-    );
+  async resume({ output, dir }, id, options) {
+    const resumed = await atWork(withApi, dir, (api) => api.resume({ run: id, wait: true, ...textsOf(options, "at") }));
     return printRun(output, resumed, dir);
   },
-  async cancel({ output, dir, id, options }) {
+  async cancel({ output, dir }, id, options) {
     const canceled = await withApi(dir, (api) => api.cancel({ run: id, reason: String(options["reason"] ?? "canceled by hand") }));
     output.result({ canceled });
     const wrote = (await withStore(dir, (look) => look.show(id))).steps.some(({ changes }) => changes.some(({ op }) => op === "verified"));
@@ -60,48 +49,38 @@ const ACTIONS = {
     output.line(canceled ? `${id} is canceled.${stands}` : `${id} had ended already.`);
     return 0;
   },
-  async fork({ output, dir, id, options }) {
+  async fork({ output, dir }, id, options) {
     const at = options["at"] === undefined ? {} : { at: toCount(options["at"], "--at") };
-    const head = options["head"] === true;
-    const { proof, run: copy } = await withApi(dir, (api) =>
-      withProgress(api, null, () => api.fork({ run: id, ...moving(dir, options), ...at, head, wait: true })),
-    );
+    const asked = { run: id, ...moving(dir, options), ...at, head: options["head"] === true, wait: true };
+    const { proof, run: copy } = await atWork(withApi, dir, (api) => api.fork(asked));
     output.line(`${copy.id} goes on from step ${proof.steps} of ${id}, on ${proof.to}.`);
     return printRun(output, copy, dir);
   },
-  async migrate({ output, dir, id, options }) {
-    const dryRun = options["dryRun"] === true;
-    const { proof, run: moved } = await withApi(dir, (api) =>
-      withProgress(api, null, () => api.migrate({ run: id, ...moving(dir, options), ...textsOf(options, "to"), dryRun, wait: true })),
-    );
+  async migrate({ output, dir }, id, options) {
+    const asked = { run: id, ...moving(dir, options), ...textsOf(options, "to"), dryRun: options["dryRun"] === true, wait: true };
+    const { proof, run: moved } = await atWork(withApi, dir, (api) => api.migrate(asked));
     const how = `${proof.steps} recorded steps hold on ${proof.to}`;
     output.line(moved === null ? `${id} can move: ${how}. Nothing was changed.` : `${id} moved from ${proof.from}: ${how}.`);
     if (moved !== null) return printRun(output, moved, dir);
     output.result(proof);
     return 0;
   },
-  async replay({ output, dir, id }) {
-    const replay = await withApi(dir, (api) => withProgress(api, null, () => api.replay({ run: id })));
+  async replay({ output, dir }, id) {
+    const replay = await atWork(withApi, dir, (api) => api.replay({ run: id }));
     output.result(replay);
     output.line(replay.same ? output.green(`${id}: ${replay.steps} steps replayed, the same`) : output.red(`${id}: not the same`));
     for (const finding of replay.findings) output.line(`  ${finding}`);
     return replay.same ? 0 : EXIT.divergence;
   },
-} satisfies Record<string, (act: Act) => Promise<number>>;
+} satisfies Record<string, (at: Invocation, id: string, options: Options) => Promise<number>>;
 
 /** Runs that wait on older code: what HEAD's code would do with each; those named, or with --all all that can, move. */
-async function migrateGroup(output: Output, dir: string, runs: string[], options: Options): Promise<number> {
+async function migrateGroup({ output, dir }: Invocation, runs: string[], options: Options): Promise<number> {
   if (options["to"] !== undefined)
     throw new ClearedError("USAGE", "--to moves one run: `cleared runs migrate run_… --to COMMIT`. A group moves to HEAD.");
   const dryRun = options["dryRun"] === true || (runs.length === 0 && options["all"] !== true);
-  const group = {
-    ...moving(dir, options),
-    dryRun,
-    wait: true,
-    ...textsOf(options, "agent"),
-    ...(runs.length === 0 ? {} : { runs }),
-  };
-  const found = await withApi(dir, (api) => withProgress(api, null, () => api.migrateRuns(group)));
+  const group = { ...moving(dir, options), dryRun, wait: true, ...textsOf(options, "agent"), ...(runs.length === 0 ? {} : { runs }) };
+  const found = await atWork(withApi, dir, (api) => api.migrateRuns(group));
   output.result(found);
   const able = found.filter((one) => one.moves).length;
   const says = (one: Movable) =>
@@ -124,13 +103,12 @@ function moving(dir: string, options: Options): { by: string | null; reason: str
 }
 
 /** Closed runs that git has below refs/cleared/runs/ and the store does not know are listed again. */
-export const reindex: Command = async (at) => {
-  const { runs } = await withApi(at.workspace(), (api) => api.reindex());
-  at.output.result({ runs });
-  at.output.line(
+export const reindex: Command = async ({ output, dir }) => {
+  const { runs } = await withApi(dir, (api) => api.reindex());
+  output.result({ runs });
+  output.line(
     runs === 0
       ? "Every run that git knows is listed already."
       : `${count(runs, "run")} that this store did not know ${runs === 1 ? "is" : "are"} listed now.`,
   );
-  return 0;
 };

@@ -5,9 +5,9 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
 import type { Command } from "../invocation.ts";
+import { hidden, piped } from "../terminal.ts";
 
-export const run: Command = async ({ output, workspace }, [verb, name]) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }, [verb, name]) => {
   const secrets = openSecrets(dir);
   if (verb === "list") {
     const names = await secrets.names();
@@ -16,9 +16,8 @@ export const run: Command = async ({ output, workspace }, [verb, name]) => {
     if (names.length === 0) output.line("No secrets. Store one with `cleared secrets set NAME`.");
     return 0;
   }
-  if ((verb !== "set" && verb !== "remove") || typeof name !== "string") {
+  if ((verb !== "set" && verb !== "remove") || name === undefined)
     throw new ClearedError("USAGE", "Write `cleared secrets set NAME`, `cleared secrets list` or `cleared secrets remove NAME`.");
-  }
   if (verb === "set") {
     await mkdir(join(dir, STATE), { recursive: true, mode: 0o700 });
     await secrets.set(name, process.stdin.isTTY ? await hidden(`Value of ${name}: `) : await piped());
@@ -26,32 +25,4 @@ export const run: Command = async ({ output, workspace }, [verb, name]) => {
   else throw new ClearedError("USAGE", `There is no secret "${name}" to remove; \`cleared secrets list\` shows them.`);
   output.result({ [verb]: name });
   output.line(verb === "set" ? `${name} is stored. Name it in trust.yaml as secret:${name}.` : `${name} is removed.`);
-  return 0;
 };
-
-async function piped(): Promise<string> {
-  let text = "";
-  for await (const chunk of process.stdin.setEncoding("utf8")) text += String(chunk);
-  return text.replace(/\r?\n$/, "");
-}
-
-/** One line from the terminal without showing it. @throws USAGE when it is given up with Ctrl-C */
-async function hidden(prompt: string): Promise<string> {
-  const { stdin } = process;
-  process.stderr.write(prompt);
-  stdin.setRawMode(true);
-  try {
-    let text = "";
-    for await (const chunk of stdin.setEncoding("utf8")) {
-      for (const char of String(chunk)) {
-        if (char === "\r" || char === "\n") return text;
-        if (char === "\u0003" || char === "\u0004") throw new ClearedError("USAGE", "Nothing was stored.");
-        text = char === "\u007f" || char === "\b" ? text.slice(0, -1) : text + char;
-      }
-    }
-    return text;
-  } finally {
-    stdin.setRawMode(false);
-    process.stderr.write("\n");
-  }
-}

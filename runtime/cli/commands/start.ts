@@ -14,7 +14,7 @@ import { type Triggers, startTriggers } from "../../outside/triggers/index.ts";
 import { keepPushing } from "../../a2a/push.ts";
 import { createFetch } from "../../outside/mcp/addresses.ts";
 import { isLoopback, LOOPBACK } from "../../outside/http.ts";
-import { serveWeb } from "../../web/serve.ts";
+import { serveWeb } from "../../web/app.ts";
 import { keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { listTokens } from "../../workspace/settings/tokens.ts";
 import { variables } from "../../workspace/settings/variables.ts";
@@ -22,12 +22,12 @@ import { CONFIG, STORE } from "../../workspace/layout.ts";
 import { tellAlerts } from "../alerts.ts";
 import { createApi } from "../../app/api.ts";
 import { openOwner } from "../../app/connect.ts";
-import { createFacts } from "../../app/facts.ts";
-import { figuresOf } from "../../app/figures.ts";
+import { createFacts, figuresOf } from "../../app/facts.ts";
 import { keepGuarding, hooksOf, keepSending, keepTaskTime } from "../../app/timers.ts";
 import type { Host } from "../../app/host.ts";
 import { readLocal } from "../../app/local.ts";
 import { mcpOver } from "../../app/mcp-api.ts";
+import { keepLooking } from "../../app/looks.ts";
 import { keepChecking } from "../../app/marks.ts";
 import { filePorts, importing, inTurn } from "../../app/file-ports.ts";
 import type { Command, Invocation } from "../invocation.ts";
@@ -46,7 +46,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export const run: Command = async (at, _, options) => {
   // What a person has read once, and not what it says when another process gives the workspace back.
-  if (options["acceptTrust"] === true) keepConfirmation(at.workspace(), lookAtTrust(at.workspace()));
+  if (options["acceptTrust"] === true) keepConfirmation(at.dir, lookAtTrust(at.dir));
   const wanted = { stop: false };
   for (let again = false; ; again = true) {
     try {
@@ -63,8 +63,7 @@ export const run: Command = async (at, _, options) => {
 
 /** @throws OWNER_FENCED once another process has taken the workspace over, with everything closed */
 async function own(at: Invocation, options: Record<string, unknown>, wanted: { stop: boolean }): Promise<number> {
-  const { output } = at;
-  const dir = at.workspace();
+  const { output, dir } = at;
   const { config, trust } = readLocal(dir);
   const port = options["port"] === undefined ? (variables().port ?? config.web.port) : toCount(options["port"], "--port", 65_535);
   const addresses = addressesOf(dir, options, trust.anonymous.length > 0);
@@ -175,14 +174,9 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     settle(host);
     stopping(keepChecking(host, async (agent) => (await import("../../app/check-api.ts")).checkAgent(host, agent), say));
     upkeep = stopping(keepUp(host, say));
-    const looking = setInterval(() => {
-      try {
-        host.assertTrust();
-      } catch {
-        // It has told `ended`.
-      }
-    }, LOOK_MS);
-    closing.push(async () => clearInterval(looking));
+    // What it throws it has told `ended`.
+    const looking = () => host.assertTrust();
+    stopping(keepLooking(LOOK_MS, looking, () => undefined));
     await tellAlerts(at);
     const pairing = pairingLink(host, web.url);
     output.result({ dir, url: web.url, pid: process.pid, ...(pairing === null ? {} : { pair: pairing.link }) });

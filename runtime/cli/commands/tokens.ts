@@ -5,8 +5,7 @@ import { addToken, listTokens, removeToken } from "../../workspace/settings/toke
 import type { Command } from "../invocation.ts";
 import { when } from "../text.ts";
 
-export const run: Command = async ({ output, workspace }, [verb, name], options) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }, [verb, name], options) => {
   if (verb === "list") {
     const tokens = listTokens(dir);
     output.result(tokens);
@@ -14,7 +13,7 @@ export const run: Command = async ({ output, workspace }, [verb, name], options)
     if (tokens.length === 0) output.line("No tokens. Make one with `cleared tokens add NAME --agents AGENT,...`.");
     return 0;
   }
-  if ((verb !== "add" && verb !== "remove") || typeof name !== "string")
+  if ((verb !== "add" && verb !== "remove") || name === undefined)
     throw new ClearedError(
       "USAGE",
       "Write `cleared tokens add NAME --agents AGENT,...`, `cleared tokens list` or `cleared tokens remove NAME`.",
@@ -30,7 +29,6 @@ export const run: Command = async ({ output, workspace }, [verb, name], options)
   output.result({ add: name, agents, token });
   output.line(`${name} may give tasks to ${agents.join(", ")}. Its token, shown this once:`);
   output.line(token);
-  return 0;
 };
 
 /** @throws USAGE for an agent that takes no tasks */

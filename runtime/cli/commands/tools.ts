@@ -1,28 +1,21 @@
 /** `cleared tools [list|test|show] [NAMES...]`: the synthesized tools of scripts/tools/ as they lie on disk. */
 import { ClearedError } from "../../kernel/errors.ts";
-import { withGit } from "../../workspace/git/git.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import { readLocal } from "../../app/local.ts";
 import type { Command } from "../invocation.ts";
 import { type Output, formatError, table } from "../output.ts";
+import { caseLine } from "../text.ts";
 import type { ToolFact } from "../../app/tool-list.ts";
-import { workChanges } from "../../app/work-tree.ts";
+import { changesHere } from "../../app/work-tree.ts";
 
-export const run: Command = async ({ output, dir: where }, [verb = "list", given]) => {
-  const dir = findWorkspace(where);
-  const names = [given ?? []].flat();
+export const run: Command = async ({ output, dir }, [verb = "list", ...names]) => {
   if (verb === "show" && names.length === 0)
     throw new ClearedError("USAGE", "Name a tool: `cleared tools show NAME`; `cleared tools` lists them.");
-  const files = await changesOf(dir);
+  const files = Object.fromEntries((await changesHere(dir)).files);
   const { tools, findings, cases } = await withAnyApi(dir, (api) => api.tools({ files, names, test: verb === "test" }));
   output.result({ tools, findings, ...(verb === "test" ? { cases } : {}) });
   if (verb === "list") output.rows(tools.map((one) => [output.bold(one.name), one.description, `${one.cases} cases`, callersOf(one)]));
   if (verb === "show") for (const one of tools) show(output, one);
-  for (const { tool, case: what, failure } of cases)
-    output.line(
-      `${failure === null ? output.green("ok") : output.red("failed")}  ${tool}: ${what}${failure === null ? "" : `: ${failure}`}`,
-    );
+  for (const { tool, case: what, failure } of cases) output.line(caseLine(output, `${tool}: ${what}`, failure));
   for (const { code, at, message } of findings) output.text(formatError({ code, at, message }, dir));
   if (tools.length === 0 && findings.length === 0) output.line("There are no tools in scripts/tools/.");
   else if (verb === "test")
@@ -31,11 +24,6 @@ export const run: Command = async ({ output, dir: where }, [verb = "list", given
     );
   return findings.length > 0 ? 1 : 0;
 };
-
-async function changesOf(dir: string): Promise<Record<string, string | null>> {
-  const changes = await withGit(dir, readLocal(dir).config.branch, async (git) => workChanges(dir, git.tree(await git.head())));
-  return Object.fromEntries(changes.files);
-}
 
 const callersOf = ({ callers }: ToolFact): string =>
   callers.length === 0 ? "nothing calls it" : callers.map(({ file, line }) => `${file}:${line}`).join(", ");

@@ -1,7 +1,6 @@
 /** `cleared trust`: what this workspace's trust.yaml would let run, connect to and decide, in words; a person's yes makes it count here. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
 import { ClearedError } from "../../kernel/errors.ts";
 import { pluginName } from "../../kernel/registry.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
@@ -12,10 +11,10 @@ import { keepKey } from "../../workspace/own-folders.ts";
 import { holdersHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import { withStore } from "../../app/look.ts";
+import { saysYes } from "../terminal.ts";
 import { printable } from "../../kernel/text.ts";
 
-export const run: Command = async ({ output, workspace }, _, options) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }, _, options) => {
   await assertUntracked(dir);
   const seen = lookAtTrust(dir);
   const found = confirmedTrust(dir, seen.text);
@@ -33,7 +32,7 @@ export const run: Command = async ({ output, workspace }, _, options) => {
     const brought = before === null ? await unfinishedRuns(dir) : 0;
     if (brought > 0)
       output.line(`  The folder brings a run store with ${brought} unfinished ${brought === 1 ? "run" : "runs"}, which would go on here.`);
-    if (options["acceptTrust"] !== true && !(await asks()))
+    if (options["acceptTrust"] !== true && !(await saysYes("Should all of this take effect here?")))
       throw new ClearedError(
         "TRUST_CHANGED",
         "Nothing was confirmed. In a script: `cleared trust --accept-trust`, after a person has read it.",
@@ -45,7 +44,6 @@ export const run: Command = async ({ output, workspace }, _, options) => {
   const moved = moveKeys(dir, seen.trust);
   output.lines(moved);
   output.result({ dir, confirmed: true, says: now, moved });
-  return 0;
 };
 
 /** Older versions kept a person's key inside the workspace, where a copy takes it along. Answers what was moved, in sentences. */
@@ -61,16 +59,6 @@ function moveKeys(dir: string, trust: Trust): string[] {
 
 const unfinishedRuns = async (dir: string): Promise<number> =>
   (await withStore(dir, (look) => look.runs({ status: ["queued", "running", "waiting"], limit: 10_000 }))).length;
-
-async function asks(): Promise<boolean> {
-  if (!process.stdin.isTTY) return false;
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(?:es)?$/i.test((await lines.question("Should all of this take effect here? [y/N] ")).trim());
-  } finally {
-    lines.close();
-  }
-}
 
 /** A line for each thing that would count, most dangerous first. Text of the file is untrusted. */
 function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): string[] {

@@ -9,8 +9,7 @@ import { readLocal } from "../../app/local.ts";
 import type { Command } from "../invocation.ts";
 import { workChanges } from "../../app/work-tree.ts";
 
-export const run: Command = async (at) => {
-  const dir = at.workspace();
+export const run: Command = async ({ output, dir }) => {
   const registry = createRegistry(primitives, await loadPlugins(dir, readLocal(dir).trust.plugins));
   // Tools as they lie there: an editor shows what is being written.
   const whole = await withLook(dir, async (_, { git, sandbox }) => {
@@ -18,7 +17,6 @@ export const run: Command = async (at) => {
     return withTools(registry, treeOver(head, (await workChanges(dir, head)).files), sandbox);
   });
   const files = await writeTypes(dir, whole.all());
-  at.output.result({ files });
-  for (const file of files) at.output.line(file);
-  return 0;
+  output.result({ files });
+  for (const file of files) output.line(file);
 };

@@ -2,7 +2,6 @@
  * `cleared undo WHAT`: first what would change back, with the money; then, after a yes, one commit that takes it back. `cleared revive NAME`:
  * rows that somebody deleted from the books.
  */
-import { createInterface } from "node:readline/promises";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { UndoPlan } from "../../change/proposals/undo-plan.ts";
 import { RECEIPTS } from "../../workspace/layout.ts";
@@ -11,12 +10,11 @@ import { starterHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import { printable } from "../../kernel/text.ts";
 import { type Output, table } from "../output.ts";
+import { saysYes } from "../terminal.ts";
 
 const NOBODY = "an unidentified user";
 
-export const run: Command = async ({ output, workspace }, [given], options) => {
-  const target = String(given);
-  const dir = workspace();
+export const run: Command = async ({ output, dir }, [target = ""], options) => {
   const by = starterHere(dir).by ?? NOBODY;
   const reason = options["reason"] === undefined ? {} : { reason: String(options["reason"]) };
   const isDry = options["dryRun"] === true;
@@ -27,24 +25,14 @@ export const run: Command = async ({ output, workspace }, [given], options) => {
     output.line("Dry run: nothing was changed.");
     return 0;
   }
-  if (options["yes"] !== true && !(await isWanted(output)))
+  // Whoever says yes has seen what would change.
+  const isShown = process.stdout.isTTY && !output.json;
+  if (options["yes"] !== true && !(isShown && (await saysYes("Undo it?"))))
     throw new ClearedError("USAGE", "Nothing was undone: answer y here, or use --yes. --dry-run only shows it.");
   const done = await withApi(dir, (api) => api.undo({ target, by, seen: plan.seen, ...reason }));
   output.result(done);
   output.line(`Undone: commit ${done.commit.slice(0, 7)}. \`cleared undo ${done.commit.slice(0, 7)}\` brings it back.`);
-  return 0;
 };
-
-/** Asks on a terminal; where nobody sits there, nobody said yes. */
-async function isWanted(output: Output): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stdout.isTTY || output.json) return false;
-  const ask = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    return /^y(es)?$/i.test((await ask.question("Undo it? [y/N] ")).trim());
-  } finally {
-    ask.close();
-  }
-}
 
 const CHANGES = { restored: "comes back", removed: "goes", changed: "as it was before" } as const;
 // A year of a large import has some hundred sums; a person looks at the first.
@@ -76,13 +64,11 @@ function planLines(output: Output, { title, commits, files, money, entries, stat
 const sign = (amount: string): string => (amount.startsWith("-") ? amount : `+${amount}`);
 
 /** Books rows again that somebody has deleted from the books, or leaves them out for good. */
-export const revive: Command = async ({ output, workspace }, [names], options) => {
-  const dir = workspace();
+export const revive: Command = async ({ output, dir }, names, options) => {
   const by = starterHere(dir).by ?? NOBODY;
   const leave = options["leaveOut"] === true;
-  const done = await withApi(dir, (api) => api.revive({ names: names as string[], leave, by }));
+  const done = await withApi(dir, (api) => api.revive({ names, leave, by }));
   output.result(done);
   for (const id of done.entries) output.line(`${id}  ${leave ? "stays out" : "is in the books again"}`);
   if (done.commit !== null) output.line(`      commit ${done.commit.slice(0, 7)}`);
-  return 0;
 };

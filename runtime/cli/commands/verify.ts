@@ -9,8 +9,7 @@ import { goneFindings } from "../../app/rows.ts";
 import type { Command } from "../invocation.ts";
 import { moneyOf } from "../text.ts";
 
-export const run: Command = async ({ output, workspace }, _, options) => {
-  const dir = workspace();
+export const run: Command = async ({ output, dir }, _, options) => {
   const { config } = readLocal(dir);
   return withGit(dir, config.branch, async (git) => {
     const tree = git.tree(await git.head());

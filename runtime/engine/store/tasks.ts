@@ -9,6 +9,8 @@ export type TaskState = "submitted" | "working" | "input-required" | "auth-requi
 
 export type TaskPart = { text: string } | { data: Json };
 
+export const textIn = (parts: readonly TaskPart[]): string => parts.flatMap((part) => ("text" in part ? [part.text] : [])).join("\n");
+
 export interface TaskMessage {
   id: string;
   role: "user" | "agent";
