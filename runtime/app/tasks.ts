@@ -19,15 +19,7 @@ import { starter } from "./identity.ts";
 import { type Followed, createFollower, createList } from "./task-follow.ts";
 import { type Draft, EMPTY, type Large, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn, tooLarge } from "./task-intake.ts";
 import { createPushes } from "./task-push.ts";
-import {
-  type Said,
-  type TaskRow,
-  createTaskStore,
-  type TaskMessage,
-  type TaskPart,
-  type TaskState,
-  textIn,
-} from "../engine/store/tasks.ts";
+import { type Said, type TaskRow, createTaskStore, type TaskMessage, type TaskState, textIn } from "../engine/store/tasks.ts";
 import { type TaskView, hasEnded, isParked } from "./task-view.ts";
 
 export type Tasks = ReturnType<typeof createTasks>;
@@ -36,7 +28,7 @@ export type Tasks = ReturnType<typeof createTasks>;
 const LONGEST = 200;
 const DAY_MS = 86_400_000;
 interface TaskRequest {
-  message: { id: string; parts: TaskPart[]; metadata?: Json };
+  message: Omit<TaskMessage, "role">;
   /** Beside the message: of the request. */
   metadata: Json;
   task?: string | undefined;
