@@ -1,7 +1,7 @@
 /**
  * Who may import whom (STYLE.md section 3): a file imports its own folder or anything further left in LAYERS; `import type`
  * from ports.ts is allowed everywhere; primitives see no Node and no package but zod; each package has one door file; no file
- * leads back to itself, by types or when it runs.
+ * leads back to itself, by types or when it runs; SQL stands in engine/store/ alone.
  * Prints how many imports it saw and fails on zero: a check that looks at nothing must not pass.
  */
 import { builtinModules } from "node:module";
@@ -19,6 +19,7 @@ const LAYERS = [
   "runtime/plugin.ts",
   "runtime/scripts/",
   "runtime/sandbox/",
+  "runtime/engine/store/",
   "runtime/engine/",
   "runtime/workspace/",
   "runtime/outside/",
@@ -40,6 +41,9 @@ const LAYERS = [
 /** Imported in more than one place on purpose: zod is the language declarations are written in. */
 const OPEN_PACKAGES = new Set(["zod"]);
 
+const STORE = "runtime/engine/store/";
+const SQL = /\b(?:SELECT\b[^;]*\bFROM|INSERT (?:OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM) /;
+
 interface Import {
   from: SourceFile;
   offset: number;
@@ -60,6 +64,11 @@ for (const file of files) {
     seen++;
     checkImport(found);
   }
+  const sql = file.path.startsWith(STORE) ? null : SQL.exec(file.text);
+  if (sql !== null) {
+    const line = file.text.slice(0, sql.index).split("\n").length;
+    findings.push(`${file.path}:${line} speaks SQL. Ask by a function of ${STORE}, so that another store can stand behind it.`);
+  }
 }
 for (const [specifier, importers] of doors) {
   if (importers.size > 1)
@@ -69,6 +78,8 @@ for (const [specifier, importers] of doors) {
 }
 for (const circle of circles())
   findings.push(`${circle.join(" -> ")}: these files import each other. Move what both need into the lower one.`);
+if (!files.some(({ path, text }) => path.startsWith(STORE) && SQL.test(text)))
+  findings.push("no SQL was seen: the check looked at nothing");
 if (seen === 0) findings.push("no import was seen: the check looked at nothing");
 
 for (const finding of findings) console.error(finding);

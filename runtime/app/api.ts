@@ -3,7 +3,7 @@
  * Everything in and out is JSON.
  */
 import { randomUUID } from "node:crypto";
-import { type Pause, pauseOf } from "../engine/pauses.ts";
+import { type Pause, pauseOf } from "../engine/store/pauses.ts";
 import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.ts";
 import type { Given, Decision, Json, RunRecord, RunStatus } from "../kernel/ports.ts";
 import { callPrimitive, contextAlone } from "../kernel/primitive.ts";
@@ -213,7 +213,7 @@ export function createApi(host: Host) {
       (await import("./imports.ts")).importFiles(host, { ...p, ...startedBy(p.by) }),
 
     /** Takes up the closed runs that git has and the store does not know. */
-    reindex: async () => ({ runs: await (await import("../engine/packing.ts")).adoptBundles(host.packing) }),
+    reindex: async () => ({ runs: await (await import("../engine/store/packing.ts")).adoptBundles(host.packing) }),
     /** Books rows again that were deleted by hand, or leaves them out for good. @throws USAGE, GIT_STATE, JOURNAL_* */
     revive: async (p: { names: string[]; leave: boolean; by: string }) => (await import("./rows.ts")).revive(host, p),
     /** Asks where a confirmed entry belongs; answers the card, which is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */

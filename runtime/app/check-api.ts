@@ -5,9 +5,9 @@ import { STATIC_CHECKS, checkScript, runChecks, sinceBase } from "../change/chec
 import type { CheckResult, Subject } from "../change/checks/findings.ts";
 import { warmCompiler } from "../change/checks/compiler.ts";
 import { agentFiles, closuresOf, reachedFiles } from "../change/checks/reached.ts";
-import { createCards } from "../engine/cards.ts";
-import { Database } from "../engine/database.ts";
-import { createEngine } from "../engine/sqlite.ts";
+import { createCards } from "../engine/store/cards.ts";
+import { Database } from "../engine/store/database.ts";
+import { createEngine } from "../engine/store/sqlite.ts";
 import { ClearedError, findingError } from "../kernel/errors.ts";
 import { withTools } from "../engine/tool-scripts.ts";
 import type { TrialEnvironment } from "../change/evidence/trial-environment.ts";

@@ -1,5 +1,5 @@
 /** How a command reaches a workspace: through its owner's socket, or by owning it for as long as the command takes. */
-import { unsettledProposals } from "../engine/cards.ts";
+import { unsettledProposals } from "../engine/store/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { RunRecord } from "../kernel/ports.ts";
 import { deliverEvents } from "../outside/triggers/events.ts";

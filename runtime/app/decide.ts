@@ -9,9 +9,9 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
 import { createAuthority, questionIn, shownIn, shownOf } from "../engine/authority.ts";
 import { committedOrRefused, isOurs } from "../engine/attempt.ts";
-import { CRASH, DECIDING, closed } from "../engine/cards.ts";
+import { CRASH, DECIDING, closed } from "../engine/store/cards.ts";
 import { dropFact, factsNamed, getFact, setFact } from "../engine/store/facts.ts";
-import { changesIn, editCalls, readForm } from "../engine/edits.ts";
+import { changesIn, editCalls, readForm } from "../rules/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
 import { verifyDecision } from "../engine/signature.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
@@ -98,7 +98,7 @@ async function alone<T>(host: Host, card: Card, work: () => Promise<T>): Promise
 }
 
 /**
- * The books follow a decision that is written down first, so that nobody else closes its card meanwhile (`decide` in engine/cards.ts); cut
+ * The books follow a decision that is written down first, so that nobody else closes its card meanwhile (`decide` in engine/store/cards.ts); cut
  * off between their commit and the card, it is carried to its end by the next owner.
  */
 async function carryOut(host: Host, card: Card, decision: Decision): Promise<Decided> {

@@ -2,7 +2,7 @@
  * Calls that a person has changed at a gate, checked by what their tools take before the yes counts: one that the tool would refuse later is
  * a slip of the finger now. Terminal and page come here through decideGate.
  */
-import { changesIn, keyOf } from "../engine/edits.ts";
+import { changesIn, keyOf } from "../rules/edits.ts";
 import { ClearedError, onCode } from "../kernel/errors.ts";
 import { schemaFault } from "../outside/mcp/schema.ts";
 import type { Call, RunRecord } from "../kernel/ports.ts";

@@ -4,7 +4,7 @@
  */
 import { countRuns } from "../engine/store/run-queries.ts";
 import { ableTo } from "../engine/authority.ts";
-import { pauseWords } from "../engine/pauses.ts";
+import { pauseWords } from "../engine/store/pauses.ts";
 import { openAlerts } from "../outside/notices/alerts.ts";
 import { listensTo } from "../outside/triggers/events.ts";
 import type { Account, Card, RunRecord, Tree } from "../kernel/ports.ts";

@@ -1,6 +1,6 @@
 /** How the file triggers and an import by hand see the import folder, the runs over its files, and what refused files depend on. */
 import { createHash } from "node:crypto";
-import { NOTHING_ASKED } from "../engine/cards.ts";
+import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { formatAt, toWire } from "../kernel/errors.ts";
 import type { Git, LogEntry, Receipt, Refused, RunRecord, Tree } from "../kernel/ports.ts";
 import type { Failure, FilePorts, FoundFile } from "../outside/triggers/files.ts";

@@ -1,8 +1,8 @@
-import type { Emitted } from "../engine/cards.ts";
-import type { Database } from "../engine/database.ts";
+import type { Emitted } from "../engine/store/cards.ts";
+import type { Database } from "../engine/store/database.ts";
 import type { World } from "../engine/world.ts";
 import type { Callable, Script } from "../engine/script.ts";
-import type { Packing } from "../engine/packing.ts";
+import type { Packing } from "../engine/store/packing.ts";
 import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tools, Tree, WorkspaceView } from "../kernel/ports.ts";
 import type { AgentPool } from "../outside/a2a/agents.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";

@@ -5,7 +5,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { committedOrRefused } from "../engine/attempt.ts";
-import { NOTHING_ASKED } from "../engine/cards.ts";
+import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { ClearedError, onCode } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, Files, RuleOffers, Tree } from "../kernel/ports.ts";
 import { count, oneLine } from "../kernel/text.ts";

@@ -3,9 +3,9 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createCards } from "../engine/cards.ts";
-import { Database } from "../engine/database.ts";
-import { createEngine } from "../engine/sqlite.ts";
+import { createCards } from "../engine/store/cards.ts";
+import { Database } from "../engine/store/database.ts";
+import { createEngine } from "../engine/store/sqlite.ts";
 import { ClearedError, onCode } from "../kernel/errors.ts";
 import type { Card, Cards, Engine, RunEvent, RunQuery, RunRecord, Step } from "../kernel/ports.ts";
 import { createArchive } from "../workspace/git/run-archive.ts";

@@ -2,7 +2,7 @@
 import { beginning } from "../engine/access.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { addMark, hasAskedModel, marksOf } from "../engine/store/model-calls.ts";
-import type { Database } from "../engine/database.ts";
+import type { Database } from "../engine/store/database.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import {
   type Card,

@@ -5,16 +5,16 @@
  */
 import { basename, join } from "node:path";
 import { createAuthority } from "../engine/authority.ts";
-import { DECIDING, createCards, openEmitted, takeEmitted } from "../engine/cards.ts";
+import { DECIDING, createCards, openEmitted, takeEmitted } from "../engine/store/cards.ts";
 import { factsNamed } from "../engine/store/facts.ts";
-import { Database } from "../engine/database.ts";
-import { type Lease, takeLease } from "../engine/lease.ts";
-import { pauseOf, pauseWords } from "../engine/pauses.ts";
+import { Database } from "../engine/store/database.ts";
+import { type Lease, takeLease } from "../engine/store/lease.ts";
+import { pauseOf, pauseWords } from "../engine/store/pauses.ts";
 import { executeRun } from "../engine/run.ts";
 import type { World } from "../engine/world.ts";
 import { type Script, callableIn, loadScript } from "../engine/script.ts";
-import { type Packing, adoptBundles, isEmpty } from "../engine/packing.ts";
-import { createEngine } from "../engine/sqlite.ts";
+import { type Packing, adoptBundles, isEmpty } from "../engine/store/packing.ts";
+import { createEngine } from "../engine/store/sqlite.ts";
 import { type ClearedError, toWire } from "../kernel/errors.ts";
 import type { Clock, RunRecord, Tree } from "../kernel/ports.ts";
 import { createRemoteAgents } from "../outside/a2a/agents.ts";

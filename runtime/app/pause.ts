@@ -2,7 +2,7 @@
  * Pausing agents by hand, one or all. Written straight into the store, whoever owns the workspace: a stop waits for nobody, not even for a
  * command that is at work, and what is under way asks the store before each act. Going on is the owner's, who executes what waited.
  */
-import { type Pause, beginPause, endPauses, openPauses, pauseWords } from "../engine/pauses.ts";
+import { type Pause, beginPause, endPauses, openPauses, pauseWords } from "../engine/store/pauses.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import type { Host } from "./host.ts";
 

@@ -4,7 +4,7 @@
  */
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { Database } from "../engine/database.ts";
+import type { Database } from "../engine/store/database.ts";
 import { pinnedCommits } from "../engine/store/run-queries.ts";
 import type { Git, RunRecord } from "../kernel/ports.ts";
 

@@ -2,7 +2,7 @@
  * Cards of entries follow the books, which are what HEAD says: an entry that is pending again (its approval was reverted by plain git)
  * asks again, one that no longer waits (confirmed, corrected or removed by plain git) asks no more.
  */
-import { NOTHING_ASKED } from "../engine/cards.ts";
+import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Entry, Tree } from "../kernel/ports.ts";

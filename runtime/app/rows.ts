@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { committedOrRefused } from "../engine/attempt.ts";
-import { NOTHING_ASKED, toReleased } from "../engine/cards.ts";
+import { NOTHING_ASKED, toReleased } from "../engine/store/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, Finding, Git, Refused, RowsQuestion, RunRecord, Tree, UnknownAccount } from "../kernel/ports.ts";
 import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/books/claims.ts";

@@ -10,7 +10,7 @@ import type { Host } from "./host.ts";
 import { createFollower } from "./task-follow.ts";
 import { createTaskStore, textIn } from "../engine/store/tasks.ts";
 import type { TaskView } from "./task-view.ts";
-import { createWatch } from "../engine/rows.ts";
+import { createWatch } from "../engine/store/rows.ts";
 
 const NOTHING: Session = { turns: [], earlier: "", runs: [] };
 /** Tasks that are read again. */

@@ -4,7 +4,7 @@
  * decide anything, a decision from the page is proven to the engine like any other, and dropping the record ends it.
  */
 import { createCipheriv, createDecipheriv, createHash, generateKeyPairSync, randomBytes } from "node:crypto";
-import type { Database } from "../engine/database.ts";
+import type { Database } from "../engine/store/database.ts";
 import { dropFact, dropFacts, factsNamed, getFact, setFact } from "../engine/store/facts.ts";
 import { isSigned, sessionText, signDecision, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";

@@ -8,7 +8,7 @@ import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { type Server, type Socket, connect, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { LEASE_MS } from "../engine/lease.ts";
+import { LEASE_MS } from "../engine/store/lease.ts";
 import { type WireError, fromWire, toWire } from "../kernel/errors.ts";
 import { afterAwake, whileAwake } from "../kernel/processes.ts";
 import { SOCKET } from "../workspace/layout.ts";

@@ -2,7 +2,7 @@
 import type { Standing } from "../engine/approval.ts";
 import { actionHash, isWithin } from "../engine/authority.ts";
 import { isAtMost } from "../engine/authority.ts";
-import type { Database } from "../engine/database.ts";
+import type { Database } from "../engine/store/database.ts";
 import { dropFact, factsNamed, keepFact } from "../engine/store/facts.ts";
 import { glanceAt } from "../engine/store/run-queries.ts";
 import { toWire } from "../kernel/errors.ts";

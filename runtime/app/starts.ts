@@ -1,5 +1,5 @@
 /** What a run starts from: the agent at HEAD, its header, its checked input. One place for commands, triggers, schedules and calling agents. */
-import { type Pause, pauseWords } from "../engine/pauses.ts";
+import { type Pause, pauseWords } from "../engine/store/pauses.ts";
 import { startedBy } from "../engine/process.ts";
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Tree } from "../kernel/ports.ts";

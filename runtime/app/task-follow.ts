@@ -3,7 +3,7 @@
  * those of a caller page by page.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import type { Watch } from "../engine/rows.ts";
+import type { Watch } from "../engine/store/rows.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { RunEvent } from "../kernel/ports.ts";
 import type { Entry, TaskRow, TaskState, TaskStore } from "../engine/store/tasks.ts";

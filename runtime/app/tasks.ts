@@ -4,7 +4,7 @@
  * dies; nothing a caller writes is an approval; what it sees of a task is a projection (task-view.ts) and never kept.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { createWatch } from "../engine/rows.ts";
+import { createWatch } from "../engine/store/rows.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";

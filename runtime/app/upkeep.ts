@@ -3,7 +3,7 @@
  * idle gives its memory back. For an owner whenever nobody has asked for anything for a while; for a command at its end, where so much has
  * come together that git itself would collect. One thing at a time, each in pieces between which a run may come.
  */
-import { dropClosed, packClosed, waitingToPack } from "../engine/packing.ts";
+import { dropClosed, packClosed, waitingToPack } from "../engine/store/packing.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { type GitUpkeep, createGitUpkeep } from "../workspace/git/repack.ts";
 import { findGitDir } from "../workspace/git/git.ts";

@@ -1,7 +1,7 @@
 /** What every command says on standard error until a person has read it: what was not delivered, and who did not run. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Database } from "../engine/database.ts";
+import { Database } from "../engine/store/database.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import { openAlerts } from "../outside/notices/alerts.ts";
 import { assertUntracked } from "../workspace/git/working-edits.ts";

@@ -1,6 +1,6 @@
 /** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
 import { readFileSync } from "node:fs";
-import { restatedBy } from "../engine/cards.ts";
+import { restatedBy } from "../engine/store/cards.ts";
 import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
 import type { Card, Decision, Json, Receipt, RunRecord } from "../kernel/ports.ts";
 import { clip } from "../kernel/text.ts";

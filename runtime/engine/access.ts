@@ -10,7 +10,7 @@ import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } fr
 import { brokenCallSums, brokenSums } from "../rules/answers/required.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { assertFilledIn } from "./approval.ts";
-import { scalarsOf } from "./edits.ts";
+import { scalarsOf } from "../rules/edits.ts";
 
 /** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
 export interface RunState {

@@ -7,8 +7,8 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Answers, Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../kernel/ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import { changesIn, scalarsOf } from "./edits.ts";
-import { LEASE_MS } from "./lease.ts";
+import { changesIn, scalarsOf } from "../rules/edits.ts";
+import { LEASE_MS } from "./store/lease.ts";
 
 /** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
 export type Demands = Pick<CardDraft, "level" | "levels" | "approvals" | "not_by" | "started_by" | "brief" | "state">;

@@ -14,7 +14,7 @@ import { nameWords } from "../rules/tools/classify.ts";
 import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import { changesIn, type Edit, keyOf, scalarsOf } from "./edits.ts";
+import { changesIn, type Edit, keyOf, scalarsOf } from "../rules/edits.ts";
 import { verifyDecision } from "./signature.ts";
 
 interface Person {

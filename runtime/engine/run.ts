@@ -12,7 +12,7 @@ import { readOnlyMachine } from "../kernel/states.ts";
 import { actOf, allowed, canonical, covers, applyStep, newRunState } from "./access.ts";
 import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
 import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, withRetries } from "./attempt.ts";
-import { toReleased } from "./cards.ts";
+import { toReleased } from "./store/cards.ts";
 import {
   answerOf,
   approversOf,
@@ -28,7 +28,7 @@ import {
 import { provenStep } from "./proven.ts";
 import { divergence, sameCall } from "./replay.ts";
 import { callableIn, jobOf, knownPrimitive } from "./script.ts";
-import type { Execution } from "./worker.ts";
+import type { Execution } from "./store/worker.ts";
 
 const SUSPEND: DoorAnswer = { kind: "suspend" };
 

@@ -1,6 +1,6 @@
 /**
  * The outside world as the core sees it: types, and the words one of them is made of. To be imported everywhere.
- * Implementations: workspace/* (git, books, config), engine/sqlite.ts (runs), sandbox/pool.ts (scripts).
+ * Implementations: workspace/* (git, books, config), engine/store/sqlite.ts (runs), sandbox/pool.ts (scripts).
  * Size: the contracts refer to each other, and a reader takes them in as one picture.
  */
 import type { z } from "zod";

@@ -2,7 +2,7 @@
  * What models cost, in the run store. Before each request its worst case is reserved durably, in one transaction with the question whether
  * it fits; afterwards it is settled. A request that nobody settled (a kill, an answer that broke off) stays counted in full.
  */
-import type { Database } from "../engine/database.ts";
+import type { Database } from "../engine/store/database.ts";
 import { addModelCall, modelCallsBy, settleModelCall, spentBy } from "../engine/store/model-calls.ts";
 import type { LlmSpender, LlmUsage } from "../kernel/ports.ts";
 import type { ModelRoles } from "../workspace/settings/models.ts";

@@ -1,7 +1,7 @@
 /**
  * Requests to the meta-agent: who asked what, every message as it came, what was told meanwhile, and the one end.
  */
-import type { Database } from "../engine/database.ts";
+import type { Database } from "../engine/store/database.ts";
 import { type AskRecord, type AskStore, createAskStore } from "../engine/store/asks.ts";
 import type { LlmMessage, LlmPart } from "../kernel/ports.ts";
 

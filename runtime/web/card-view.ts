@@ -1,6 +1,6 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers, a reason and what may be typed before. */
-import { restatedBy } from "../engine/cards.ts";
-import { equalAmounts, scalarsOf } from "../engine/edits.ts";
+import { restatedBy } from "../engine/store/cards.ts";
+import { equalAmounts, scalarsOf } from "../rules/edits.ts";
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
 import { visible } from "../kernel/text.ts";
 import { isObject } from "../rules/tools/shape.ts";

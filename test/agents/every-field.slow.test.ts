@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { inTransaction, openBusiness } from "../../examples/erp/business.ts";
 import { TOOLS } from "../../examples/erp/calls.ts";
-import { equalAmounts, scalarsOf } from "../../runtime/engine/edits.ts";
+import { equalAmounts, scalarsOf } from "../../runtime/rules/edits.ts";
 import type { Call, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { answer, type Business, business, finish, gateOf, rows, run } from "./harness.ts";
 import { share } from "../share.ts";

@@ -14,7 +14,7 @@ import { asked, decideCard } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
-import { editCalls } from "../../runtime/engine/edits.ts";
+import { editCalls } from "../../runtime/rules/edits.ts";
 import type { Card, Json, RunRecord, VerifiedWrite } from "../../runtime/kernel/ports.ts";
 import { confirm } from "../confirm.ts";
 

@@ -1,6 +1,6 @@
 /** Run by upkeep.test.ts in a process of its own: owns the workspace, and moves, packs and collects without pause until it is killed. */
 import { openHost } from "../../runtime/app/open-host.ts";
-import { packClosed } from "../../runtime/engine/packing.ts";
+import { packClosed } from "../../runtime/engine/store/packing.ts";
 import { createGitUpkeep } from "../../runtime/workspace/git/repack.ts";
 import { findGitDir } from "../../runtime/workspace/git/git.ts";
 

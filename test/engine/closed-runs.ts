@@ -1,6 +1,6 @@
 /** Closed runs of every kind for archive.test.ts and packing.test.ts: a workspace that is made once and copied, and what can be asked of it. */
 import type { Host } from "../../runtime/app/host.ts";
-import { packClosed } from "../../runtime/engine/packing.ts";
+import { packClosed } from "../../runtime/engine/store/packing.ts";
 import { type Workspace, close, copyOf, decide, host, run, withStore, workspace } from "./harness.ts";
 
 export const FAR = Number.MAX_SAFE_INTEGER;

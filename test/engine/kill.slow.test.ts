@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { asked, decideCard, settleDecisions } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
-import { DECIDING } from "../../runtime/engine/cards.ts";
+import { DECIDING } from "../../runtime/engine/store/cards.ts";
 import { setFact } from "../../runtime/engine/store/facts.ts";
 import type { Card, Json } from "../../runtime/kernel/ports.ts";
 import { below, commandOf, expectGone, seeded, signal } from "../kill/processes.ts";

@@ -4,8 +4,8 @@ import { createFacts } from "../../runtime/app/facts.ts";
 import { createApi } from "../../runtime/app/api.ts";
 import { upkeepOnce } from "../../runtime/app/upkeep.ts";
 import { wakeWaiting } from "../../runtime/app/wake.ts";
-import { Database } from "../../runtime/engine/database.ts";
-import { OPEN } from "../../runtime/engine/rows.ts";
+import { Database } from "../../runtime/engine/store/database.ts";
+import { OPEN } from "../../runtime/engine/store/rows.ts";
 import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import { closeAll, host, removeAll, run, workspace } from "./harness.ts";
 

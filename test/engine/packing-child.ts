@@ -1,7 +1,7 @@
 /** Run by archive.test.ts in a process of its own: owns the workspace, moves (or drops) histories, and is killed at a stage: "kept:2" is the second time. */
 import { openHost } from "../../runtime/app/open-host.ts";
 import { confirm } from "../confirm.ts";
-import { dropClosed, packClosed } from "../../runtime/engine/packing.ts";
+import { dropClosed, packClosed } from "../../runtime/engine/store/packing.ts";
 
 const [dir = "", what = "", at = ""] = process.argv.slice(2);
 const [stage, count = "1"] = at.split(":");

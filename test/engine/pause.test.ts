@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { pauseAgents, resumeAgents } from "../../runtime/app/pause.ts";
 import type { Host } from "../../runtime/app/host.ts";
-import { pauseOf } from "../../runtime/engine/pauses.ts";
+import { pauseOf } from "../../runtime/engine/store/pauses.ts";
 import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import { deliverEvents } from "../../runtime/outside/triggers/events.ts";
 import { type Planned, startDue } from "../../runtime/outside/triggers/cron.ts";
@@ -219,8 +219,8 @@ test.each<[Planned["missed"], number]>([
 });
 
 test("killed at any moment of pausing and resuming, a run is paused or goes on, and pays once", async () => {
-  const module = JSON.stringify(join(import.meta.dirname, "../../runtime/engine/pauses.ts"));
-  const database = JSON.stringify(join(import.meta.dirname, "../../runtime/engine/database.ts"));
+  const module = JSON.stringify(join(import.meta.dirname, "../../runtime/engine/store/pauses.ts"));
+  const database = JSON.stringify(join(import.meta.dirname, "../../runtime/engine/store/database.ts"));
   const one = await workspace();
   const opened = await host(one);
   const { id } = await run(opened, "pay");

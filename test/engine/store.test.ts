@@ -19,9 +19,9 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { Database } from "../../runtime/engine/database.ts";
-import { packClosed } from "../../runtime/engine/packing.ts";
-import { SCHEMA_VERSION } from "../../runtime/engine/schema.ts";
+import { Database } from "../../runtime/engine/store/database.ts";
+import { packClosed } from "../../runtime/engine/store/packing.ts";
+import { SCHEMA_VERSION } from "../../runtime/engine/store/schema.ts";
 import {
   abandon,
   close,
@@ -96,7 +96,7 @@ describe("versions", () => {
   test("three processes that make the same store at once make one store", async () => {
     const one = copyOf(used);
     for (const name of ["", "-wal", "-shm"]) rmSync(store(one) + name, { force: true });
-    const script = `import { Database } from ${JSON.stringify(join(import.meta.dirname, "../../runtime/engine/database.ts"))};
+    const script = `import { Database } from ${JSON.stringify(join(import.meta.dirname, "../../runtime/engine/store/database.ts"))};
       while (Date.now() < Number(process.argv[1])) ;
       new Database(${JSON.stringify(store(one))}).close();`;
     const at = Date.now() + 600;

@@ -1,7 +1,7 @@
 /** What a yes, a no and a verdict leave open: money that would go out twice, after a no, to another amount or currency than was judged. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
-import { editCalls } from "../../runtime/engine/edits.ts";
+import { editCalls } from "../../runtime/rules/edits.ts";
 import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { closeAll, decide, host, openCard, removeAll, run } from "../engine/harness.ts";
 import { header, type Shop, shop, STATES } from "./shop.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { Database } from "../../runtime/engine/database.ts";
+import { Database } from "../../runtime/engine/store/database.ts";
 import type { Llm, LlmRequest } from "../../runtime/kernel/ports.ts";
 import { createLedger } from "../../runtime/llm/costs.ts";
 import { createModels } from "../../runtime/llm/models.ts";

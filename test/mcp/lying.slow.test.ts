@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
-import { editCalls } from "../../runtime/engine/edits.ts";
+import { editCalls } from "../../runtime/rules/edits.ts";
 import type { RunRecord } from "../../runtime/kernel/ports.ts";
 import { close, closeAll, decide, host, openCard, removeAll, run, type Workspace, workspace } from "../engine/harness.ts";
 import type { Books, Lie } from "./lying-server.ts";

@@ -1,7 +1,7 @@
 /** The outbox against a real mail sink and a real receiver: each key is told once across kills, and what cannot be told is an alert. */
 import { afterEach, expect, test } from "vitest";
-import { createCards } from "../../runtime/engine/cards.ts";
-import { Database } from "../../runtime/engine/database.ts";
+import { createCards } from "../../runtime/engine/store/cards.ts";
+import { Database } from "../../runtime/engine/store/database.ts";
 import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import type { NoticeRow } from "../../runtime/engine/store/notices.ts";
 import { createOutbox } from "../../runtime/outside/notices/outbox.ts";

@@ -1,7 +1,7 @@
 /** What the guard finds, what it leaves alone, and that text around a secret changes nothing (section 35, property 10). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newRunId } from "../../runtime/engine/rows.ts";
+import { newRunId } from "../../runtime/engine/store/rows.ts";
 import { exfiltration, judge } from "../../runtime/rules/privacy/judge.ts";
 import { redact, redactJson, ALL, scan } from "../../runtime/rules/privacy/scan.ts";
 import { vectors, wrongRows } from "../vectors/load.ts";

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
 import { prepareProposal, admitWish, settleProposals } from "../../runtime/app/proposals-api.ts";
-import { unsettledProposals } from "../../runtime/engine/cards.ts";
+import { unsettledProposals } from "../../runtime/engine/store/cards.ts";
 import { settleDrafts } from "../../runtime/change/proposals/intake.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";

@@ -1,6 +1,6 @@
 /** Schedules: five fields, a key a minute, and what is wrong is said. */
 import { expect, test, vi } from "vitest";
-import { Database } from "../../runtime/engine/database.ts";
+import { Database } from "../../runtime/engine/store/database.ts";
 import { getFact } from "../../runtime/engine/store/facts.ts";
 import { createBell, nextTick, tickKey } from "../../runtime/outside/triggers/cron.ts";
 import { type TriggerPorts, startTriggers } from "../../runtime/outside/triggers/index.ts";

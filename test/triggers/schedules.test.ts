@@ -1,7 +1,7 @@
 /** Schedules against a clock that sleeps, jumps and changes: what was missed is made up for as the header says, and no tick counts twice. */
 import { afterEach, expect, test } from "vitest";
-import { createCards } from "../../runtime/engine/cards.ts";
-import { Database } from "../../runtime/engine/database.ts";
+import { createCards } from "../../runtime/engine/store/cards.ts";
+import { Database } from "../../runtime/engine/store/database.ts";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import { type Planned, forgetOthers, startDue } from "../../runtime/outside/triggers/cron.ts";

@@ -1,7 +1,7 @@
 /** The webhook door over HTTP: only what is signed, now and once, starts a run. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Database } from "../../runtime/engine/database.ts";
-import { beginPause, endPauses } from "../../runtime/engine/pauses.ts";
+import { Database } from "../../runtime/engine/store/database.ts";
+import { beginPause, endPauses } from "../../runtime/engine/store/pauses.ts";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { type Listening, listen } from "../../runtime/outside/http.ts";
 import { signBody } from "../../runtime/outside/notices/webhook.ts";

@@ -4,7 +4,7 @@
  */
 import { type Tally, tally } from "../../engine/approval.ts";
 import { createAuthority } from "../../engine/authority.ts";
-import { closed } from "../../engine/cards.ts";
+import { closed } from "../../engine/store/cards.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Card, Decision, Engine, Tree } from "../../kernel/ports.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";

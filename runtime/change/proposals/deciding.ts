@@ -3,7 +3,7 @@
  * report it was given on stands. Reports and states may come from another clone, so only what was made here is believed.
  */
 import { factsNamed, getFact, setFact } from "../../engine/store/facts.ts";
-import type { Database } from "../../engine/database.ts";
+import type { Database } from "../../engine/store/database.ts";
 import { canonicalHash } from "../../kernel/canonical.ts";
 import { asCode } from "../../kernel/text.ts";
 import { compareDecimals } from "../../rules/policy/values.ts";

@@ -2,7 +2,7 @@
  * What the guard measures: an agent's ended runs before and since a change, from the run store; whether the books still hold; whether runs fail on the code
  * before it as well, which is the weather and not the change; and the alert that tells people.
  */
-import type { Database } from "../../engine/database.ts";
+import type { Database } from "../../engine/store/database.ts";
 import { alertCard } from "../../engine/store/card-queries.ts";
 import { type EndedRow, endedLive, glanceAt } from "../../engine/store/run-queries.ts";
 import { type WireError, ClearedError } from "../../kernel/errors.ts";

@@ -2,7 +2,7 @@
  * Proposals that agents ask for: how many are taken, and how one that a run has released becomes a proposal in git. A wish is a card
  * that holds the draft (durable with the run's commit, once for a step) until the owner of the workspace settles it.
  */
-import { unsettledProposals } from "../../engine/cards.ts";
+import { unsettledProposals } from "../../engine/store/cards.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Card } from "../../kernel/ports.ts";
 import { dayIn } from "../../scripts/header.ts";

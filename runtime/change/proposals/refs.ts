@@ -4,7 +4,7 @@ import { ClearedError, toWire } from "../../kernel/errors.ts";
 import { type SideRefs, parseCommit } from "../../workspace/git/proposal-refs.ts";
 import { type Kept, readProposal } from "./document.ts";
 import { getFact, setFact } from "../../engine/store/facts.ts";
-import type { Database } from "../../engine/database.ts";
+import type { Database } from "../../engine/store/database.ts";
 import type { Git } from "../../kernel/ports.ts";
 import { type Difference, isOurs, type PastCommit, parseTrailers } from "../../workspace/git/past.ts";
 

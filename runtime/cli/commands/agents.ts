@@ -3,7 +3,7 @@
  * what each state allows and calls, the rules it is judged by.
  */
 import { type StateScript, lintStates, toolClassIn } from "../../change/checks/states.ts";
-import { pauseWords } from "../../engine/pauses.ts";
+import { pauseWords } from "../../engine/store/pauses.ts";
 import { loadScript } from "../../engine/script.ts";
 import { withTools } from "../../engine/tool-scripts.ts";
 import { ClearedError, didYouMean, toWire } from "../../kernel/errors.ts";

@@ -1,6 +1,6 @@
 /** `cleared approve`, `reject`, `answer` and `correct`: sign as the person whose key this shell holds, send, say what came of it. */
 import { isOurs } from "../../engine/attempt.ts";
-import { assertNamed } from "../../engine/cards.ts";
+import { assertNamed } from "../../engine/store/cards.ts";
 import { ClearedError, EXIT, type WireError, kindOf, toWire } from "../../kernel/errors.ts";
 import type { Card, Decision, Json } from "../../kernel/ports.ts";
 import type { Report } from "../../change/proposal-types.ts";

@@ -1,5 +1,5 @@
 /** `cleared pause [agent]`: nothing of it (without a name: nothing at all) starts, acts outside or commits until `cleared resume`. */
-import { pauseWords } from "../../engine/pauses.ts";
+import { pauseWords } from "../../engine/store/pauses.ts";
 import { withLook, withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";

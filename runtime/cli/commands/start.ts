@@ -4,10 +4,10 @@
  */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { unsettledProposals } from "../../engine/cards.ts";
-import { Database } from "../../engine/database.ts";
-import { ownerPid } from "../../engine/lease.ts";
-import { openPauses, pauseOf } from "../../engine/pauses.ts";
+import { unsettledProposals } from "../../engine/store/cards.ts";
+import { Database } from "../../engine/store/database.ts";
+import { ownerPid } from "../../engine/store/lease.ts";
+import { openPauses, pauseOf } from "../../engine/store/pauses.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import type { RunRecord } from "../../kernel/ports.ts";
 import { type Triggers, startTriggers } from "../../outside/triggers/index.ts";

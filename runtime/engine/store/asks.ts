@@ -2,7 +2,7 @@
  * Requests to the meta-agent: how each ended, and what happened in it, a message or a note a row. Each row is durable before anything
  * follows from it, so that a request that was cut off goes on where it stood. meta/requests.ts says what the documents are.
  */
-import type { Database } from "../database.ts";
+import type { Database } from "./database.ts";
 
 export interface AskRecord<End> {
   id: number;

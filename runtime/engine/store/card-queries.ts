@@ -1,5 +1,5 @@
 /** What other rooms ask of cards beyond the port: alerts, reminders, proposals that were decided. */
-import type { Database } from "../database.ts";
+import type { Database } from "./database.ts";
 import type { CardDraft } from "../../kernel/ports.ts";
 
 /** Cards whose key begins so are alerts: every command tells of them until a person has answered. */

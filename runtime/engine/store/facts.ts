@@ -1,5 +1,5 @@
 /** Small facts of the runtime itself, by name: the last tick of a schedule, paired browsers, what a profile has granted, answers being carried out. */
-import type { Database } from "../database.ts";
+import type { Database } from "./database.ts";
 
 export interface Fact {
   name: string;

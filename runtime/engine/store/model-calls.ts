@@ -1,5 +1,5 @@
 /** Requests to models, a row for each with what it may cost at most until it is settled; and what people made of what models had chosen. */
-import type { Database } from "../database.ts";
+import type { Database } from "./database.ts";
 
 /** Picodollars (1e-12 US dollars) as text: a sum of them may be larger than a number holds. */
 export interface Spent {

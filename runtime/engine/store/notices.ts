@@ -1,5 +1,5 @@
 /** The outbox as a table, a row for each notice: outside/notices/outbox.ts says what is written, and how a row moves. */
-import type { Database } from "../database.ts";
+import type { Database } from "./database.ts";
 import type { NoticeState } from "../../kernel/ports.ts";
 import { ALERT } from "./card-queries.ts";
 

@@ -1,5 +1,5 @@
 /** Where callers want to be told of their tasks, a row for each task and address. app/task-push.ts says what is told, and when. */
-import type { Database } from "../database.ts";
+import type { Database } from "./database.ts";
 import type { TaskRow } from "./tasks.ts";
 
 interface Place {

@@ -1,5 +1,5 @@
 /** Which task of an agent elsewhere belongs to a call (run/step) that has not come to its end. */
-import type { Database } from "../database.ts";
+import type { Database } from "./database.ts";
 
 export interface Link {
   key: string;

@@ -1,7 +1,7 @@
 /** What other rooms ask of runs beyond the engine's port: counts, pins, what is late or at work, and the runs that the guard measures. */
-import type { Database } from "../database.ts";
-import { addEvent } from "../history.ts";
-import { OPEN } from "../rows.ts";
+import type { Database } from "./database.ts";
+import { addEvent } from "./history.ts";
+import { OPEN } from "./rows.ts";
 import type { Json, RunStatus } from "../../kernel/ports.ts";
 
 export function countRuns(database: Database): { status: string; outcome: string | null; n: number }[] {

@@ -2,7 +2,7 @@
  * Tasks of other agents as the store keeps them: a row for each, and what was said of it beside the events of its run. An entry is placed
  * behind the number of events its run had at that moment, so that both lists have one order, which never changes.
  */
-import type { Database } from "../database.ts";
+import type { Database } from "./database.ts";
 import type { Json } from "../../kernel/ports.ts";
 
 export type TaskState = "submitted" | "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected";

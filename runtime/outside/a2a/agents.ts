@@ -3,7 +3,7 @@
  * anything finds its own again: the message has an id that follows from run and step, and is sent a second time only where that is harmless.
  */
 import { createHash } from "node:crypto";
-import type { Database } from "../../engine/database.ts";
+import type { Database } from "../../engine/store/database.ts";
 import { type Link, dropLink, keepLink, linkAtWork, linkOf, linksLeft } from "../../engine/store/remote-calls.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Clock, RemoteAgents, RemoteCall, RemoteStep } from "../../kernel/ports.ts";

@@ -1,11 +1,11 @@
 /** What nobody has read yet: alert cards, and agents that should have run and did not. The page and every command tell of it. */
 import { minuteOf } from "../../kernel/day.ts";
-import type { Database } from "../../engine/database.ts";
+import type { Database } from "../../engine/store/database.ts";
 import { openAlertCards, unremindedCards } from "../../engine/store/card-queries.ts";
 import { factsNamed } from "../../engine/store/facts.ts";
 import { overdueNotices } from "../../engine/store/notices.ts";
 import { lateRuns } from "../../engine/store/run-queries.ts";
-import { openPauses, pauseOf, pauseWords } from "../../engine/pauses.ts";
+import { openPauses, pauseOf, pauseWords } from "../../engine/store/pauses.ts";
 import { oneLine } from "../../kernel/text.ts";
 
 /** So late is late, in ms: a busy owner may take some minutes over a large import. */

@@ -3,8 +3,8 @@
  * moves only forward: queued -> (sending, for mail) -> sent; or -> doubt or dead, each with an alert card whose answer moves it on.
  */
 import { createHash } from "node:crypto";
-import { NOTHING_ASKED, openCard } from "../../engine/cards.ts";
-import type { Database } from "../../engine/database.ts";
+import { NOTHING_ASKED, openCard } from "../../engine/store/cards.ts";
+import type { Database } from "../../engine/store/database.ts";
 import { ALERT } from "../../engine/store/card-queries.ts";
 import { type NoticeRow, addNotice, answeredNotices, moveNotice } from "../../engine/store/notices.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";

@@ -2,7 +2,7 @@
  * Delivers what the outbox holds; one sender for a workspace, in the process that owns it. At least once by webhook (the receiver knows
  * the key); by mail at most once without a person: a mail that may be out and has no answer becomes a question, never a second mail.
  */
-import type { Database } from "../../engine/database.ts";
+import type { Database } from "../../engine/store/database.ts";
 import { type NoticeRow, dueNotices, moveNotice, sendingNotices } from "../../engine/store/notices.ts";
 import { toWire } from "../../kernel/errors.ts";
 import type { Clock, Notice } from "../../kernel/ports.ts";

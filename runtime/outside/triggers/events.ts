@@ -1,6 +1,6 @@
 /** Events: what a committed run emitted starts the agents that listen, once each, with their own rights. */
-import type { Database } from "../../engine/database.ts";
-import { pauseOf } from "../../engine/pauses.ts";
+import type { Database } from "../../engine/store/database.ts";
+import { pauseOf } from "../../engine/store/pauses.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Cause, Json } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";

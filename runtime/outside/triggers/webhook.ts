@@ -3,7 +3,7 @@
  * Each signed request counts once, durably: a captured one starts nothing, under whatever key it is sent again.
  */
 import { dropFacts, keepFact } from "../../engine/store/facts.ts";
-import { pauseOf, pauseWords } from "../../engine/pauses.ts";
+import { pauseOf, pauseWords } from "../../engine/store/pauses.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { WINDOW_MS, checkSignature } from "../notices/webhook.ts";
 import type { Cause, Json } from "../../kernel/ports.ts";

@@ -5,8 +5,8 @@
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
-import { ClearedError } from "../kernel/errors.ts";
-import type { Archive, Json, RunEvent, Signal, Step } from "../kernel/ports.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Archive, Json, RunEvent, Signal, Step } from "../../kernel/ports.ts";
 import { type Database, unpack } from "./database.ts";
 import { addEvent, readSignals, storeStep } from "./history.ts";
 import { type RunRow, type StepRow, readSteps, toStep } from "./rows.ts";

@@ -2,8 +2,8 @@
  * Claims queued runs and executes them, at most `concurrency` at a time. A waiting run costs a row and nothing else.
  * A run whose slow call is still under way frees its place; when the call has answered it is queued again.
  */
-import { ClearedError } from "../kernel/errors.ts";
-import type { Clock, RunLog, Working } from "../kernel/ports.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Clock, RunLog, Working } from "../../kernel/ports.ts";
 import type { Database } from "./database.ts";
 import { addEvent, openLog, queueRun } from "./history.ts";
 import { pauseOf, pauseWords } from "./pauses.ts";

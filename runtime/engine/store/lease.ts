@@ -4,10 +4,10 @@
  * Who was replaced and still lives may be in the middle of an act outside that it began: it is remembered until it has ended.
  */
 import { randomUUID } from "node:crypto";
-import { ClearedError } from "../kernel/errors.ts";
-import type { Clock } from "../kernel/ports.ts";
-import { identityOf, lives, standsStill } from "../kernel/processes.ts";
-import { getFact, setFact } from "./store/facts.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Clock } from "../../kernel/ports.ts";
+import { identityOf, lives, standsStill } from "../../kernel/processes.ts";
+import { getFact, setFact } from "./facts.ts";
 import type { Database } from "./database.ts";
 
 /** An owner that has not beaten for so long may be replaced although its process exists (stopped, swapped out). */

@@ -6,7 +6,7 @@ import { closeSync, fdatasync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import { migrate, rollBack } from "./schema.ts";
 
 // Below this a zstd frame saves nothing worth its time (measured: 4 kB of rows shrink to 0.9 kB in 30 us).

@@ -2,9 +2,9 @@
  * The embedded engine: the Engine port on one SQLite file. It stores and finds runs; executing them is worker.ts and run.ts.
  * Invariants: (cause, agent, key) starts one run; a signal is stored before its run is woken; only the lease holder writes.
  */
-import { ClearedError } from "../kernel/errors.ts";
-import { canonicalJson } from "../kernel/canonical.ts";
-import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus } from "../kernel/ports.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
+import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus } from "../../kernel/ports.ts";
 import { createHistories } from "./archive.ts";
 import { leftBy, openCard } from "./cards.ts";
 import type { Database } from "./database.ts";

@@ -3,7 +3,7 @@
  * executed, and one under way stops before it next acts outside or commits. Everything here is one transaction, so a kill leaves
  * either the pause or its end; and it is asked of the store each time, so whoever writes it is heeded at once.
  */
-import { minuteOf } from "../kernel/day.ts";
+import { minuteOf } from "../../kernel/day.ts";
 import type { Database } from "./database.ts";
 import { queueRun } from "./history.ts";
 

@@ -3,15 +3,15 @@
  * self-contained documents: whoever holds them needs no table of ours. Opening happens in history.ts, with the run's own flush.
  */
 import { createHash } from "node:crypto";
-import { minuteOf } from "../kernel/day.ts";
-import { ClearedError, type WireError } from "../kernel/errors.ts";
-import { canonicalJson } from "../kernel/canonical.ts";
-import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Outcome, Released, RunRecord, Step } from "../kernel/ports.ts";
-import { clip } from "../kernel/text.ts";
-import { standing } from "../rules/answers/mutations.ts";
+import { minuteOf } from "../../kernel/day.ts";
+import { ClearedError, type WireError } from "../../kernel/errors.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
+import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Outcome, Released, RunRecord, Step } from "../../kernel/ports.ts";
+import { clip } from "../../kernel/text.ts";
+import { standing } from "../../rules/answers/mutations.ts";
 import type { Database } from "./database.ts";
-import { differences, leavesOf } from "./edits.ts";
-import { getFact } from "./store/facts.ts";
+import { differences, leavesOf } from "../../rules/edits.ts";
+import { getFact } from "./facts.ts";
 
 // A proposal in another state waits for its checks or its proposer, not for a person's decision.
 const OPEN_CARDS = "decision IS NULL AND (kind != 'proposal' OR json_extract(document, '$.body.state') IN ('ready', 'unproven'))";

@@ -1,8 +1,8 @@
 /** Runs and steps as the store keeps them, their ids, their translation to what the ports say, and the wake-up list for those who wait for a run to change. */
 import { randomUUID } from "node:crypto";
-import type { WireError } from "../kernel/errors.ts";
-import type { Cause, Change, Given, Json, Outcome, RunMode, RunRecord, RunStatus, Step, WaitReason } from "../kernel/ports.ts";
-import { ALL, redact } from "../rules/privacy/scan.ts";
+import type { WireError } from "../../kernel/errors.ts";
+import type { Cause, Change, Given, Json, Outcome, RunMode, RunRecord, RunStatus, Step, WaitReason } from "../../kernel/ports.ts";
+import { ALL, redact } from "../../rules/privacy/scan.ts";
 import { type Database, unpack } from "./database.ts";
 
 /** The runs that have not ended. SQLite finds their index (runs_open) by exactly these words and no others; without it each look reads every run. */

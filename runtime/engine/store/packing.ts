@@ -3,7 +3,7 @@
  * that came from elsewhere into a store that does not know their runs. Each works in pieces and may be killed between any two of them.
  * Invariant: the archive has a bundle before a row names it, and lets it go only after no row does.
  */
-import type { Archive } from "../kernel/ports.ts";
+import type { Archive } from "../../kernel/ports.ts";
 import { type ClosedRun, bundleOf, closedRun, linesOf } from "./archive.ts";
 import type { Database } from "./database.ts";
 import { OPEN, type RunRow, toRecord } from "./rows.ts";

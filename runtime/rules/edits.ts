@@ -5,7 +5,7 @@
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
 import type { Call, Json } from "../kernel/ports.ts";
-import { isAmountKey } from "../rules/tools/trace.ts";
+import { isAmountKey } from "./tools/trace.ts";
 
 /** `path`: `calls.0.params.lines.2.amount` */
 export type Edit = { path: string; from: Json; to: Json };

@@ -3,7 +3,7 @@
  * one written by a newer version is refused. Called by sqlite.ts only.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 
 // Steps carry the event number of their own, so that a run's event sequence is gapless without storing each step twice.
 const MIGRATIONS: readonly string[] = [

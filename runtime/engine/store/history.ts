@@ -3,7 +3,7 @@
  * Invariants: steps are numbered 0.. without gaps; a run's events are numbered 1.. without gaps; what is answered to
  * a script is in `steps` before the answer leaves. Reads, writes and control are buffered; an intent is durable before it acts.
  */
-import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../kernel/ports.ts";
+import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../../kernel/ports.ts";
 import { CRASH, DECIDING, crashCards, isOvertaken, metaText, openCard } from "./cards.ts";
 import { type Database, pack } from "./database.ts";
 import { type StepRow, readSteps } from "./rows.ts";
