@@ -29,7 +29,6 @@ const LAYERS = [
   "runtime/change/widening/",
   "runtime/change/proposals/",
   "runtime/meta/",
-  "runtime/learning/",
   "runtime/app/",
   "runtime/a2a/",
   "runtime/mcp-server/",
