@@ -30,7 +30,6 @@ const LAYERS = [
   "runtime/change/widening/",
   "runtime/change/proposals/",
   "runtime/meta/",
-  "runtime/learning/",
   "runtime/app/",
   "runtime/a2a/",
   "runtime/mcp-server/",

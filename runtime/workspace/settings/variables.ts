@@ -5,12 +5,12 @@
 import { ClearedError } from "../../kernel/errors.ts";
 
 /** `tools`: of tasks that name none. `taskTimeoutMs`: how long a task may be at work. @throws USAGE naming the variable */
-export function variables(env: NodeJS.ProcessEnv = process.env) {
-  const { GREEN_AGENT_MCP_URL: tools, PORT: port } = env;
+export function variables() {
+  const { GREEN_AGENT_MCP_URL: tools, PORT: port } = process.env;
   const wrong = (name: string, what: string) =>
     new ClearedError("USAGE", `The environment variable ${name} must be ${what}; correct it, or unset it.`);
   const timeout = (name: string, otherwise: number, most: number): number => {
-    const seconds = Number(env[name] || otherwise);
+    const seconds = Number(process.env[name] || otherwise);
     if (!(seconds >= 0.1 && seconds <= most)) throw wrong(name, `seconds from 0.1 to ${most}`);
     return Math.round(seconds * 1000);
   };

@@ -65,7 +65,7 @@ function readStatement(name: string, bytes: Uint8Array, options: ParseOptions): 
 }
 
 function chooseDialect(name: string, top: string, { dialects, dialect, mapping }: ParseOptions): Dialect {
-  if (mapping !== undefined) return mappingDialect(mapping, dialect ?? "generic");
+  if (mapping !== undefined) return mappingDialect(mapping, dialect);
   // The encoding is the dialect's, so the dialect is found on a lenient reading and the strict one comes after.
   if (dialect === undefined) return matchDialect(name, top, dialects);
   const named = dialects.find((one) => one.name === dialect);
