@@ -1,11 +1,15 @@
 /** The dry run behind `cleared check`: on recorded runs, else on what is made up; and acts it would hardly meet. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { checkFiles } from "../../runtime/app/check-api.ts";
 import { removeAll, run } from "../engine/harness.ts";
-import { tried } from "../evidence/trials.ts";
+import { lines, tried } from "../evidence/trials.ts";
 import { check, fresh, header, place, told } from "./checked.ts";
 
 afterAll(removeAll);
+
+const STATEMENT = readFileSync(join(import.meta.dirname, "../../examples/statements/chase-checking-2026-10.csv"), "utf8");
 
 describe("the dry run", () => {
   test("books made up statements, writes nothing, and says what it would do", async () => {
@@ -105,6 +109,26 @@ describe("the dry run", () => {
     expect(checks.find(({ check }) => check === "dry_run")?.findings).toMatchObject([
       { code: "CONFIG_MISSING", at: { file: "agents/limited.ts" } },
     ]);
+  });
+
+  test("goes by the accounts of today: a rule may book on one that was added since the recorded runs", async () => {
+    const { one, at } = await fresh();
+    one.write("import/october.csv", STATEMENT);
+    await run(at, "ingest");
+    const added = "account Expenses:Cloud\n    ; type: X, id: 5065\naccount Expenses:Office Supplies";
+    const chart = one.read("main.journal");
+    one.commit({ "main.journal": chart.replace("account Expenses:Office Supplies", added) }, "chart: Cloud");
+    const text = one.read("agents/ingest.ts");
+    const files = { "agents/ingest.ts": text.replace(`{ text: "AWS", account: 5020`, `{ text: "AWS", account: 5065`) };
+    expect((await checkFiles(at, { all: false, files })).checks.filter((each) => each.status === "failed")).toEqual([]);
+    const report = await tried(at, "ingest", files);
+    expect(lines(report).slice(0, 2)).toEqual([
+      "backtest on 1 real run: 0 same, 1 changed, 0 worse, 0 not replayable",
+      "  1 entry  Expenses:Software -> Expenses:Cloud  127.50 USD  net 0.00 USD",
+    ]);
+    one.commit({ "main.journal": chart.replace(/account Expenses:Software\n.*\n/, "") }, "chart: no Software");
+    const { checks } = await checkFiles(at, { all: false, files: {}, only: ["agents/ingest.ts"] });
+    expect(checks.find(({ check }) => check === "dry_run")?.findings).toMatchObject([{ code: "ACCOUNT_UNKNOWN" }]);
   });
 
   test("tells an agent whose callee is gone", async () => {

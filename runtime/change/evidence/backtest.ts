@@ -11,7 +11,7 @@ import type { TrialEnvironment } from "./trial-environment.ts";
 import { differenceOf, sameRun } from "./compare.ts";
 import { changesIn, effectsLater } from "./effects.ts";
 import { leftOf } from "./left.ts";
-import { filesOf, haveSame } from "./code.ts";
+import { filesOf, haveSame, onItsSettings } from "./code.ts";
 import { createTurns, inSlots } from "../../kernel/turns.ts";
 import { newSums } from "./sums.ts";
 import { tryRun, tryRunOrToday } from "./trial.ts";
@@ -88,8 +88,9 @@ export async function backtest(
   async function compared(recording: Recording): Promise<Compared> {
     const { run, steps } = recording;
     const { trial, code: tried } = await tryRunOrToday(recording, code, bench);
-    const earlier: Code = tried === code ? before : { tree: base.tree, changed: tried.changed };
-    const isAsThen = await haveSame(base.tree, bench.git.tree(run.pin.commit), [...files, ...tried.changed]);
+    const commit = bench.git.tree(run.pin.commit);
+    const earlier = tried === code ? before : ((await onItsSettings(base, commit)) ?? before);
+    const isAsThen = await haveSame(base.tree, commit, [...files, ...tried.changed]);
     const then = isAsThen ? null : await tryRun(recording, earlier, silent);
     // A code that cannot be tried on it, or that is broken, tells nothing: the record does.
     const { error } = then === null || then.missing !== null ? { error: null } : then.effects;

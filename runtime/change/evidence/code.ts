@@ -1,6 +1,6 @@
 /** What a run may be executed with, as a tree has it: the files and their blobs, and which of them two trees have differently. */
 import type { Tree, Sandbox } from "../../kernel/ports.ts";
-import { AGENTS, CONFIG, IMPORTERS, KNOWLEDGE, POLICIES, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
+import { AGENTS, CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
 import { reachedFiles } from "../checks/reached.ts";
 import type { Script } from "../../engine/script.ts";
 import type { Registry } from "../../kernel/registry.ts";
@@ -8,7 +8,7 @@ import { treeOver } from "../../workspace/git/tree.ts";
 import type { Code } from "./types.ts";
 
 /** Files that lie over the tree of a run's own commit when other code is tried (`Code.changed`). */
-export const SETTINGS = [CONFIG, POLICIES, IMPORTERS, KNOWLEDGE];
+export const SETTINGS = [CONFIG, POLICIES, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL];
 const FOLDERS = [AGENTS, SCRIPTS, POLICIES, IMPORTERS, KNOWLEDGE];
 
 /** Blob by path. */
@@ -37,10 +37,18 @@ export function codeOver(tree: Tree, files: ReadonlyMap<string, string | null>):
   return { tree: treeOver(tree, files), changed: [...files.keys()].filter((path) => isIn(path, SETTINGS)) };
 }
 
-/** The code with all settings as its tree has them, whenever they were changed; null where the run's own commit has the same. */
+/**
+ * The code with all settings and the accounts as its tree has them, whenever they were changed; null where the run's own commit has the same.
+ * The months of the books stay those of then.
+ */
 export async function onItsSettings(code: Code, then: Tree): Promise<Code | null> {
   const changed = differing(await codeOf(then), await codeOf(code.tree)).filter((path) => isIn(path, SETTINGS));
-  return changed.length === 0 ? null : { tree: code.tree, changed };
+  const [was, now] = await Promise.all([then, code.tree].map(async (tree) => ((await tree.read(MAIN_JOURNAL)) ?? "").split("\n")));
+  const isInclude = (line: string): boolean => line.startsWith("include ");
+  const declared = (lines: readonly string[] = []) => lines.filter((line) => line !== "" && !isInclude(line)).join("\n");
+  if (declared(was) === declared(now)) return changed.length === 0 ? null : { tree: code.tree, changed };
+  const text = [declared(now), ...(was ?? []).filter(isInclude), ""].join("\n");
+  return { tree: treeOver(code.tree, new Map([[MAIN_JOURNAL, text]])), changed: [...changed, MAIN_JOURNAL] };
 }
 
 /** Names of the tree's agents whose runs could come out differently by a change of these paths. */

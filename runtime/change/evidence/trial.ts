@@ -80,7 +80,7 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
 }
 
 /**
- * Code that fails on the settings a run had may need one that was committed since: then it is tried on all of today's. `code`: with the settings
+ * Code that fails on the settings a run had may need one, or an account, that was committed since: then it is tried on all of today's. `code`: with the settings
  * of this trial.
  */
 export async function tryRunOrToday(recording: Recording, code: Code, bench: TrialEnvironment): Promise<{ trial: Trial; code: Code }> {
