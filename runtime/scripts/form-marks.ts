@@ -5,6 +5,8 @@ export const STEP = "\u0003";
 
 /** In place of the list that something is put into: an error that ends the run. */
 export const STOPS = "with an error";
+/** The same of what is called or changed as the text does not follow it: `list[0](x)`, `f.call(null, x)`, `input.list.pop()`. */
+export const INDIRECT = "indirectly";
 
 const marked = (mark: string): RegExp => new RegExp(`${mark}([^${mark}]*)${mark}`, "g");
 const [NAMES, LITERALS, HEAD] = [marked(NAME), marked(LITERAL), new RegExp(`^${NAME}([^${NAME}]*)${NAME}`)];

@@ -5,7 +5,7 @@
  */
 import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
-import { NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
+import { INDIRECT, NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
 import { type Scope, boundIn, calleeOf, formsOf, isFixed, isFixedRow, methodOf, nameOf, resultOf, rootOf, textIn } from "./forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
@@ -16,6 +16,8 @@ interface Around {
   tests: readonly SurveyTest[];
   /** The function of the script that this stands in. */
   inside: string | null;
+  /** The nearest name that is given what stands here. */
+  of: string | null;
   scope: Scope;
   row: number | null;
   compared: boolean;
@@ -47,6 +49,11 @@ const ASKS = new Set("includes startsWith endsWith indexOf match search test loc
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
 /** What their function answers ends them. */
 const ENDING = /^(?:some|every|find|findIndex|findLast|findLastIndex)$/;
+/** What changes its list or its first argument in place. */
+const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
+const FOLLOWED = new Set([...EACH, ...ALTERS]);
+/** Calls of a function that its text does not name: `list[0](x)`, `f.call(null, x)`. */
+const UNFOLLOWED = /^(?:|call|apply|bind)$/;
 const EXITS = new Set(["ReturnStatement", "ThrowStatement"]);
 const LOOPS = /^(?:For|ForOf|ForIn|While|DoWhile)Statement$/;
 const ENDED = "an earlier round has ended the loop";
@@ -64,9 +71,6 @@ function* literalsIn(node: Node): Generator<string> {
   for (const child of children(node)) yield* literalsIn(child);
 }
 
-/** What changes its list or its first argument in place. */
-const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
-const SHOWN = 160;
 const WHOLE = 2000;
 /** Ways to one deed that are looked at. */
 const WAYS = 40;
@@ -88,23 +92,37 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const altered: string[] = [];
   const handed: { to: string; arg: Node; node: Node; around: Around }[] = [];
   const reached: { node: Node; index: number; deed: Deed; caller: Caller }[] = [];
-  const putting: { list: string; line: number; deed: Deed; caller: Caller }[] = [];
+  const putting: { list: string; line: number; deed: Deed; caller: Caller; told?: () => boolean }[] = [];
+  /** Functions that have a name; other names with the function they belong to; calls whose answer nobody takes. */
+  const functions = new Set<string>();
+  const belongs = new Map<string, string | null>();
+  const statements = new Set<Node>();
   const columns = new Set<string>();
   let rows = 0;
   /** An expression as the text has it, without comments, and its line. */
-  const place = (node: Node, most = SHOWN): { shown: string; line: number } => {
+  const place = (node: Node): { shown: string; line: number } => {
     const plain = text.slice(node.start, node.end).replace(COMMENTED, (_, quoted?: string) => quoted ?? " ");
-    return { shown: plain.trim().slice(0, most), line: line(node.start) };
+    return { shown: plain.trim().slice(0, WHOLE), line: line(node.start) };
   };
   const test = (node: Node, scope: Scope, kind: SurveyTest["kind"] = "if") => ({ form: form(node, scope), kind, ...place(node) });
   const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 
   /** `id` is given `value`, which is told by what stands at the end of `way`. */
-  const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true; way?: string; exact?: string }): void => {
+  const define = (
+    id: string,
+    what: { form: string; node: Node; value?: Node; body?: true; way?: string; exact?: string; tests?: readonly SurveyTest[] },
+  ): void => {
     const { node, value, way } = what;
     if (value !== undefined) given.set(id, [...(given.get(id) ?? []), value]);
-    const whole = what.exact === undefined || what.exact === what.form ? {} : { exact: what.exact, whole: place(node, WHOLE).shown };
-    const told = { form: what.form, ...whole, ...place(node), ...(way && { way }), ...(what.body === true ? { body: true as const } : {}) };
+    const whole = what.exact === undefined || what.exact === what.form ? {} : { exact: what.exact, whole: place(node).shown };
+    const told = {
+      form: what.form,
+      ...whole,
+      ...place(node),
+      ...(way && { way }),
+      ...(what.tests && { tests: what.tests }),
+      ...(what.body === true ? { body: true as const } : {}),
+    };
     survey.names[id] = [...(survey.names[id] ?? []), told];
   };
   const bindings = (pattern: Node, value: Node, told: string, whole?: string): void => {
@@ -128,12 +146,14 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const seen = new Set<string>();
     for (let root = target && rootOf(target, false); root !== undefined; ) {
       const id = around.scope.get(root["name"] as string);
+      if (id === undefined && seen.size === 0) put(INDIRECT, node, [node], around);
       if (id === undefined || seen.has(id)) return;
       seen.add(id);
+      alterOuter(id, node, around);
       if (params.has(id)) altered.push(params.get(id) ?? "");
       altering.push({ id, inside: around.inside });
       const [tests, of] = [around.tests.map((one) => `${one.kind} ${one.form}`), around.scope];
-      define(id, { form: [...tests, form(node, of)].join(" "), exact: [...tests, exact(node, of)].join(" "), node });
+      define(id, { form: [...tests, form(node, of)].join(" "), exact: [...tests, exact(node, of)].join(" "), node, tests: around.tests });
       const whole = elementsOf.get(id) ?? given.get(id)?.[0];
       root = whole && rootOf(whole, true);
     }
@@ -152,10 +172,21 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const deedOf = (node: Node, args: readonly Node[], around: Around): { deed: Deed; caller: Caller } => {
     const parts = args.map((one) => (isFunction(bare(one)) ? "" : exact(one, around.scope)));
     return {
-      deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node, WHOLE) },
+      deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node) },
       caller: { around, at: altering.length },
     };
   };
+  const put = (list: string, node: Node, args: readonly Node[], around: Around, told?: () => boolean): void =>
+    void putting.push({ list, line: line(node.start), ...deedOf(node, args, around), ...(told && { told }) });
+  /** What a function alters outside of itself depends on what it is called with. */
+  const alterOuter = (id: string, node: Node, around: Around): void =>
+    put(
+      `${NAME}${id}${NAME}`,
+      node,
+      node.type === "AssignmentExpression" ? [node["left"] as Node, node["right"] as Node] : [node],
+      around,
+      () => belongs.has(id) && belongs.get(id) !== around.inside,
+    );
   /** A deed by each way to it: through the calls of the functions it stands in, with what those are handed. */
   const waysOf = (deed: Deed, { around, at }: Caller, seen: readonly string[] = []): Deed[] => {
     const own = altering.filter((one) => one.inside === around.inside);
@@ -231,8 +262,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     if (plainType && node.type !== "TSInstantiationExpression") return;
     const literal = (value: string | number | boolean) => {
       if (isStep(node) || (value === "" && node.type !== "Literal")) return;
-      const { path, row, compared, tool } = around;
-      survey.literals.push({ value, path, row, compared, tool, line: line(node.start) });
+      const { path, row, compared, tool, of } = around;
+      survey.literals.push({ value, path, row, compared, tool, line: line(node.start), ...(of !== null && { of }) });
     };
     const { scope } = around;
     switch (node.type) {
@@ -305,11 +336,13 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       case "VariableDeclarator": {
         const { id, init } = node as unknown as { id: Node; init: Node | null };
         const isName = id.type === "Identifier";
+        for (const { node: bound } of boundIn(id)) belongs.set(idOf(bound), around.inside);
         if (init === null || isElement(init)) return;
         if (isName && isFunction(bare(init))) return named(bare(init), id, around);
         if (!(isStep(init) && isName)) bindings(id, init, form(init, scope), exact(init, scope));
         visit(id, around);
-        return visit(init, { ...around, path: isName ? `${NAME}${idOf(id)}${NAME}` : "" });
+        const of = isName ? `${NAME}${idOf(id)}${NAME}` : null;
+        return visit(init, { ...around, path: of ?? "", of: of ?? around.of });
       }
       case "FunctionDeclaration":
         return named(node, node["id"] as Node, around);
@@ -334,7 +367,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
           if (one !== null) visit(one, bare(one).type === "ObjectExpression" ? { ...around, row: ++rows } : around);
         return;
       case "ThrowStatement":
-        putting.push({ list: STOPS, line: line(node.start), ...deedOf(node, [], around) });
+        put(STOPS, node, [], around);
         return visit(node["argument"] as Node, { ...around, path: "throw" });
       case "BinaryExpression":
         for (const one of children(node)) visit(one, COMPARES.test(String(node["operator"])) ? { ...around, compared: true } : around);
@@ -345,6 +378,9 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       case "UnaryExpression":
         if (/^(?:delete|\+\+|--)$/.test(String(node["operator"]))) alter(node["argument"] as Node, node, around);
         return visit(node["argument"] as Node, around);
+      case "ExpressionStatement":
+        if (node !== body.at(-1)) statements.add(bare(node["expression"] as Node));
+        return visit(node["expression"] as Node, around);
       case "CallExpression":
         return call(node, around);
       case "Identifier":
@@ -360,6 +396,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   };
   const named = (node: Node, id: Node, around: Around): void => {
     const name = idOf(id);
+    functions.add(name);
     const result = resultOf(node);
     define(name, {
       form: form(node, around.scope),
@@ -392,17 +429,20 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       const id = around.scope.get(bound["name"] as string);
       if (id !== undefined) {
         altering.push({ id, inside: around.inside });
+        alterOuter(id, node, around);
         define(id, {
           form: told + way,
           exact: `${told.slice(0, -value.length)}${String(node["operator"])}${exact(right, around.scope)}${way}`,
           node: right,
           value: right,
+          tests: around.tests,
         });
       }
     }
     // `[a[0], a[1]] = [a[1], a[0]]`
     for (const one of left.type === "Identifier" ? [] : within(left)) if (one.type === "MemberExpression") alter(one, node, around);
-    visit(right, { ...around, path: left.type === "Identifier" ? form(left, around.scope) : "" });
+    const to = left.type === "Identifier" ? form(left, around.scope) : null;
+    visit(right, { ...around, path: to ?? "", of: to ?? around.of });
   };
   const call = (node: Node, around: Around): void => {
     const index = sites.get(node);
@@ -417,15 +457,22 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const object = callee.type === "MemberExpression" ? bare(callee["object"] as Node) : null;
     if (object?.type === "Identifier") mention(object["name"] as string, around, args, `.${methodOf(node)}`);
     if (asks) columnsOf(args);
-    const isPut = methodOf(node) === "push" || methodOf(node) === "unshift";
+    const method = methodOf(node);
+    const isPut = method === "push" || method === "unshift";
     const holder = isPut ? form(callee["object"] as Node, around.scope) : "";
+    const root = around.scope.get((rootOf(callee, false)?.["name"] as string | undefined) ?? "");
     if (isPut) {
-      putting.push({ list: holder, line: line(node.start), ...deedOf(node, args, around) });
-      const id = around.scope.get((rootOf(callee["object"] as Node, false)?.["name"] as string | undefined) ?? "");
-      if (id !== undefined) altering.push({ id, inside: around.inside });
+      put(root === undefined ? INDIRECT : holder, node, args, around);
+      if (root !== undefined) altering.push({ id: root, inside: around.inside });
     }
-    if (ALTERS.has(methodOf(node)) && callee["object"]) alter(callee["object"] as Node, node, around);
-    if (ALTERS.has(name)) alter(args[0], node, around);
+    const isUnfollowed =
+      callee.type === "Identifier"
+        ? root !== undefined
+        : UNFOLLOWED.test(method) || (statements.has(node) && !isPut && !FOLLOWED.has(method) && !ALTERS.has(name));
+    const known = callee.type === "Identifier" ? root : object?.type === "Identifier" ? `${root}.${method}` : undefined;
+    if (index === undefined && isUnfollowed) put(INDIRECT, node, [callee, ...args], around, () => !functions.has(known ?? ""));
+    if (ALTERS.has(method) && callee["object"]) alter(callee["object"] as Node, node, around);
+    if (callee.type !== "Identifier" && ALTERS.has(name)) alter(args[0], node, around);
     // `rows.forEach(f)` makes the calls of f as often as there are rows.
     const over = callee.type === "MemberExpression" ? (callee["object"] as Node) : null;
     // What a script is given is told by which script it is.
@@ -463,12 +510,14 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     else field(path, value, around);
     const [own, plain] = [headOf(around.path), bare(value)];
     // `h.f(x)` calls the function of an object that has a name.
-    if (name !== null && own !== null && around.path === `${NAME}${own}${NAME}` && isFunction(plain))
+    if (name !== null && own !== null && around.path === `${NAME}${own}${NAME}` && isFunction(plain)) {
+      functions.add(`${own}.${name}`);
       return enter(plain, around, `${own}.${name}`, { of: `${around.path}.${name}` });
+    }
     visit(value, { ...around, path });
   };
 
-  const top: Around = { path: "", tests: [], inside: null, scope: new Map(), row: null, compared: false, tool: null };
+  const top: Around = { path: "", tests: [], inside: null, of: null, scope: new Map(), row: null, compared: false, tool: null };
   list(body, top);
   // What a function alters of what it is handed, its caller has altered.
   for (const one of altered)
@@ -480,7 +529,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   // A call in a default value or a type was not walked to: it counts as one that nothing decides.
   for (const [node, index] of sites) survey.when[index] ??= { deeds: [deedOf(node, [], top).deed], texts: [] };
   // What is put into a list that a function is handed is told as that function's.
-  for (const { list, line: at, deed, caller } of putting)
+  for (const { list, line: at, deed, caller } of putting.filter(({ told }) => told?.() !== false))
     for (const one of waysOf(deed, caller)) survey.puts.push({ ...one, list, line: at });
   for (const one of survey.literals) if (one.row !== null && columns.has(one.path.split(".").at(-1) ?? "")) one.compared = true;
   // Not what stands under a key of it: a table is looked up by one of its columns.

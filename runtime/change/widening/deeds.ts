@@ -58,8 +58,9 @@ export function unlike<T extends Done>(mine: readonly T[], theirs: readonly T[],
   const opposite = ({ means }: { means: string }) => means.replace(/^(if|not) /, (_, kind) => (kind === "if" ? "not " : "if "));
   const isApart = (one: T, other: T) => one.tests.some((test) => other.tests.some(({ means }) => means === opposite(test)));
   const order = mine.map(same);
-  const first = theirs.find((one, i) =>
-    theirs.slice(i + 1).some((later) => order.lastIndexOf(same(later)) < order.indexOf(same(one)) && !isApart(one, later)),
-  );
-  return first === undefined ? [] : [[first, first, true]];
+  for (const [i, one] of theirs.entries()) {
+    const passed = theirs.slice(i + 1).find((later) => order.lastIndexOf(same(later)) < order.indexOf(same(one)) && !isApart(one, later));
+    if (passed !== undefined) return [[passed, one, true]];
+  }
+  return [];
 }

@@ -106,11 +106,16 @@ function inFile(survey: Survey, file: string): Survey {
   const deed = (one: Deed): Deed => ({ ...one, exact: own(one.exact), tests: tests(one.tests), after: one.after.map(own) });
   return {
     ...survey,
-    literals: survey.literals.map((one) => ({ ...one, path: own(one.path) })),
+    literals: survey.literals.map((one) => ({ ...one, path: own(one.path), ...(one.of && { of: own(one.of) }) })),
     names: Object.fromEntries(
       Object.entries(survey.names).map(([name, all]) => [
         name,
-        all.map((one) => ({ ...one, form: own(one.form), ...(one.exact && { exact: own(one.exact) }) })),
+        all.map((one) => ({
+          ...one,
+          form: own(one.form),
+          ...(one.exact && { exact: own(one.exact) }),
+          ...(one.tests && { tests: tests(one.tests) }),
+        })),
       ]),
     ),
     fields: survey.fields.map((one) => ({ ...one, path: own(one.path), form: own(one.form) })),
