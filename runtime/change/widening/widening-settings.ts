@@ -84,7 +84,7 @@ export function dialectWidening(name: string, was: Json | null, now: Json | null
   const line = (widens: boolean, text: string) => [{ kind: "setting" as const, widens, text, key: "name" }];
   if (now === null) return line(true, `statements are no longer read by the dialect ${name}`);
   if (was === null)
-    return line(false, `a new dialect, ${name}, reads statements whose columns are ${shownValue((now as { match?: Json } | null)?.match)}`);
+    return line(false, `a new dialect, ${name}, reads statements with ${shownValue((now as { match?: Json } | null)?.match)}`);
   return judged(leafChanges(was, now), [[/^description$/, () => false]], `how statements are read by ${name} changes: `, "text");
 }
 
@@ -96,7 +96,7 @@ export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet
       !key.endsWith("].when") &&
       !/^cases\[.*\]\./.test(key) &&
       !(left === undefined && /^cases\[/.test(key)) &&
-      ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
+      ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}` || key === `facts.${word}`),
   );
   const [texts, values] = [true, false].map((isText) => changes.filter(({ key }) => /description$|^source$/.test(key) === isText));
   const never: Row[] = [[/^/, () => false]];
