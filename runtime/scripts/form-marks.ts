@@ -29,6 +29,20 @@ export const differInLiterals = (one: string, other: string): boolean =>
 /** The name a path begins with, or null. */
 export const headOf = (path: string): string | null => HEAD.exec(path)?.[1] ?? null;
 
+/** What stands in the brackets that open at `from`, by commas, and where they end. */
+export function argsAt(form: string, from: number): { args: string[]; end: number } {
+  const args = [""];
+  let [end, depth, quoted] = [from + 1, 0, false];
+  for (; depth >= 0 && end < form.length; end++) {
+    const sign = form.charAt(end);
+    if (sign === LITERAL) quoted = !quoted;
+    if (!quoted) depth += "([{".includes(sign) ? 1 : ")]}".includes(sign) ? -1 : 0;
+    if (sign === "," && depth === 0 && !quoted) args.push("");
+    else if (depth >= 0) args[args.length - 1] += sign;
+  }
+  return { args, end };
+}
+
 /** A form as a person may read it. */
 export const plainForm = (form: string): string =>
   renamed(form, (name) => name.slice(name.lastIndexOf(":") + 1).replace(/#\d+$/, ""))

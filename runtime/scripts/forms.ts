@@ -18,6 +18,12 @@ export function nameOf(node: Node): string | null {
   return key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
 }
 
+/** The name in `a["name"]`, which is `a.name`; null of any other key. */
+export function keyIn(member: Node): string | null {
+  const text = literalText(member["property"] as Node);
+  return text !== null && /^[a-z_$][\w$]*$/i.test(text) ? text : null;
+}
+
 /** `mcp_call`, `Object.fromEntries`, or "". */
 export function calleeOf(call: Node): string {
   const callee = bare(call["callee"] as Node);
@@ -233,8 +239,10 @@ export function formsOf(body: readonly Node[]): Forms {
         if (turned === null && equal === null) return `Conditional(${of("test")},${of("consequent")},${of("alternate")})`;
         return form({ ...plain, test: turned ?? equal, consequent: plain["alternate"], alternate: plain["consequent"] } as Node, scope);
       }
-      case "MemberExpression":
-        return `${of("object")}${plain["optional"] === true ? "?" : ""}.${plain["computed"] === true ? `[${of("property")}]` : String((plain["property"] as Node)["name"])}`;
+      case "MemberExpression": {
+        const key = plain["computed"] === true ? (keyIn(plain) ?? `[${of("property")}]`) : String((plain["property"] as Node)["name"]);
+        return `${of("object")}${plain["optional"] === true ? "?" : ""}.${key}`;
+      }
       case "ChainExpression":
       case "ExpressionStatement":
         return of("expression");

@@ -6,7 +6,7 @@
 import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
 import { INDIRECT, NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
-import { type Scope, boundIn, calleeOf, formsOf, isFixed, isFixedRow, methodOf, nameOf, resultOf, rootOf, textIn } from "./forms.ts";
+import { type Scope, boundIn, calleeOf, formsOf, isFixed, isFixedRow, keyIn, methodOf, nameOf, resultOf, rootOf, textIn } from "./forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 interface Around {
@@ -389,7 +389,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return mention(node["name"] as string, around);
       case "MemberExpression":
         visit(node["object"] as Node, around);
-        return node["computed"] === true ? visit(node["property"] as Node, { ...around, path: "" }) : undefined;
+        return node["computed"] === true && keyIn(node) === null ? visit(node["property"] as Node, { ...around, path: "" }) : undefined;
       default:
         for (const child of children(node)) visit(child, around);
     }

@@ -83,6 +83,11 @@ const ALL: readonly [string, string, string][] = [
   pair("computed key", `const h: any = {};\nh["net"] = input.a.n;\n${pay("h")}\n1;`, `const h: any = {};\nh["net"] = input.b.n;\n${pay("h")}\n1;`),
   pair("map fn", `for (const c of input.list.map((x: any) => ({ tool: "erp/pay", params: { iban: x.iban, amount: x.amount } }))) mcp_call(c);\n1;`, `for (const c of input.list.map((x: any) => ({ tool: "erp/pay", params: { iban: x.iban, amount: x.gross } }))) mcp_call(c);\n1;`),
   pair("map obj nested swap", `const f = (x: any, y: any) => ({ from: x.acct, to: y.acct });\n${pay("f(input.a, input.b)")}\n1;`, `const f = (x: any, y: any) => ({ from: y.acct, to: x.acct });\n${pay("f(input.a, input.b)")}\n1;`),
+  pair("either is not both", `if (input.flag || input.a.ok) ${pay("{ n: 1 }")}\n1;`, `if (input.flag && input.a.ok) ${pay("{ n: 1 }")}\n1;`),
+  pair("both in one of either", `if (input.flag || (input.a.ok && input.b.ok)) ${pay("{ n: 1 }")}\n1;`, `if ((input.flag || input.a.ok) && input.b.ok) ${pay("{ n: 1 }")}\n1;`),
+  pair("not of one of both", `if (!(input.flag && input.a.ok)) ${pay("{ n: 1 }")}\n1;`, `if (!input.flag && input.a.ok) ${pay("{ n: 1 }")}\n1;`),
+  pair("not less is not more where it is no number", `if (!(input.a.n <= 5)) approval_wait({ title: "x", calls: [] });\n1;`, `if (input.a.n > 5) approval_wait({ title: "x", calls: [] });\n1;`),
+  pair("twice for each of the same", `for (const x of input.list) ${pay("{ n: 1 }")}\n1;`, `for (const x of input.list) for (const y of input.list) ${pay("{ n: 1 }")}\n1;`),
   // 6: what is called, changed or compared where the text does not follow it
   pair("setter of a name", `let iban = ""; const set = (x: any) => { iban = x; };\nset(input.a.iban);\n${pay("{ iban }")}\n1;`, `let iban = ""; const set = (x: any) => { iban = x; };\nset(input.b.iban);\n${pay("{ iban }")}\n1;`),
   pair("setter of object", `const p: any = {}; const set = (x: any) => { p.iban = x; };\nset(input.a.iban);\n${pay("p")}\n1;`, `const p: any = {}; const set = (x: any) => { p.iban = x; };\nset(input.b.iban);\n${pay("p")}\n1;`),
@@ -122,6 +127,21 @@ const ALL: readonly [string, string, string][] = [
 test.each(ALL)("told: %s", async (_, was, now) => {
   const whole = (code: string) => H("mcp, notify, ctx, script, policy, approval, compute", I, code);
   expect(lines(await widened({ "agents/two.ts": whole(now) }, new Map([["agents/two.ts", whole(was)]])))).not.toEqual([]);
+});
+
+// biome-ignore format: one row, one rewrite
+const SAME: readonly [string, string, string][] = [
+  pair("one condition in another", `if (input.flag && input.a.ok) ${pay(P)}\n1;`, `if (input.flag) { if (input.a.ok) ${pay(P)} }\n1;`),
+  pair("two ways to go on", "for (const x of input.list) { if (x.a || x.b) continue; mcp_call(x); }\n1;", "for (const x of input.list) { if (x.b) continue; if (x.a) continue; mcp_call(x); }\n1;"),
+  pair("both or not either", `if (!(input.flag && input.a.ok)) ${pay(P)}\n1;`, `if (!input.a.ok || !input.flag) ${pay(P)}\n1;`),
+  pair("neither", `if (!(input.flag || input.a.ok || input.b.ok)) ${pay(P)}\n1;`, `if (!input.b.ok && !(input.a.ok || input.flag)) ${pay(P)}\n1;`),
+  pair("a condition has a name", `const both = input.flag && input.a.ok;\nif (both) ${pay(P)}\n1;`, `if (input.a.ok && input.flag) ${pay(P)}\n1;`),
+  pair("a key in brackets", `${pay(P)}\n1;`, `${pay('{ n: input["a"]["n"] }')}\n1;`),
+];
+
+test.each(SAME)("the same: %s", async (_, was, now) => {
+  const whole = (code: string) => H("mcp", I, code);
+  expect(lines(await widened({ "agents/two.ts": whole(now) }, new Map([["agents/two.ts", whole(was)]])))).toEqual([]);
 });
 
 test("of two long texts what differs at their beginning and at their end is told, in data and in code", async () => {

@@ -5,7 +5,7 @@
 import type { SurveyTest } from "../../kernel/ports.ts";
 import { INDIRECT, LITERAL, NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
 import { apart, partOf } from "../evidence/partings.ts";
-import { inOne, meansOf, unlike } from "./deeds.ts";
+import { conditionOf, inOne, meansOf, unlike } from "./deeds.ts";
 import { type Canonical, type Reach, holderOf, lastOf, matchNames, reachOf, shownOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
 import { type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
@@ -200,18 +200,6 @@ function wordsOf(was: Program, now: Program) {
   ];
 }
 
-const OPPOSITE: [RegExp, string][] = [
-  [/^Unary!\(([\s\S]*)\)$/, "$1"],
-  [/^Binary!==/, "Binary==="],
-  [/^Binaryempty/, "Binaryfilled"],
-];
-/** A condition, the same however it is negated. */
-function conditionOf(kind: SurveyTest["kind"], form: string): string {
-  const [what, by] = OPPOSITE.find(([one]) => one.test(form)) ?? [];
-  if (kind === "each" || what === undefined) return `${kind} ${form}`;
-  return conditionOf(kind === "if" ? "not" : "if", form.replace(what, by ?? ""));
-}
-
 const WHEN = { if: "only if", not: "but not if", each: "once for each of" };
 const roleOf = (list: string): "puts" | "stops" | "does" => (list === STOPS ? "stops" : list === INDIRECT ? "does" : "puts");
 
@@ -270,7 +258,14 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
     const { file, line } = added.at(-1) ?? theirs.at(-1) ?? { file: now.file, line: 0 };
     const total = (all: readonly { role: string }[]) => all.filter((some) => some.role === role).length;
     const counts = { was: mine.length, now: theirs.length, all: [total(old), total(fresh)] as const };
-    const conditions = { added: shown(more, dropped), dropped: shown(dropped, more), lines: more.map((test) => test.line) };
+    // Where only literals differ, those it had say it.
+    const isSame = more.length === dropped.length && more.every(({ form }, i) => differInLiterals(dropped[i]?.form ?? "", form));
+    const had = more.flatMap(({ form }, i) => apart(literalsIn(dropped[i]?.form ?? ""), literalsIn(form), String)[0].map(plainForm));
+    const conditions = {
+      added: shown(more, dropped),
+      dropped: isSame ? [...new Set(had)] : shown(dropped, more),
+      lines: more.map((test) => test.line),
+    };
     calls.push({ ...one, ...counts, ...conditions, file, line });
   }
   return { calls, deeds };

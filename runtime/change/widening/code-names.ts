@@ -2,7 +2,7 @@
  * The names of two versions of a program: which of the one is which of the other, by what they are given and not by what they are called; and
  * what a name reaches, through all that is made of it.
  */
-import { differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm, renamed } from "../../scripts/form-marks.ts";
+import { argsAt, differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm, renamed } from "../../scripts/form-marks.ts";
 import { SCRIPTS } from "../../workspace/layout.ts";
 import type { SurveyTest } from "../../kernel/ports.ts";
 import { apart } from "../evidence/partings.ts";
@@ -149,15 +149,7 @@ function applied(form: string, name: string, given: string): string {
   const [, params = "", body] = /^\(([^()]*)\)=>([\s\S]*)$/.exec(given) ?? [];
   const at = form.indexOf(`${NAME}${name}${NAME}(`);
   if (at < 0 || form.length > 50_000 || body === undefined || body.includes(`${NAME}${name}${NAME}`)) return form;
-  const [names, args] = [namesIn(params), [""]];
-  let [end, depth, quoted] = [at + name.length + 3, 0, false];
-  for (; depth >= 0 && end < form.length; end++) {
-    const sign = form.charAt(end);
-    if (sign === LITERAL) quoted = !quoted;
-    if (!quoted) depth += "([{".includes(sign) ? 1 : ")]}".includes(sign) ? -1 : 0;
-    if (sign === "," && depth === 0 && !quoted) args.push("");
-    else if (depth >= 0) args[args.length - 1] += sign;
-  }
+  const [names, { args, end }] = [namesIn(params), argsAt(form, at + name.length + 2)];
   const whole = renamed(body, (one, mark) => args[names.indexOf(one)] ?? mark);
   return args.length === names.length ? applied(form.slice(0, at) + whole + form.slice(end), name, given) : form;
 }
