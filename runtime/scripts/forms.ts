@@ -4,7 +4,7 @@
  */
 import { bare, isFunction } from "./flow.ts";
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
-import { SHOWN, compared, joined, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
+import { SHOWN, compared, joined, keyIn, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 /** Name to id, by scope. */
@@ -16,12 +16,6 @@ export function nameOf(node: Node): string | null {
   const key = node["key"] as Node;
   if (node["computed"] === true) return literalText(key);
   return key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
-}
-
-/** The name in `a["name"]`, which is `a.name`; null of any other key. */
-export function keyIn(member: Node): string | null {
-  const text = literalText(member["property"] as Node);
-  return text !== null && /^[a-z_$][\w$]*$/i.test(text) ? text : null;
 }
 
 /** `mcp_call`, `Object.fromEntries`, or "". */
@@ -239,10 +233,8 @@ export function formsOf(body: readonly Node[]): Forms {
         if (turned === null && equal === null) return `Conditional(${of("test")},${of("consequent")},${of("alternate")})`;
         return form({ ...plain, test: turned ?? equal, consequent: plain["alternate"], alternate: plain["consequent"] } as Node, scope);
       }
-      case "MemberExpression": {
-        const key = plain["computed"] === true ? (keyIn(plain) ?? `[${of("property")}]`) : String((plain["property"] as Node)["name"]);
-        return `${of("object")}${plain["optional"] === true ? "?" : ""}.${key}`;
-      }
+      case "MemberExpression":
+        return `${of("object")}${plain["optional"] === true ? "?" : ""}.${keyIn(plain) ?? `[${of("property")}]`}`;
       case "ChainExpression":
       case "ExpressionStatement":
         return of("expression");

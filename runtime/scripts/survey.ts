@@ -6,7 +6,8 @@
 import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
 import { INDIRECT, NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
-import { type Scope, boundIn, calleeOf, formsOf, isFixed, isFixedRow, keyIn, methodOf, nameOf, resultOf, rootOf, textIn } from "./forms.ts";
+import { type Scope, boundIn, calleeOf, formsOf, isFixed, isFixedRow, methodOf, nameOf, resultOf, rootOf, textIn } from "./forms.ts";
+import { keyIn } from "./same-forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 interface Around {
@@ -389,7 +390,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return mention(node["name"] as string, around);
       case "MemberExpression":
         visit(node["object"] as Node, around);
-        return node["computed"] === true && keyIn(node) === null ? visit(node["property"] as Node, { ...around, path: "" }) : undefined;
+        return keyIn(node) === null ? visit(node["property"] as Node, { ...around, path: "" }) : undefined;
       default:
         for (const child of children(node)) visit(child, around);
     }
@@ -408,7 +409,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   };
   /** `rules[i].text` in a comparison: the literals of that column are only ever compared with. */
   const columnsOf = (nodes: readonly Node[]): void => {
-    for (const one of nodes.map(bare)) if (one.type === "MemberExpression" && one["computed"] !== true) columns.add(nameAfter(one));
+    for (const one of nodes.map(bare)) if (one.type === "MemberExpression") columns.add(keyIn(one) ?? "");
   };
   const assignment = (node: Node, around: Around): void => {
     const left = bare(node["left"] as Node);
@@ -537,5 +538,3 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   for (const one of survey.literals) if (deciding.has(one.path)) one.decides = true;
   return survey;
 }
-
-const nameAfter = (member: Node): string => String((member["property"] as Node)["name"]);
