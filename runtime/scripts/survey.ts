@@ -279,9 +279,11 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       case "IfStatement":
       case "ConditionalExpression":
         return choice(node, node["test"] as Node, [node["consequent"] as Node, node["alternate"] as Node | null], around);
-      case "LogicalExpression":
+      case "LogicalExpression": {
+        const left = test(node["left"] as Node, scope, node["operator"] === "&&" ? "if" : "not");
         visit(node["left"] as Node, around);
-        return visit(node["right"] as Node, under(around, test(node["left"] as Node, scope, node["operator"] === "&&" ? "if" : "not")));
+        return visit(node["right"] as Node, under(around, node["operator"] === "??" ? { ...left, form: `there is ${left.form}` } : left));
+      }
       case "WhileStatement":
       case "DoWhileStatement": {
         const again = test(node["test"] as Node, scope, "each");
@@ -317,7 +319,9 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
           const value = one["test"] as Node | null;
           // What is not left goes on into the next case.
           if (((cases[i - 1]?.["consequent"] ?? []) as Node[]).some((each) => leaves(each))) labels.splice(0);
-          labels.push(value === null ? { ...test(on, scope), form: "default", shown: "default" } : test(value, scope));
+          const others = cases.flatMap((other) => (other["test"] ? [test(other["test"] as Node, scope)] : []));
+          const none = (key: "form" | "shown") => `none of ${others.map((each) => each[key]).join(", ")}`;
+          labels.push(value === null ? { ...test(on, scope), form: none("form"), shown: none("shown") } : test(value, scope));
           const [form, shown] = [labels.map((each) => each.form), labels.map((each) => each.shown)].map((all) => all.join(" or "));
           list(
             one["consequent"] as Node[],

@@ -88,6 +88,9 @@ const ALL: readonly [string, string, string][] = [
   pair("not of one of both", `if (!(input.flag && input.a.ok)) ${pay("{ n: 1 }")}\n1;`, `if (!input.flag && input.a.ok) ${pay("{ n: 1 }")}\n1;`),
   pair("not less is not more where it is no number", `if (!(input.a.n <= 5)) approval_wait({ title: "x", calls: [] });\n1;`, `if (input.a.n > 5) approval_wait({ title: "x", calls: [] });\n1;`),
   pair("twice for each of the same", `for (const x of input.list) ${pay("{ n: 1 }")}\n1;`, `for (const x of input.list) for (const y of input.list) ${pay("{ n: 1 }")}\n1;`),
+  pair("not there is not false", `input.a.x ?? ${pay("{ n: 1 }")}\n1;`, `input.a.x || ${pay("{ n: 1 }")}\n1;`),
+  pair("what is left over", `switch (input.a.k) { case "x": break; default: ${pay("{ n: 1 }")} }\n1;`, `switch (input.a.k) { case "y": break; default: ${pay("{ n: 1 }")} }\n1;`),
+  pair("a list that is sorted and sent", "const l = [...input.list];\nl.sort((x: any, y: any) => x.n - y.n);\nmcp_call(l[0]);\n1;", "const l = [...input.list];\nl.sort((x: any, y: any) => x.m - y.m);\nmcp_call(l[0]);\n1;"),
   // 6: what is called, changed or compared where the text does not follow it
   pair("setter of a name", `let iban = ""; const set = (x: any) => { iban = x; };\nset(input.a.iban);\n${pay("{ iban }")}\n1;`, `let iban = ""; const set = (x: any) => { iban = x; };\nset(input.b.iban);\n${pay("{ iban }")}\n1;`),
   pair("setter of object", `const p: any = {}; const set = (x: any) => { p.iban = x; };\nset(input.a.iban);\n${pay("p")}\n1;`, `const p: any = {}; const set = (x: any) => { p.iban = x; };\nset(input.b.iban);\n${pay("p")}\n1;`),

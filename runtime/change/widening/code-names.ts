@@ -179,6 +179,7 @@ export function reachOf({ names, fields, sites, puts, calls }: Program): Reach {
   for (const { form, path, tool, file } of fields) {
     add(ends, file, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
     const head = headOf(path);
+    for (const { role, what } of sites) if (path === `${what}.`) add(ends, file, form, `${role} ${what}`);
     // What stands in an object that has a name goes where that goes; of what is spread into it only some may.
     if (head !== null && !path.endsWith("...")) add(made, file, form, head);
     else if (head === null && isInput(form) && GIVEN.test(holderOf(path, file)))
