@@ -1137,7 +1137,7 @@ export interface Survey {
   /**
    * Texts, numbers and booleans. path: the names they stand under, from the nearest variable or call: `rules.confidence`. row: number of the
    * object they stand in, where that is one of a list. compared: only ever compared with, as far as the text tells. decides: their
-   * name is compared with. tool: the literal `tool` whose call they are part of, or null.
+   * name is compared with. tool: the literal `tool` whose call they are part of, or null. of: the nearest name that is given them.
    */
   literals: {
     value: string | number | boolean;
@@ -1146,13 +1146,14 @@ export interface Survey {
     compared: boolean;
     decides?: true;
     tool: string | null;
+    of?: string;
     line: number;
   }[];
   /**
    * What each name of the script is given, in the order of the text. way: which part of that; body: a function of several statements;
-   * exact: with all that stands in it, where that is more; whole: as the text has that.
+   * exact: with all that stands in it, where that is more; whole: as the text has that; tests: what decides that it is given that.
    */
-  names: Record<string, { form: string; exact?: string; whole?: string; shown: string; line: number; way?: string; body?: true }[]>;
+  names: Record<string, NameGiven[]>;
   /** Computed values of keys, bare parameters of calls (path ends in "."), what is spread into an object ("..."). fixed: literal in every case. */
   fields: { path: string; form: string; fixed: boolean; tool: string | null; line: number; shown: string }[];
   /** What is put into lists, one by one. */
@@ -1161,6 +1162,17 @@ export interface Survey {
   built: number[];
   /** By index of `Compiled.calls`. deeds: one for each way to it. texts: literals in its arguments. */
   when: { deeds: Deed[]; texts: string[] }[];
+}
+
+interface NameGiven {
+  form: string;
+  exact?: string;
+  whole?: string;
+  shown: string;
+  line: number;
+  way?: string;
+  body?: true;
+  tests?: readonly SurveyTest[];
 }
 
 /** Something that is done. tests: what decides it. after: `NAME n/m`, of what alters a name in it n of m times come before. */

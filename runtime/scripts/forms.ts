@@ -3,7 +3,7 @@
  * by scope, so two `row`s in one script are two names. Also small questions about a piece of a script.
  */
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
-import { SHOWN, compared, joined, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
+import { SHOWN, compared, joined, keyIn, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
 import type { Names } from "./names.ts";
 import { type Node, bare, children, isFunction, literalText, nameOf, within } from "./syntax.ts";
 
@@ -143,7 +143,7 @@ export function formsOf(body: readonly Node[], names: Names) {
         return form({ ...plain, test: turned ?? equal, consequent: plain["alternate"], alternate: plain["consequent"] } as Node);
       }
       case "MemberExpression":
-        return `${of("object")}${plain["optional"] === true ? "?" : ""}.${plain["computed"] === true ? `[${of("property")}]` : String((plain["property"] as Node)["name"])}`;
+        return `${of("object")}${plain["optional"] === true ? "?" : ""}.${keyIn(plain) ?? `[${of("property")}]`}`;
       case "ChainExpression":
       case "ExpressionStatement":
         return of("expression");

@@ -11,6 +11,14 @@ export const number = (node: Node): boolean => node.type === "Literal" && typeof
 /** Keys of what a person is shown beside what is done: told as values, and no part of what is done. */
 export const SHOWN = /^(?:title|question|details|subject)$/;
 
+/** The name in `a.name`, which is `a["name"]`; null of any other key. */
+export function keyIn(member: Node): string | null {
+  const property = member["property"] as Node;
+  if (member["computed"] !== true) return String(property["name"]);
+  const text = literalText(property);
+  return text !== null && /^[a-z_$][\w$]*$/i.test(text) ? text : null;
+}
+
 const EQUALITY: Record<string, string> = { "===": "!==", "!==": "===", "==": "!=", "!=": "==" };
 
 /** `a !== b` for `a === b` and the other way round; null for anything else. */

@@ -4,9 +4,10 @@
  * Size: one walk, whose kinds of nodes share their state.
  */
 import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
-import { NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
+import { INDIRECT, NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
 import { calleeOf, formsOf, isFixed, isFixedRow, methodOf, resultOf, textIn } from "./forms.ts";
 import type { Names } from "./names.ts";
+import { keyIn } from "./same-forms.ts";
 import { type Node, TYPED, bare, boundIn, children, isFunction, literalText, nameOf, rootOf, within } from "./syntax.ts";
 
 interface Around {
@@ -16,6 +17,8 @@ interface Around {
   tests: readonly SurveyTest[];
   /** The function of the script that this stands in. */
   inside: string | null;
+  /** The nearest name that is given what stands here. */
+  of: string | null;
   row: number | null;
   compared: boolean;
   /** The tool whose call this is part of. */
@@ -46,6 +49,11 @@ const ASKS = new Set("includes startsWith endsWith indexOf match search test loc
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
 /** What their function answers ends them. */
 const ENDING = /^(?:some|every|find|findIndex|findLast|findLastIndex)$/;
+/** What changes its list or its first argument in place. */
+const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
+const FOLLOWED = new Set([...EACH, ...ALTERS]);
+/** Calls of a function that its text does not name: `list[0](x)`, `f.call(null, x)`. */
+const UNFOLLOWED = /^(?:|call|apply|bind)$/;
 const EXITS = new Set(["ReturnStatement", "ThrowStatement"]);
 const LOOPS = /^(?:For|ForOf|ForIn|While|DoWhile)Statement$/;
 const ENDED = "an earlier round has ended the loop";
@@ -57,9 +65,6 @@ function leaves(node: Node, by = /^(?:Break|Continue)S/, inner = false): boolean
   return !isFunction(node) && [...children(node)].some((child) => leaves(child, by, isLoop));
 }
 
-/** What changes its list or its first argument in place. */
-const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
-const SHOWN = 160;
 const WHOLE = 2000;
 /** Ways to one deed that are looked at. */
 const WAYS = 40;
@@ -80,22 +85,36 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   const altered: string[] = [];
   const handed: { to: string; arg: Node; node: Node; around: Around }[] = [];
   const reached: { node: Node; index: number; deed: Deed; caller: Caller }[] = [];
-  const putting: { list: string; line: number; deed: Deed; caller: Caller }[] = [];
+  const putting: { list: string; line: number; deed: Deed; caller: Caller; told?: () => boolean }[] = [];
+  /** Functions that have a name; other names with the function they belong to; calls whose answer nobody takes. */
+  const functions = new Set<string>();
+  const belongs = new Map<string, string | null>();
+  const statements = new Set<Node>();
   const columns = new Set<string>();
   let rows = 0;
   /** An expression as the text has it, without comments, and its line. */
-  const place = (node: Node, most = SHOWN): { shown: string; line: number } => {
+  const place = (node: Node): { shown: string; line: number } => {
     const plain = text.slice(node.start, node.end).replace(COMMENTED, (_, quoted?: string) => quoted ?? " ");
-    return { shown: plain.trim().slice(0, most), line: line(node.start) };
+    return { shown: plain.trim().slice(0, WHOLE), line: line(node.start) };
   };
   const test = (node: Node, kind: SurveyTest["kind"] = "if") => ({ form: form(node), kind, ...place(node) });
   const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 
   /** `id` is given `value`, which is told by what stands at the end of `way`. */
-  const define = (id: string, what: { form: string; node: Node; body?: true; way?: string; exact?: string }): void => {
+  const define = (
+    id: string,
+    what: { form: string; node: Node; body?: true; way?: string; exact?: string; tests?: readonly SurveyTest[] },
+  ): void => {
     const { node, way } = what;
-    const whole = what.exact === undefined || what.exact === what.form ? {} : { exact: what.exact, whole: place(node, WHOLE).shown };
-    const told = { form: what.form, ...whole, ...place(node), ...(way && { way }), ...(what.body === true ? { body: true as const } : {}) };
+    const whole = what.exact === undefined || what.exact === what.form ? {} : { exact: what.exact, whole: place(node).shown };
+    const told = {
+      form: what.form,
+      ...whole,
+      ...place(node),
+      ...(way && { way }),
+      ...(what.tests && { tests: what.tests }),
+      ...(what.body === true ? { body: true as const } : {}),
+    };
     survey.names[id] = [...(survey.names[id] ?? []), told];
   };
   const bindings = (pattern: Node, value: Node, told: string, whole?: string): void => {
@@ -111,13 +130,15 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     const seen = new Set<string>();
     for (let root = target && rootOf(target, false); root !== undefined; ) {
       const id = ids.get(root);
+      if (id === undefined && seen.size === 0) put(INDIRECT, node, [node], around);
       if (id === undefined || seen.has(id)) return;
       seen.add(id);
+      alterOuter(id, node, around);
       const param = params.get(id);
       if (param !== undefined) altered.push(`${param.nth} of ${param.of}`);
       altering.push({ id, inside: around.inside });
       const tests = around.tests.map((one) => `${one.kind} ${one.form}`);
-      define(id, { form: [...tests, form(node)].join(" "), exact: [...tests, exact(node)].join(" "), node });
+      define(id, { form: [...tests, form(node)].join(" "), exact: [...tests, exact(node)].join(" "), node, tests: around.tests });
       const whole = elementsOf.get(id) ?? given.get(id)?.[0];
       root = whole && rootOf(whole, true);
     }
@@ -136,10 +157,21 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   const deedOf = (node: Node, args: readonly Node[], around: Around): { deed: Deed; caller: Caller } => {
     const parts = args.map((one) => (isFunction(bare(one)) ? "" : exact(one)));
     return {
-      deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node, WHOLE) },
+      deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node) },
       caller: { around, at: altering.length },
     };
   };
+  const put = (list: string, node: Node, args: readonly Node[], around: Around, told?: () => boolean): void =>
+    void putting.push({ list, line: line(node.start), ...deedOf(node, args, around), ...(told && { told }) });
+  /** What a function alters outside of itself depends on what it is called with. */
+  const alterOuter = (id: string, node: Node, around: Around): void =>
+    put(
+      `${NAME}${id}${NAME}`,
+      node,
+      node.type === "AssignmentExpression" ? [node["left"] as Node, node["right"] as Node] : [node],
+      around,
+      () => belongs.has(id) && belongs.get(id) !== around.inside,
+    );
   /** A deed by each way to it: through the calls of the functions it stands in, with what those are handed. */
   const waysOf = (deed: Deed, { around, at }: Caller, seen: readonly string[] = []): Deed[] => {
     const own = altering.filter((one) => one.inside === around.inside);
@@ -211,8 +243,8 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     if (plainType && node.type !== "TSInstantiationExpression") return;
     const literal = (value: string | number | boolean) => {
       if (isStep(node) || (value === "" && node.type !== "Literal")) return;
-      const { path, row, compared, tool } = around;
-      survey.literals.push({ value, path, row, compared, tool, line: line(node.start) });
+      const { path, row, compared, tool, of } = around;
+      survey.literals.push({ value, path, row, compared, tool, line: line(node.start), ...(of !== null && { of }) });
     };
     switch (node.type) {
       case "Literal":
@@ -226,9 +258,11 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       case "IfStatement":
       case "ConditionalExpression":
         return choice(node, node["test"] as Node, [node["consequent"] as Node, node["alternate"] as Node | null], around);
-      case "LogicalExpression":
+      case "LogicalExpression": {
+        const left = test(node["left"] as Node, node["operator"] === "&&" ? "if" : "not");
         visit(node["left"] as Node, around);
-        return visit(node["right"] as Node, under(around, test(node["left"] as Node, node["operator"] === "&&" ? "if" : "not")));
+        return visit(node["right"] as Node, under(around, node["operator"] === "??" ? { ...left, form: `there is ${left.form}` } : left));
+      }
       case "WhileStatement":
       case "DoWhileStatement": {
         const again = test(node["test"] as Node, "each");
@@ -263,7 +297,9 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
           const value = one["test"] as Node | null;
           // What is not left goes on into the next case.
           if (((cases[i - 1]?.["consequent"] ?? []) as Node[]).some((each) => leaves(each))) labels.splice(0);
-          labels.push(value === null ? { ...test(on), form: "default", shown: "default" } : test(value));
+          const others = cases.flatMap((other) => (other["test"] ? [test(other["test"] as Node)] : []));
+          const none = (key: "form" | "shown") => `none of ${others.map((each) => each[key]).join(", ")}`;
+          labels.push(value === null ? { ...test(on), form: none("form"), shown: none("shown") } : test(value));
           const [form, shown] = [labels.map((each) => each.form), labels.map((each) => each.shown)].map((all) => all.join(" or "));
           list(one["consequent"] as Node[], under(under(around, test(on)), { ...test(value ?? on), form, shown } as SurveyTest));
           if (value !== null) visit(value, { ...around, compared: true });
@@ -280,11 +316,13 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       case "VariableDeclarator": {
         const { id, init } = node as unknown as { id: Node; init: Node | null };
         const isName = id.type === "Identifier";
+        for (const { node: bound } of boundIn(id)) belongs.set(idOf(bound), around.inside);
         if (init === null || isElement(init)) return;
         if (isName && isFunction(bare(init))) return named(bare(init), id, around);
         if (!(isStep(init) && isName)) bindings(id, init, form(init), exact(init));
         visit(id, around);
-        return visit(init, { ...around, path: isName ? `${NAME}${idOf(id)}${NAME}` : "" });
+        const of = isName ? `${NAME}${idOf(id)}${NAME}` : null;
+        return visit(init, { ...around, path: of ?? "", of: of ?? around.of });
       }
       case "FunctionDeclaration":
         return named(node, node["id"] as Node, around);
@@ -309,7 +347,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
           if (one !== null) visit(one, bare(one).type === "ObjectExpression" ? { ...around, row: ++rows } : around);
         return;
       case "ThrowStatement":
-        putting.push({ list: STOPS, line: line(node.start), ...deedOf(node, [], around) });
+        put(STOPS, node, [], around);
         return visit(node["argument"] as Node, { ...around, path: "throw" });
       case "BinaryExpression":
         for (const one of children(node)) visit(one, COMPARES.test(String(node["operator"])) ? { ...around, compared: true } : around);
@@ -320,6 +358,9 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       case "UnaryExpression":
         if (/^(?:delete|\+\+|--)$/.test(String(node["operator"]))) alter(node["argument"] as Node, node, around);
         return visit(node["argument"] as Node, around);
+      case "ExpressionStatement":
+        if (node !== body.at(-1)) statements.add(bare(node["expression"] as Node));
+        return visit(node["expression"] as Node, around);
       case "CallExpression":
         return call(node, around);
       case "Identifier":
@@ -328,13 +369,14 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
         return mention(node, around);
       case "MemberExpression":
         visit(node["object"] as Node, around);
-        return node["computed"] === true ? visit(node["property"] as Node, { ...around, path: "" }) : undefined;
+        return keyIn(node) === null ? visit(node["property"] as Node, { ...around, path: "" }) : undefined;
       default:
         for (const child of children(node)) visit(child, around);
     }
   };
   const named = (node: Node, id: Node, around: Around): void => {
     const name = idOf(id);
+    functions.add(name);
     const result = resultOf(node);
     define(name, {
       form: form(node),
@@ -346,7 +388,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   };
   /** `rules[i].text` in a comparison: the literals of that column are only ever compared with. */
   const columnsOf = (nodes: readonly Node[]): void => {
-    for (const one of nodes.map(bare)) if (one.type === "MemberExpression" && one["computed"] !== true) columns.add(nameAfter(one));
+    for (const one of nodes.map(bare)) if (one.type === "MemberExpression") columns.add(keyIn(one) ?? "");
   };
   const assignment = (node: Node, around: Around): void => {
     const left = bare(node["left"] as Node);
@@ -367,16 +409,19 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       const id = ids.get(bound);
       if (id !== undefined) {
         altering.push({ id, inside: around.inside });
+        alterOuter(id, node, around);
         define(id, {
           form: told + way,
           exact: `${told.slice(0, -value.length)}${String(node["operator"])}${exact(right)}${way}`,
           node: right,
+          tests: around.tests,
         });
       }
     }
     // `[a[0], a[1]] = [a[1], a[0]]`
     for (const one of left.type === "Identifier" ? [] : within(left)) if (one.type === "MemberExpression") alter(one, node, around);
-    visit(right, { ...around, path: left.type === "Identifier" ? form(left) : "" });
+    const to = left.type === "Identifier" ? form(left) : null;
+    visit(right, { ...around, path: to ?? "", of: to ?? around.of });
   };
   const call = (node: Node, around: Around): void => {
     const index = sites.get(node);
@@ -391,16 +436,23 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     const object = callee.type === "MemberExpression" ? bare(callee["object"] as Node) : null;
     if (object?.type === "Identifier") mention(object, around, args, `.${methodOf(node)}`);
     if (asks) columnsOf(args);
-    const isPut = methodOf(node) === "push" || methodOf(node) === "unshift";
+    const method = methodOf(node);
+    const isPut = method === "push" || method === "unshift";
     const holder = isPut ? form(callee["object"] as Node) : "";
+    const stem = rootOf(callee, false);
+    const root = stem && ids.get(stem);
     if (isPut) {
-      putting.push({ list: holder, line: line(node.start), ...deedOf(node, args, around) });
-      const root = rootOf(callee["object"] as Node, false);
-      const id = root && ids.get(root);
-      if (id !== undefined) altering.push({ id, inside: around.inside });
+      put(root === undefined ? INDIRECT : holder, node, args, around);
+      if (root !== undefined) altering.push({ id: root, inside: around.inside });
     }
-    if (ALTERS.has(methodOf(node)) && callee["object"]) alter(callee["object"] as Node, node, around);
-    if (ALTERS.has(name)) alter(args[0], node, around);
+    const isUnfollowed =
+      callee.type === "Identifier"
+        ? root !== undefined
+        : UNFOLLOWED.test(method) || (statements.has(node) && !isPut && !FOLLOWED.has(method) && !ALTERS.has(name));
+    const known = callee.type === "Identifier" ? root : object?.type === "Identifier" ? `${root}.${method}` : undefined;
+    if (index === undefined && isUnfollowed) put(INDIRECT, node, [callee, ...args], around, () => !functions.has(known ?? ""));
+    if (ALTERS.has(method) && callee["object"]) alter(callee["object"] as Node, node, around);
+    if (callee.type !== "Identifier" && ALTERS.has(name)) alter(args[0], node, around);
     // `rows.forEach(f)` makes the calls of f as often as there are rows.
     const over = callee.type === "MemberExpression" ? (callee["object"] as Node) : null;
     // What a script is given is told by which script it is.
@@ -437,12 +489,14 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     else field(path, value, around);
     const [own, plain] = [headOf(around.path), bare(value)];
     // `h.f(x)` calls the function of an object that has a name.
-    if (name !== null && own !== null && around.path === `${NAME}${own}${NAME}` && isFunction(plain))
+    if (name !== null && own !== null && around.path === `${NAME}${own}${NAME}` && isFunction(plain)) {
+      functions.add(`${own}.${name}`);
       return enter(plain, around, `${own}.${name}`, { of: `${around.path}.${name}` });
+    }
     visit(value, { ...around, path });
   };
 
-  const top: Around = { path: "", tests: [], inside: null, row: null, compared: false, tool: null };
+  const top: Around = { path: "", tests: [], inside: null, of: null, row: null, compared: false, tool: null };
   list(body, top);
   // What a function alters of what it is handed, its caller has altered.
   for (const one of altered)
@@ -454,7 +508,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   // A call in a default value or a type was not walked to: it counts as one that nothing decides.
   for (const [node, index] of sites) survey.when[index] ??= { deeds: [deedOf(node, [], top).deed], texts: [] };
   // What is put into a list that a function is handed is told as that function's.
-  for (const { list, line: at, deed, caller } of putting)
+  for (const { list, line: at, deed, caller } of putting.filter(({ told }) => told?.() !== false))
     for (const one of waysOf(deed, caller)) survey.puts.push({ ...one, list, line: at });
   for (const one of survey.literals) if (one.row !== null && columns.has(one.path.split(".").at(-1) ?? "")) one.compared = true;
   // Not what stands under a key of it: a table is looked up by one of its columns.
@@ -465,5 +519,3 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
 
 /** Literals an expression holds, as text. */
 const literalsIn = (node: Node): string[] => [...within(node)].flatMap((one) => (one.type === "Literal" ? [String(one["value"])] : []));
-
-const nameAfter = (member: Node): string => String((member["property"] as Node)["name"]);

@@ -1,6 +1,6 @@
 /** What is exchanged, moved, put together in another way or done on another way to it is told as widened, whatever reads the same. */
 import { afterAll, expect, test } from "vitest";
-import { closeSandbox, lines, widened } from "./rewrites.ts";
+import { between, closeSandbox, lines, widened } from "./rewrites.ts";
 
 afterAll(closeSandbox);
 
@@ -9,6 +9,7 @@ const I =
   "a: {type: object, required: true}, b: {type: object, required: true}, list: {type: list, required: true}, flag: {type: boolean, required: true}";
 const pair = (name: string, was: string, now: string): [string, string, string] => [name, was, now];
 const pay = (x: string) => `mcp_call({ tool: "erp/pay", params: ${x} });`;
+const P = "{ n: input.a.n }";
 const send = (x: string) => `mcp_call({ tool: "erp/send", params: ${x} });`;
 // biome-ignore format: one row, one rewrite
 const ALL: readonly [string, string, string][] = [
@@ -82,9 +83,80 @@ const ALL: readonly [string, string, string][] = [
   pair("computed key", `const h: any = {};\nh["net"] = input.a.n;\n${pay("h")}\n1;`, `const h: any = {};\nh["net"] = input.b.n;\n${pay("h")}\n1;`),
   pair("map fn", `for (const c of input.list.map((x: any) => ({ tool: "erp/pay", params: { iban: x.iban, amount: x.amount } }))) mcp_call(c);\n1;`, `for (const c of input.list.map((x: any) => ({ tool: "erp/pay", params: { iban: x.iban, amount: x.gross } }))) mcp_call(c);\n1;`),
   pair("map obj nested swap", `const f = (x: any, y: any) => ({ from: x.acct, to: y.acct });\n${pay("f(input.a, input.b)")}\n1;`, `const f = (x: any, y: any) => ({ from: y.acct, to: x.acct });\n${pay("f(input.a, input.b)")}\n1;`),
+  pair("either is not both", `if (input.flag || input.a.ok) ${pay("{ n: 1 }")}\n1;`, `if (input.flag && input.a.ok) ${pay("{ n: 1 }")}\n1;`),
+  pair("both in one of either", `if (input.flag || (input.a.ok && input.b.ok)) ${pay("{ n: 1 }")}\n1;`, `if ((input.flag || input.a.ok) && input.b.ok) ${pay("{ n: 1 }")}\n1;`),
+  pair("not of one of both", `if (!(input.flag && input.a.ok)) ${pay("{ n: 1 }")}\n1;`, `if (!input.flag && input.a.ok) ${pay("{ n: 1 }")}\n1;`),
+  pair("not less is not more where it is no number", `if (!(input.a.n <= 5)) approval_wait({ title: "x", calls: [] });\n1;`, `if (input.a.n > 5) approval_wait({ title: "x", calls: [] });\n1;`),
+  pair("twice for each of the same", `for (const x of input.list) ${pay("{ n: 1 }")}\n1;`, `for (const x of input.list) for (const y of input.list) ${pay("{ n: 1 }")}\n1;`),
+  pair("not there is not false", `input.a.x ?? ${pay("{ n: 1 }")}\n1;`, `input.a.x || ${pay("{ n: 1 }")}\n1;`),
+  pair("what is left over", `switch (input.a.k) { case "x": break; default: ${pay("{ n: 1 }")} }\n1;`, `switch (input.a.k) { case "y": break; default: ${pay("{ n: 1 }")} }\n1;`),
+  pair("a list that is sorted and sent", "const l = [...input.list];\nl.sort((x: any, y: any) => x.n - y.n);\nmcp_call(l[0]);\n1;", "const l = [...input.list];\nl.sort((x: any, y: any) => x.m - y.m);\nmcp_call(l[0]);\n1;"),
+  // 6: what is called, changed or compared where the text does not follow it
+  pair("setter of a name", `let iban = ""; const set = (x: any) => { iban = x; };\nset(input.a.iban);\n${pay("{ iban }")}\n1;`, `let iban = ""; const set = (x: any) => { iban = x; };\nset(input.b.iban);\n${pay("{ iban }")}\n1;`),
+  pair("setter of object", `const p: any = {}; const set = (x: any) => { p.iban = x; };\nset(input.a.iban);\n${pay("p")}\n1;`, `const p: any = {}; const set = (x: any) => { p.iban = x; };\nset(input.b.iban);\n${pay("p")}\n1;`),
+  pair("setter two args", `const p: any = {}; const set = (k: string, x: any) => { p[k] = x; };\nset("iban", input.a.iban);\nset("n", input.b.n);\n${pay("p")}\n1;`, `const p: any = {}; const set = (k: string, x: any) => { p[k] = x; };\nset("n", input.a.iban);\nset("iban", input.b.n);\n${pay("p")}\n1;`),
+  pair("push via fn", `const q: any[] = []; const add = (x: any) => { q.push(x); };\nadd(input.a.iban);\n${pay("{ q }")}\n1;`, `const q: any[] = []; const add = (x: any) => { q.push(x); };\nadd(input.b.iban);\n${pay("{ q }")}\n1;`),
+  pair("method that sets", `const h: any = { set(x: any) { this.v = x; } };\nh.set(input.a.iban);\n${pay("{ iban: h.v }")}\n1;`, `const h: any = { set(x: any) { this.v = x; } };\nh.set(input.b.iban);\n${pay("{ iban: h.v }")}\n1;`),
+  pair("curry", `const mk = (x: any) => () => ${pay("{ x }").slice(0,-1)};\nconst f = mk(input.a.iban);\nf();\n1;`, `const mk = (x: any) => () => ${pay("{ x }").slice(0,-1)};\nconst f = mk(input.b.iban);\nf();\n1;`),
+  pair("how often", `Array.from({ length: 1 }, () => ${pay("{ n: 1 }").slice(0,-1)});\n1;`, `Array.from({ length: 2 }, () => ${pay("{ n: 1 }").slice(0,-1)});\n1;`),
+  pair("with another place", `const l = input.list.with(0, input.a);\nfor (const c of l) mcp_call(c);\n1;`, `const l = input.list.with(1, input.a);\nfor (const c of l) mcp_call(c);\n1;`),
+  pair("method of a prototype", `for (const c of input.list) if (["a"].includes(c.n)) mcp_call(c);\n1;`, `(Array.prototype as any).includes = () => true;\nfor (const c of input.list) if (["a"].includes(c.n)) mcp_call(c);\n1;`),
+  pair("function by call", `const f = (x: any) => ${pay("{ x }").slice(0,-1)};\nf.call(null, input.a.iban);\n1;`, `const f = (x: any) => ${pay("{ x }").slice(0,-1)};\nf.call(null, input.b.iban);\n1;`),
+  pair("function by apply", `const f = (x: any) => ${pay("{ x }").slice(0,-1)};\nf.apply(null, [input.a.iban]);\n1;`, `const f = (x: any) => ${pay("{ x }").slice(0,-1)};\nf.apply(null, [input.b.iban]);\n1;`),
+  pair("function that is bound", `const f = (x: any) => ${pay("{ x }").slice(0,-1)};\nconst g = f.bind(null, input.a.iban);\ng();\n1;`, `const f = (x: any) => ${pay("{ x }").slice(0,-1)};\nconst g = f.bind(null, input.b.iban);\ng();\n1;`),
+  pair("another function of a list", `const fs = [(x: any) => ${pay("{ x }").slice(0,-1)}, (x: any) => ${send("{ x }").slice(0,-1)}];\nfs[0](input.a);\n1;`, `const fs = [(x: any) => ${pay("{ x }").slice(0,-1)}, (x: any) => ${send("{ x }").slice(0,-1)}];\nfs[1](input.a);\n1;`),
+  pair("function of a list", `const fs = [(x: any) => ${pay("{ x }").slice(0,-1)}];\nfs[0](input.a);\n1;`, `const fs = [(x: any) => ${pay("{ x }").slice(0,-1)}];\nfs[0](input.b);\n1;`),
+  pair("function that is chosen", `const f = (x: any) => ${pay("{ x }").slice(0,-1)}; const g = (x: any) => ${send("{ x }").slice(0,-1)};\n(input.flag ? f : g)(input.a);\n1;`, `const f = (x: any) => ${pay("{ x }").slice(0,-1)}; const g = (x: any) => ${send("{ x }").slice(0,-1)};\n(input.flag ? g : f)(input.a);\n1;`),
+  pair("list of a function that is handed on", `const each = (l: any[], f: any) => { for (const x of l) f(x); };\neach(input.list, (x: any) => ${pay("{ x: x.a }").slice(0,-1)});\n1;`, `const each = (l: any[], f: any) => { for (const x of l) f(x); };\neach([input.b], (x: any) => ${pay("{ x: x.a }").slice(0,-1)});\n1;`),
+  pair("where a sum begins", `const sum = input.list.reduce((s: any, x: any) => s.plus(x.n), new Decimal(0));\n${pay("{ sum }")}\n1;`, `const sum = input.list.reduce((s: any, x: any) => s.plus(x.n), new Decimal(100));\n${pay("{ sum }")}\n1;`),
+  pair("field set before its condition", `const p: any = {};\np.n = input.a.n;\nif (input.flag) p.n = input.b.n;\n${pay("p")}\n1;`, `const p: any = {};\nif (input.flag) p.n = input.b.n;\np.n = input.a.n;\n${pay("p")}\n1;`),
+  pair("alias in list", `const p: any = { ...input.a }; const l = [p];\n${pay("p")}\n1;`, `const p: any = { ...input.a }; const l = [p];\nl[0].iban = input.b.iban;\n${pay("p")}\n1;`),
+  pair("alter input via assign", `${pay("{ iban: input.a.iban }")}\n1;`, `Object.assign(input, { a: input.b });\n${pay("{ iban: input.a.iban }")}\n1;`),
+  pair("alter input in fn", `${pay("{ iban: input.a.iban }")}\n1;`, `const f = (x: any) => { x.a = x.b; };\nf(input);\n${pay("{ iban: input.a.iban }")}\n1;`),
+  pair("alter input by method", `for (const c of input.list) mcp_call(c);\n1;`, `input.list.reverse();\nfor (const c of input.list) mcp_call(c);\n1;`),
+  pair("alter input push", `for (const c of input.list) mcp_call(c);\n1;`, `input.list.push(input.list[0]);\nfor (const c of input.list) mcp_call(c);\n1;`),
+  pair("alter input const alias", `const { list } = input;\nfor (const c of list) mcp_call(c);\n1;`, `const { list } = input;\ninput.list.pop();\nfor (const c of list) mcp_call(c);\n1;`),
+  pair("from when it asks", `const ask = input.a.amount > 500;\nif (ask) approval_wait({ title: "x", calls: [] });\n${pay(P)}\n1;`, `const ask = input.a.amount > 5000;\nif (ask) approval_wait({ title: "x", calls: [] });\n${pay(P)}\n1;`),
+  pair("ask to carry_out", `script_run("carry_out", { title: "x", calls: [], ask: input.a.amount > 500 });\n1;`, `script_run("carry_out", { title: "x", calls: [], ask: input.a.amount > 5000 });\n1;`),
+  pair("fact by compare name", `const big = input.a.amount > 500;\npolicy_evaluate({ facts: { big } });\n1;`, `const big = input.a.amount > 5000;\npolicy_evaluate({ facts: { big } });\n1;`),
+  pair("fact by decimal", `const big = new Decimal(input.a.amount).gt("500");\npolicy_evaluate({ facts: { big } });\n1;`, `const big = new Decimal(input.a.amount).gt("5000");\npolicy_evaluate({ facts: { big } });\n1;`),
+  pair("filter const", `const due = input.list.filter((o: any) => o.n > 5);\nfor (const x of due) mcp_call(x);\n1;`, `const due = input.list.filter((o: any) => o.n > 0);\nfor (const x of due) mcp_call(x);\n1;`),
+  pair("pct", `const amount = compute_percent_of({ amount: input.a.n, pct: "10" }).result;\n${pay("{ amount }")}\n1;`, `const amount = compute_percent_of({ amount: input.a.n, pct: "100" }).result;\n${pay("{ amount }")}\n1;`),
+  pair("level by literal", `approval_wait({ title: "x", calls: [], level: input.a.n > 500 ? "cfo" : "manager" });\n1;`, `approval_wait({ title: "x", calls: [], level: input.a.n > 5000 ? "cfo" : "manager" });\n1;`),
+  pair("level let", `let level = "manager";\nif (input.a.n > 500) level = "cfo";\napproval_wait({ title: "x", calls: [], level });\n1;`, `let level = "manager";\nif (input.a.n > 5000) level = "cfo";\napproval_wait({ title: "x", calls: [], level });\n1;`),
+  pair("days", `const due = script_run("days", { from: input.a.d, add: 14 }).day;\n${pay("{ due }")}\n1;`, `const due = script_run("days", { from: input.a.d, add: 140 }).day;\n${pay("{ due }")}\n1;`),
 ];
 
 test.each(ALL)("told: %s", async (_, was, now) => {
-  const whole = (code: string) => H("mcp, notify, ctx, script", I, code);
+  const whole = (code: string) => H("mcp, notify, ctx, script, policy, approval, compute", I, code);
   expect(lines(await widened({ "agents/two.ts": whole(now) }, new Map([["agents/two.ts", whole(was)]])))).not.toEqual([]);
+});
+
+// biome-ignore format: one row, one rewrite
+const SAME: readonly [string, string, string][] = [
+  pair("one condition in another", `if (input.flag && input.a.ok) ${pay(P)}\n1;`, `if (input.flag) { if (input.a.ok) ${pay(P)} }\n1;`),
+  pair("two ways to go on", "for (const x of input.list) { if (x.a || x.b) continue; mcp_call(x); }\n1;", "for (const x of input.list) { if (x.b) continue; if (x.a) continue; mcp_call(x); }\n1;"),
+  pair("both or not either", `if (!(input.flag && input.a.ok)) ${pay(P)}\n1;`, `if (!input.a.ok || !input.flag) ${pay(P)}\n1;`),
+  pair("neither", `if (!(input.flag || input.a.ok || input.b.ok)) ${pay(P)}\n1;`, `if (!input.b.ok && !(input.a.ok || input.flag)) ${pay(P)}\n1;`),
+  pair("a condition has a name", `const both = input.flag && input.a.ok;\nif (both) ${pay(P)}\n1;`, `if (input.a.ok && input.flag) ${pay(P)}\n1;`),
+  pair("a key in brackets", `${pay(P)}\n1;`, `${pay('{ n: input["a"]["n"] }')}\n1;`),
+];
+
+test.each(SAME)("the same: %s", async (_, was, now) => {
+  const whole = (code: string) => H("mcp", I, code);
+  expect(lines(await widened({ "agents/two.ts": whole(now) }, new Map([["agents/two.ts", whole(was)]])))).toEqual([]);
+});
+
+test("of two long texts what differs at their beginning and at their end is told, in data and in code", async () => {
+  const line = (days: number, limit: number) => `Pay within ${days} days, ${"and so on, ".repeat(30)}ask above ${limit}.\n`;
+  const sum = (first: string, last: string) =>
+    `const n = input.a.${first} + ${"input.a.rather_long_name + ".repeat(12)}input.a.${last};\n${pay("{ n }")}\n1;`;
+  const files = (text: string, code: string) =>
+    new Map([
+      ["knowledge/terms.md", text],
+      ["agents/two.ts", H("mcp", I, code)],
+    ]);
+  const { widening, changes } = await between(files(line(30, 500), sum("net", "tax")), files(line(31, 900), sum("gross", "fee")));
+  expect(lines(changes).join("\n")).toMatch(/terms\.md changes: .*30 days.*above 500.*31 days.*above 900/);
+  expect(lines(widening).join("\n")).toMatch(/n is computed differently \(.*gross.*fee; before: .*net.*tax\)/);
 });

@@ -95,7 +95,7 @@ export const GOOD: readonly Good[] = [
   row("it may use less", /may no longer use ctx/, { [INGEST]: [["git, config, ctx]", "git, config]"], [/ctx_log\(.*\);/g, ""]] }),
   row("it always asks", /always asks/, { [PAY]: [["APPROVAL_GATE?", "APPROVAL_GATE"], ["ask: !verdict.passed", "ask: true"]] }),
   row("a stricter threshold", /variance is 400 instead of 500/, { [PACK]: [["variance: 500\n", "variance: 400\n"], ['variance: "500.00"}, verdict: pass}', 'variance: "500.00"}, verdict: require_approval}']] }),
-  row("a rule more", /adds rules\[MORE\]/, { [PACK]: [["usual:", '  - {id: MORE, when: "vendor_status in [unheard]", action: block, description: nobody has heard of it}\nusual:'], ["unknown: [VENDOR_NOT_APPROVED, VENDOR_BLOCKED]", "unknown: [VENDOR_NOT_APPROVED, VENDOR_BLOCKED, MORE]"]] }),
+  row("a rule more", /adds the rule MORE: it blocks where vendor_status in \[unheard\] \(nobody has heard of it\)/, { [PACK]: [["usual:", '  - {id: MORE, when: "vendor_status in [unheard]", action: block, description: nobody has heard of it}\nusual:'], ["unknown: [VENDOR_NOT_APPROVED, VENDOR_BLOCKED]", "unknown: [VENDOR_NOT_APPROVED, VENDOR_BLOCKED, MORE]"]] }),
   row("more has to be sure", /thresholds\.auto_confirm is 0\.955 instead of 0\.95/, { [CONFIG]: [["auto_confirm: 0.95", "auto_confirm: 0.955"]] }),
   row("more privacy", /privacy\.health\.inbound is "refuse" instead of "allow"$/m, { [CONFIG]: [["privacy: {}", "privacy: {health: {inbound: refuse}}"]] }),
   row("the business has another name", /business\.name/, { [CONFIG]: [[/name: .*?#/, "name: Acme Goods  #"]] }),

@@ -55,13 +55,22 @@ export function* partings(was: unknown, now: unknown, key = ""): Generator<Parti
   else yield { key, was, now };
 }
 
-/** Two texts from shortly before where they part: never clipped to the same. */
-export function parting(was: string, now: string): string {
-  let at = 0;
-  while (at < was.length && was[at] === now[at]) at++;
-  const from = Math.max(0, at - 20);
-  const cut = (text: string) => `${from > 0 ? "…" : ""}${text.slice(from, from + 80)}${text.length > from + 80 ? "…" : ""}`;
-  return `${JSON.stringify(cut(was))} -> ${JSON.stringify(cut(now))}`;
+/** Two texts where they part: never clipped to the same. */
+export const parting = (was: string, now: string): string => `${JSON.stringify(partOf(was, now))} -> ${JSON.stringify(partOf(now, was))}`;
+
+// What a person reads of one of two long texts.
+const MOST = 160;
+const NEAR = 20;
+/** Of a long text what differs from the other, with a little around it; of much that differs its beginning and its end. */
+export function partOf(text: string, other: string): string {
+  if (text.length <= MOST && other.length <= MOST) return text;
+  let [at, end] = [0, 0];
+  const least = Math.min(text.length, other.length);
+  while (at < least && text[at] === other[at]) at++;
+  while (end < least - at && text.at(-1 - end) === other.at(-1 - end)) end++;
+  const [from, to] = [Math.max(0, at - NEAR), Math.min(text.length, text.length - end + NEAR)];
+  const part = to - from <= MOST ? text.slice(from, to) : `${text.slice(from, from + MOST / 2)} … ${text.slice(to - MOST / 2, to)}`;
+  return `${from > 0 ? "…" : ""}${part}${to < text.length ? "…" : ""}`;
 }
 
 export const clip = (value: unknown): string =>

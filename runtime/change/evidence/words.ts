@@ -106,6 +106,9 @@ export function changeOf({ differences, counts, runs, entries: all, acts = [], f
   return told.length > 0 ? told : [...new Set(changed.flatMap(({ why }) => why))].slice(0, FIRST).map((line) => `${name}: ${line}`);
 }
 
+/** True for a line of changeOf that tells only of what runs would answer. */
+export const isAnswer = (line: string): boolean => /^[^:]*: result: /.test(line);
+
 /** Receipts are called by the hash of their statement. */
 const shortPath = (path: string): string => path.replace(/[0-9a-f]{64}/, (hash) => `${hash.slice(0, 8)}…`);
 

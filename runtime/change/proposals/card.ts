@@ -4,7 +4,7 @@
  * proposer said, which is quoted. A line of it is one line, whatever was written into a title, a reason or a message.
  */
 import { readableHeader } from "../checks/reached.ts";
-import { changeOf, harmOf, moneyLines } from "../evidence/words.ts";
+import { changeOf, harmOf, isAnswer, moneyLines } from "../evidence/words.ts";
 import type { Tree } from "../../kernel/ports.ts";
 import { oneLine } from "../../kernel/text.ts";
 import { AGENTS, agentFile } from "../../workspace/layout.ts";
@@ -136,7 +136,9 @@ function changed(proposal: Proposal): string[] {
   const harm = proposal.state === "blocked" ? [] : report.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent)));
   const mended = report.mended ?? [];
   const good = mended.length === 0 ? [] : [`${count(mended.length, "run")} that failed would succeed (${some(mended, 3).join(", ")})`];
-  const first = [...stop, ...good, ...harm.map((one) => `Worse on purpose: ${one}`), ...open, ...runs, ...whole, ...texts];
+  const [answers, does] = [runs.filter(isAnswer), runs.filter((one) => !isAnswer(one))];
+  const worse = harm.map((one) => `Worse on purpose: ${one}`);
+  const first = [...stop, ...good, ...worse, ...open, ...does, ...whole, ...texts, ...answers];
   const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text, LINE));
   const written = (report.changes ?? []).flatMap(({ kind, text }) => (kind === "code" ? [oneLine(text)] : []));
   const rest = [...(nothing.length === 0 ? [] : [`Nothing changes in the recorded runs of ${listed(nothing)}`]), ...written];

@@ -3,10 +3,10 @@
  * where its definition is, so that renaming one, taking an expression out into a constant or putting it back in is no difference.
  */
 import type { SurveyTest } from "../../kernel/ports.ts";
-import { LITERAL, NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
-import { apart } from "../evidence/partings.ts";
-import { inOne, meansOf, unlike } from "./deeds.ts";
-import { type Canonical, type Reach, holderOf, lastOf, matchNames, reachOf } from "./code-names.ts";
+import { INDIRECT, LITERAL, NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
+import { apart, partOf } from "../evidence/partings.ts";
+import { conditionOf, inOne, meansOf, unlike } from "./deeds.ts";
+import { type Canonical, type Reach, holderOf, lastOf, matchNames, reachOf, shownOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
 import { type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
 
@@ -23,6 +23,8 @@ export interface ValueChange extends Place {
   now: Given | null;
   /** Only ever compared with. */
   compared: boolean;
+  /** The nearest name that is given it. */
+  head: string | null;
   /** As both versions would write it. */
   means: Record<"was" | "now", string | null>;
   /** The tool whose call it is part of. */
@@ -38,19 +40,20 @@ export interface RowChange extends Place {
   cells: Record<string, Literal>;
 }
 
-/** A name of the script is given something else. body: a function of several statements is written differently. */
+/** A name of the script is given something else. body: a function of several statements is written differently. order: `now` comes before `was`. */
 export interface NameChange extends Place {
   name: string;
   was: string | null;
   now: string | null;
   body: boolean;
+  order: boolean;
   reaches: readonly string[];
 }
 
 /** Calls of one kind that are more, fewer or decided by something else. */
 export interface CallChange extends Place {
   what: string;
-  role: Role | "puts" | "stops";
+  role: Role | "puts" | "stops" | "does";
   was: number;
   now: number;
   /** Calls of this role in all, before and now. */
@@ -85,7 +88,10 @@ export function codeDifference(was: Program, now: Program, callers: readonly Pro
   // Where only literals differ, those are told; but not two that change places.
   const all = [...changed, ...values].flatMap(({ literals }) => literals ?? []);
   const inAll = (key: "old" | "since") => all.flatMap((one) => one[key]).flatMap(literalsIn);
-  const fresh = new Set(apart(inAll("since"), inAll("old"), String)[0]);
+  // That another value is looked for does not say what for: what computes it does.
+  const isTold = (form: string) =>
+    values.some(({ compared, near, means }) => (!compared || near !== null) && form === LITERAL + means.now + LITERAL);
+  const fresh = new Set(apart(inAll("since"), inAll("old"), String)[0].filter(isTold));
   const told = toldIn(values);
   const { calls, deeds } = callsOf(was, now, before, after, reach, told);
   const isUntold = ({ literals }: Pick<ValueChange, "literals">) => !literals?.since.flatMap(literalsIn).some((one) => fresh.has(one));
@@ -107,7 +113,7 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   // A literal without a key is the same wherever it stands.
   const whole = (one: Stated) => `${place(one)}\n${one.path !== "" && one.compared} ${one.means}`;
   const [then, since] = [new Set(old.map(place)), new Set(all.map(place))];
-  const exact = (one: Stated) => `${place(one)}\n${one.compared} ${one.means}`;
+  const exact = (one: Stated) => `${place(one)}\n${one.compared} ${one.of} ${one.means}`;
   // A cell of a table is the same whether somebody looks for it or not.
   const cell = (one: Stated) => `${one.near !== null} ${place(one)}\n${one.near === null ? whole(one) : one.means}`;
   let [gone, fresh] = apart(...apart(...apart(old, all, exact), whole), cell);
@@ -127,11 +133,11 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
     names.flatMap(({ id, literals, was: old }) => (literals === null && old?.startsWith("`") ? [`${NAME}${id}${NAME}`] : [])),
   );
   const change = (one: Stated, other: Stated | undefined, from: Given | null, to: Given | null, literals: Literals = null) => {
-    const { path, near, compared, tool, file } = one;
-    const reaches = reach(one.head ?? holderOf(path, file));
+    const { path, near, compared, tool, file, head } = one;
+    const reaches = reach(head ?? holderOf(path, file));
     if (literals === null && from !== null && "shown" in from && from.shown.startsWith("`")) templates.add(path);
     const means = { was: from === null ? null : (other ?? one).means, now: to === null ? null : one.means };
-    values.push({ literals, path, near, means, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
+    values.push({ literals, path, near, head, means, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
   };
   for (const one of fresh.filter((some) => !isOf(some))) {
     const same = gone.filter((other) => place(other) === place(one) && other.compared === one.compared);
@@ -194,20 +200,8 @@ function wordsOf(was: Program, now: Program) {
   ];
 }
 
-const OPPOSITE: [RegExp, string][] = [
-  [/^Unary!\(([\s\S]*)\)$/, "$1"],
-  [/^Binary!==/, "Binary==="],
-  [/^Binaryempty/, "Binaryfilled"],
-];
-/** A condition, the same however it is negated. */
-function conditionOf(kind: SurveyTest["kind"], form: string): string {
-  const [what, by] = OPPOSITE.find(([one]) => one.test(form)) ?? [];
-  if (kind === "each" || what === undefined) return `${kind} ${form}`;
-  return conditionOf(kind === "if" ? "not" : "if", form.replace(what, by ?? ""));
-}
-
 const WHEN = { if: "only if", not: "but not if", each: "once for each of" };
-const roleOf = (list: string): "puts" | "stops" => (list === STOPS ? "stops" : "puts");
+const roleOf = (list: string): "puts" | "stops" | "does" => (list === STOPS ? "stops" : list === INDIRECT ? "does" : "puts");
 
 type Told = (form: string, key: "was" | "now") => string;
 /** A form without what is told as a value of its own. */
@@ -234,7 +228,8 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
         ...one,
         tests,
         exact,
-        rest: told(exact, key),
+        // What is told of a call that is not followed may be told as nothing that matters.
+        rest: one.role === "does" ? exact : told(exact, key),
         after: one.after.map((some) => write(some)),
         kind: `${one.role} ${one.what}`,
         means: meansOf(tests),
@@ -243,8 +238,10 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
   const [old, fresh] = [inOne(sitesIn(was, before, "was")), inOne(sitesIn(now, after, "now"))];
   const means = (one: { means: string }) => one.means;
   // Of two places of which one is reached by a condition and the other by its opposite, the first tells it.
-  const shown = (all: readonly SurveyTest[]) =>
-    [...Map.groupBy(all, (one) => one.shown).values()].flatMap(([one]) => (one ? `${WHEN[one.kind]} ‹${one.shown}›` : []));
+  const shown = (all: readonly SurveyTest[], others: readonly SurveyTest[]) =>
+    [...Map.groupBy(all, (one) => one.shown).values()].flatMap(([one], i) =>
+      one ? `${WHEN[one.kind]} ‹${partOf(one.shown, others[i]?.shown ?? "")}›` : [],
+    );
   const calls: CallChange[] = [];
   const deeds: DeedChange[] = [];
   for (const kind of new Set([...old, ...fresh].map((one) => one.kind))) {
@@ -254,14 +251,21 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
     const reaches = role === "puts" ? namesIn(what).flatMap(reach) : [];
     const one = { what: plainForm(what), role, reaches };
     for (const [then, next, order] of unlike(mine, theirs, role === "puts"))
-      deeds.push({ ...one, was: then.shown, now: next.shown, order, file: next.file, line: next.line });
+      deeds.push({ ...one, ...shownOf(then, next), order, file: next.file, line: next.line });
     if (gone.length + added.length === 0) continue;
     const testsOf = (all: typeof old, most: number) => all.slice(0, most).flatMap(({ tests }) => tests);
     const [dropped, more] = apart(testsOf(gone, added.length), testsOf(added, gone.length), means);
     const { file, line } = added.at(-1) ?? theirs.at(-1) ?? { file: now.file, line: 0 };
     const total = (all: readonly { role: string }[]) => all.filter((some) => some.role === role).length;
     const counts = { was: mine.length, now: theirs.length, all: [total(old), total(fresh)] as const };
-    const conditions = { added: shown(more), dropped: shown(dropped), lines: more.map((test) => test.line) };
+    // Where only literals differ, those it had say it.
+    const isSame = more.length === dropped.length && more.every(({ form }, i) => differInLiterals(dropped[i]?.form ?? "", form));
+    const had = more.flatMap(({ form }, i) => apart(literalsIn(dropped[i]?.form ?? ""), literalsIn(form), String)[0].map(plainForm));
+    const conditions = {
+      added: shown(more, dropped),
+      dropped: isSame ? [...new Set(had)] : shown(dropped, more),
+      lines: more.map((test) => test.line),
+    };
     calls.push({ ...one, ...counts, ...conditions, file, line });
   }
   return { calls, deeds };

@@ -2,8 +2,9 @@
  * The names of two versions of a program: which of the one is which of the other, by what they are given and not by what they are called; and
  * what a name reaches, through all that is made of it.
  */
-import { differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm, renamed } from "../../scripts/form-marks.ts";
+import { argsAt, differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm, renamed } from "../../scripts/form-marks.ts";
 import { SCRIPTS } from "../../workspace/layout.ts";
+import type { SurveyTest } from "../../kernel/ports.ts";
 import { apart } from "../evidence/partings.ts";
 import type { Program } from "./program.ts";
 
@@ -93,7 +94,9 @@ export function matchNames(was: Names, now: Names) {
     const isSame = then?.shown === next?.shown;
     const text = (one: typeof then) => one && one.shown + (isSame ? (one.way ?? "") : "");
     const shown = { was: text(then), now: text(next), body: (next ?? then)?.body === true };
-    return gone.length + fresh.length === 0 ? [] : [{ id, name: plainForm(`${NAME}${id}${NAME}`), literals, ...shown, ...at }];
+    return gone.length + fresh.length === 0
+      ? []
+      : [{ id, name: plainForm(`${NAME}${id}${NAME}`), literals, order: false, ...shown, ...at }];
   });
   /** Names that are given the same, put together from something else; `told`: a form without what is told of it already. */
   const kept = (told: (form: string, key: "was" | "now") => string) =>
@@ -112,15 +115,33 @@ export function matchNames(was: Names, now: Names) {
       // The same values, given in another order; of what excludes each other none is first.
       const all = [(was.get(first) ?? []).map(({ form }) => before(form)), (now.get(id) ?? []).map(({ form }) => after(form))] as const;
       const differs = all[0].findIndex((form, i) => form !== all[1][i]);
-      const isOrder = gone.length === 0 && differs >= 0 && all.every((some) => some.every((form) => !/^(?:if|not|each) /.test(form)));
+      const isOrder =
+        gone.length === 0 &&
+        differs >= 0 &&
+        isMoved(
+          ...all,
+          (now.get(id) ?? []).map(({ tests = [] }) => tests),
+        );
       const [then, next] = isOrder ? [was.get(first)?.[differs], now.get(id)?.[differs]] : [gone[0], fresh[0]];
       if (then === undefined || next === undefined) return [];
       const at = { file: id.slice(0, id.lastIndexOf(":")), line: next.line };
-      return [
-        { id, name: plainForm(`${NAME}${id}${NAME}`), was: then.whole ?? then.shown, now: next.whole ?? next.shown, body: false, ...at },
-      ];
+      return [{ id, name: plainForm(`${NAME}${id}${NAME}`), ...shownOf(then, next), body: false, order: isOrder, ...at }];
     });
   return { before, after, changed, kept };
+}
+
+type Shown = { shown: string; whole?: string; exact?: string };
+/** Both as their texts have them; where those read the same, with what their names stand for. */
+export function shownOf(was: Shown, now: Shown): { was: string; now: string } {
+  const [old, fresh] = [was, now].map(({ shown, whole = shown }) => whole) as [string, string];
+  return old === fresh ? { was: plainForm(was.exact ?? old), now: plainForm(now.exact ?? fresh) } : { was: old, now: fresh };
+}
+
+/** Whether one of these comes before another that it came after, where both may happen. */
+function isMoved(was: readonly string[], now: readonly string[], tests: readonly (readonly SurveyTest[])[]): boolean {
+  const isApart = (a = 0, b = 0) =>
+    tests[a]?.some(({ form, kind }) => tests[b]?.some((one) => one.form === form && [kind, one.kind].sort().join() === "if,not")) === true;
+  return now.some((one, a) => now.some((other, b) => a < b && was.lastIndexOf(other) < was.indexOf(one) && !isApart(a, b)));
 }
 
 /** A form in which the calls of a function that answers one expression are that expression, of what they are given; never a boundless one. */
@@ -128,15 +149,7 @@ function applied(form: string, name: string, given: string): string {
   const [, params = "", body] = /^\(([^()]*)\)=>([\s\S]*)$/.exec(given) ?? [];
   const at = form.indexOf(`${NAME}${name}${NAME}(`);
   if (at < 0 || form.length > 50_000 || body === undefined || body.includes(`${NAME}${name}${NAME}`)) return form;
-  const [names, args] = [namesIn(params), [""]];
-  let [end, depth, quoted] = [at + name.length + 3, 0, false];
-  for (; depth >= 0 && end < form.length; end++) {
-    const sign = form.charAt(end);
-    if (sign === LITERAL) quoted = !quoted;
-    if (!quoted) depth += "([{".includes(sign) ? 1 : ")]}".includes(sign) ? -1 : 0;
-    if (sign === "," && depth === 0 && !quoted) args.push("");
-    else if (depth >= 0) args[args.length - 1] += sign;
-  }
+  const [names, { args, end }] = [namesIn(params), argsAt(form, at + name.length + 2)];
   const whole = renamed(body, (one, mark) => args[names.indexOf(one)] ?? mark);
   return args.length === names.length ? applied(form.slice(0, at) + whole + form.slice(end), name, given) : form;
 }
@@ -166,6 +179,7 @@ export function reachOf({ names, fields, sites, puts, calls }: Program): Reach {
   for (const { form, path, tool, file } of fields) {
     add(ends, file, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
     const head = headOf(path);
+    for (const { role, what } of sites) if (path === `${what}.`) add(ends, file, form, `${role} ${what}`);
     // What stands in an object that has a name goes where that goes; of what is spread into it only some may.
     if (head !== null && !path.endsWith("...")) add(made, file, form, head);
     else if (head === null && isInput(form) && GIVEN.test(holderOf(path, file)))

@@ -2,12 +2,43 @@
  * What two versions of a program do, each call or put with its conditions and all that is in it (code-difference.ts): places that are one, and
  * those that do something else or in another order.
  */
+import { argsAt } from "../../scripts/form-marks.ts";
 import { apart } from "../evidence/partings.ts";
 import type { Place } from "./stated-values.ts";
 
+const OPPOSITE: [RegExp, string][] = [
+  [/^Unary!\(([\s\S]*)\)$/, "$1"],
+  [/^Binary!==/, "Binary==="],
+  [/^Binaryempty/, "Binaryfilled"],
+];
+/** A condition, the same however it is negated. */
+export function conditionOf(kind: string, form: string): string {
+  const [what, by] = OPPOSITE.find(([one]) => one.test(form)) ?? [];
+  if (kind === "each" || what === undefined) return `${kind} ${form}`;
+  return conditionOf(kind === "if" ? "not" : "if", form.replace(what, by ?? ""));
+}
+
+/** The sides of `a && b` or `a || b` that holds or does not; null of anything else. isBoth: whether both sides do. */
+function sidesOf(means: string): { sides: string[]; isBoth: boolean } | null {
+  const [, kind = "", form = "", operator] = /^(if|not) (Logical(&&|\|\|)[\s\S]*)$/.exec(means) ?? [];
+  const { args, end } = argsAt(form, form.indexOf("("));
+  if (operator === undefined || end !== form.length) return null;
+  return { sides: args.map((one) => conditionOf(kind, one)), isBoth: (operator === "&&") === (kind === "if") };
+}
+/** What holds together where a condition does: `if (a) if (b)` is `if (a && b)`, and `!(a && b)` is `!a || !b`. */
+function partsOf(means: string): string[] {
+  const logical = sidesOf(means);
+  if (logical === null) return [means];
+  return logical.isBoth ? logical.sides.flatMap(partsOf) : [`either ${insteadOf(means).sort().join(" or ")}`];
+}
+function insteadOf(means: string): string[] {
+  const logical = sidesOf(means);
+  return logical === null || logical.isBoth ? [partsOf(means).sort().join(" and ")] : logical.sides.flatMap(insteadOf);
+}
+
 export const meansOf = (tests: readonly { means: string }[]): string =>
   tests
-    .map(({ means }) => means)
+    .flatMap(({ means }) => partsOf(means))
     .sort()
     .join("\n");
 
@@ -58,8 +89,9 @@ export function unlike<T extends Done>(mine: readonly T[], theirs: readonly T[],
   const opposite = ({ means }: { means: string }) => means.replace(/^(if|not) /, (_, kind) => (kind === "if" ? "not " : "if "));
   const isApart = (one: T, other: T) => one.tests.some((test) => other.tests.some(({ means }) => means === opposite(test)));
   const order = mine.map(same);
-  const first = theirs.find((one, i) =>
-    theirs.slice(i + 1).some((later) => order.lastIndexOf(same(later)) < order.indexOf(same(one)) && !isApart(one, later)),
-  );
-  return first === undefined ? [] : [[first, first, true]];
+  for (const [i, one] of theirs.entries()) {
+    const passed = theirs.slice(i + 1).find((later) => order.lastIndexOf(same(later)) < order.indexOf(same(one)) && !isApart(one, later));
+    if (passed !== undefined) return [[passed, one, true]];
+  }
+  return [];
 }

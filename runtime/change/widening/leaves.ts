@@ -2,7 +2,7 @@
  * Two values compared leaf by leaf: settings, policies, dialects, headers, data. A list of things with names is compared by name, a list of
  * words by word, so that a difference is told by what differs and never as two long texts that look the same.
  */
-import { shortJson } from "../../kernel/text.ts";
+import { clip, shortJson } from "../../kernel/text.ts";
 import { apart, parting } from "../evidence/partings.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { isObject } from "../../rules/tools/shape.ts";
@@ -77,7 +77,17 @@ const sameThing = (one: Value, other: Value): boolean =>
   isObject(one) && isObject(other) && "id" in one && "id" in other && same({ ...one, id: "" }, { ...other, id: "" });
 
 /** A value as a person reads it. */
-export const shownValue = (value: Value): string => (value === undefined ? "not set" : shortJson(value, 119));
+export const shownValue = (value: Value): string =>
+  value === undefined ? "not set" : isObject(value) || Array.isArray(value) ? clip(inParts(value), 300) : shortJson(value, 119);
+/** `match file "a.csv", account "1010"` */
+const inParts = (value: Json): string =>
+  Array.isArray(value)
+    ? value.map(inParts).join(", ")
+    : isObject(value)
+      ? Object.entries(value)
+          .map(([key, one]) => `${key} ${inParts(one)}`)
+          .join(", ")
+      : JSON.stringify(value);
 
 /** `KEY is NOW instead of WAS`; of two long texts from where they part. */
 export function changeWords({ key, was, now }: LeafChange): string {

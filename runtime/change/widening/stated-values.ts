@@ -29,6 +29,8 @@ export interface Stated extends Place {
   means: string;
   compared: boolean;
   tool: string | null;
+  /** Of a literal without a key, the name that is given it. */
+  of: string;
 }
 
 /** Every literal and computed value of a program, under the keys that it is given to. `write`: forms as both versions call them. */
@@ -68,15 +70,23 @@ export function statedIn({ literals, fields }: Program, write: Canonical): State
       if (headOf(form) !== null && write(form).startsWith("{")) return [];
       // So is a literal that has a name.
       if (headOf(form)?.length === form.length - 2 && isLiteral(write(form)) && (all.get(form)?.length ?? 0) <= USES) return [];
-      const given = { given: { shown, fixed }, means: write(form), compared: false };
+      const given = { given: { shown, fixed }, means: write(form), compared: false, of: "" };
       return { ...given, path: placeOf(path), head: headOf(path), near: null, table: "", tool, file, line };
     }),
     ...literals.flatMap((one) => {
       const { value, compared, file, line } = one;
       const near = one.row === null ? null : (firsts.get(rowOf(one)) ?? "");
-      const given = { given: { literal: value }, means: JSON.stringify(value), compared };
+      const given = { given: { literal: value }, means: JSON.stringify(value), compared, of: one.path === "" ? write(one.of ?? "") : "" };
       const table = placeOf(tables.get(rowOf(one)) ?? "");
-      return placesOf(one.path, one.tool).map((place) => ({ ...given, ...place, head: headOf(one.path), near, table, file, line }));
+      return placesOf(one.path, one.tool).map((place) => ({
+        ...given,
+        ...place,
+        head: headOf(one.path) ?? headOf(one.of ?? ""),
+        near,
+        table,
+        file,
+        line,
+      }));
     }),
   ];
 }

@@ -84,7 +84,7 @@ function parties(now: Program, asked: Asked, say: Say): void {
   for (const [value, [one]] of Map.groupBy(odd, (each) => each.value))
     if (one !== undefined) say("value", false, `decides by one odd value, ${JSON.stringify(value)}, which executions hardly meet`, one);
   for (const one of now.literals)
-    tell({ ...one, near: null, means: { was: null, now: null }, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
+    tell({ ...one, near: null, head: null, means: { was: null, now: null }, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
   // What another script computes is told with that script.
   const computed = codeDifference({ ...now, ...NOTHING }, now).values.filter((one) => literal(one.now) === undefined);
   for (const one of computed) tell(one, one.file === now.file && /^tool$/.test(lastOf(one.path)) ? ["recipient", "tool"] : ["recipient"]);

@@ -107,12 +107,21 @@ async function schedule(was: Header | null, now: Header | null, around: Ticking)
   const after = await ticks(now, around);
   if (after.count === 0)
     return tell("schedule", `never starts by its schedule: no day fits ${now.schedule}${was === null ? "" : `; it was ${was.schedule}`}`);
-  if (was === null) return widen("schedule", `starts by itself on a schedule: ${now.schedule}`);
+  if (was === null) return widen("schedule", `starts by itself on a schedule: ${now.schedule}${inDays(now.schedule)}`);
   const before = await ticks(was, around);
   const isMore = after.count > before.count || (after.count === before.count && after.until < before.until);
-  const words = `: ${now.schedule} instead of ${was.schedule}`;
+  const words = `: ${now.schedule} instead of ${was.schedule}${inDays(now.schedule)}`;
   if (isMore || after.count === before.count) return widen("schedule", `starts ${isMore ? "more often" : "at other times"}${words}`);
   return tell("schedule", `starts less often${words}`);
+}
+
+const WEEK = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+/** A schedule of one time of day as somebody says it who does not write them; "" of any other. */
+function inDays(expression = ""): string {
+  const [, minute = "", hour = "", day, from, to] = /^(\d+) (\d+) (\*|\d+) \* (?:\*|([0-7])(?:-([0-7]))?)$/.exec(expression) ?? [];
+  if (day === undefined || (day !== "*" && from !== undefined)) return "";
+  const days = from === undefined ? "every day" : `on ${WEEK[Number(from)]}${to === undefined ? "" : ` to ${WEEK[Number(to)]}`}`;
+  return ` (${day === "*" ? days : `on day ${day} of each month`} at ${hour.padStart(2, "0")}:${minute.padStart(2, "0")})`;
 }
 
 /** How many ticks there are in 1,000 hours (at most TICKS), and when the last of them is; one that is later counts as one. */

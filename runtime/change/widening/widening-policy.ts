@@ -61,17 +61,36 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
     say("policy", `${rule.id} ${how} (${code(print(withOld(other.when)))}; before: ${code(print(rule.when))})`, rule.id);
   }
   const ids = renamedRules(was, now);
-  const gone: string[] = [];
+  const isNew = ({ id }: Rule) => ![...was.set.rules.map((one) => one.id), ...ids.values()].includes(id);
+  for (const { id, action, level, approvals, description, when } of now.set.rules.filter(isNew)) {
+    const who = `${approvals > 1 ? ` of ${approvals} people` : ""}${level === null ? "" : `, as ${level},`}`;
+    more(`adds the rule ${id}: it ${SAYS[action]}${who} where ${code(print(when))} (${description})`, id);
+  }
+  const asked = now.set.rules.map(({ when }) => print(when)).join(" ");
+  for (const [fact, kind] of now.set.kinds)
+    if (!was.set.kinds.has(fact) && kind !== "boolean" && !new RegExp(`\\b${fact}\\b`).test(asked))
+      say("policy", `declares the fact ${fact}, and no rule asks about it: what a run acts on counts as judged where it gives that`, fact);
+  const [gone, other]: [string[], string[]] = [[], []];
   for (const one of was.cases) {
     const kept = now.cases.find(({ name }) => name === one.name);
     const isSame = [one, { ...one, ...named(one, ids) }].some((old) => JSON.stringify(old) === JSON.stringify(kept));
     if (kept === undefined) gone.push(one.name);
     else if (!isSame && isStricter(one, kept)) more(`its test case "${one.name}" expects more`, one.name);
-    else if (!isSame) say("case", `its test case "${one.name}" expects something else`, one.name);
+    else if (!isSame) other.push(one.name);
   }
-  if (gone.length === 1) say("case", `its test case "${gone[0]}" is removed`, gone[0] ?? "");
-  else if (gone.length > 1)
-    say("case", `${gone.length} of its test cases are removed (${gone.map((name) => `"${name}"`).join(", ")})`, gone[0] ?? "");
+  for (const [names, one, many] of [
+    [other, "is changed", "are changed"],
+    [gone, "is removed", "are removed"],
+  ] as const) {
+    const [first = ""] = names;
+    if (names.length === 1) say("case", `its test case "${first}" ${one}`, first);
+    const rest = names.length > 3 ? ` and ${names.length - 3} more` : "";
+    const listed = names
+      .slice(0, 3)
+      .map((name) => `"${name}"`)
+      .join(", ");
+    if (names.length > 1) say("case", `${names.length} of its test cases ${many} (${listed}${rest})`, first);
+  }
   return found;
 }
 

@@ -4,6 +4,7 @@
  */
 import { shortJson } from "../../kernel/text.ts";
 import { PAYEE } from "../evidence/acts.ts";
+import { partOf } from "../evidence/partings.ts";
 import type { CallChange, DeedChange, NameChange, RowChange, WordChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Around, TOOL, classIn } from "./program.ts";
@@ -36,6 +37,9 @@ export const tellElse = (kind: ChangeKind, text: string, of: string): Line => ({
 export const quoted = (value: unknown): string => shortJson(value, 79);
 /** Code in a line; the card says it in words (card-details.ts). */
 export const code = (text: string): string => `‹${text}›`;
+/** What computes it now, and before. */
+export const inBoth = (was: string | null, now: string): string =>
+  was === null ? code(partOf(now, "")) : `${code(partOf(now, was))}; before: ${code(partOf(was, now))}`;
 /** What it is as a literal; undefined where it is computed or not there. */
 export const literal = (one: Given | null): Literal | undefined => (one !== null && "literal" in one ? one.literal : undefined);
 
@@ -90,34 +94,32 @@ export const ROWS: Row<RowChange>[] = [
 export const DEEDS: Row<DeedChange>[] = [
   ({ role, what, was, now, order, reaches }) => {
     const given =
-      role === "puts" ? `what is put into ${what}` : role === "stops" ? "what it says where it stops" : `what ${what} is called with`;
+      role === "puts"
+        ? `what is put into ${what}`
+        : role === "stops"
+          ? "what it says where it stops"
+          : role === "does"
+            ? "what it calls or changes indirectly"
+            : `what ${what} is called with`;
     const words = order
-      ? `${given} comes in another order, or after other changes of it (${code(now.slice(0, NEAR))})`
-      : `${given} is computed differently (${partsOf(now, was)}; before: ${partsOf(was, now)})`;
+      ? `${given} comes ${was === now ? "after other changes of it" : "in another order"} (${code(partOf(now, ""))}${was === now ? "" : ` now comes before ${code(partOf(was, ""))}`})`
+      : `${given} is computed differently (${inBoth(was, now)})`;
     return role === "puts" ? byReach(reaches, "value", words, now) : { ...widen(ROLES[role].kind, words), rest: now };
   },
 ];
-
-const NEAR = 160;
-/** A text as code, of a long one what is about the place where it parts from the other. */
-function partsOf(text: string, other: string): string {
-  let at = 0;
-  while (text[at] !== undefined && text[at] === other[at]) at++;
-  const from = text.length <= NEAR ? 0 : Math.max(0, at - 60);
-  return code(`${from > 0 ? "…" : ""}${text.slice(from, from + NEAR)}${text.length > from + NEAR ? "…" : ""}`);
-}
 
 export const NAMES: Row<NameChange>[] = [
   (one) => one.body && tell("code", `how ${one.name} works is written differently`),
   // What is put into a list is told with its conditions.
   ({ name, was, now }) => (was === "[]" || now === "[]") && tell("code", `${name} is made differently (${code(now ?? was ?? "")})`),
-  ({ name, was, now, reaches }) => {
-    const words =
-      now === null
+  ({ name, was, now, order, reaches }) => {
+    const words = order
+      ? `is set in another order (${code(partOf(now ?? "", ""))} now comes before ${code(partOf(was ?? "", ""))})`
+      : now === null
         ? `is no longer ${code(was ?? "")}`
         : was === now
-          ? `is set under other conditions (${code(now)})`
-          : `is computed differently (${partsOf(now, was ?? now)}${was === null ? "" : `; before: ${partsOf(was, now)}`})`;
+          ? `is set under other conditions (${code(partOf(now, ""))})`
+          : `is computed differently (${inBoth(was, now)})`;
     return byReach(reaches, "value", `${name} ${words}`, now ?? was ?? "", ": compare by hand");
   },
 ];
@@ -127,6 +129,7 @@ const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; say
   acts: { kind: "tool", more: true, says: "acts outside or notifies someone" },
   writes: { kind: "tool", more: true, says: "writes" },
   puts: { kind: "tool", more: true, says: "collects" },
+  does: { kind: "tool", more: true, says: "calls or changes something" },
   asks: { kind: "gate", more: false, says: "asks a person" },
   reviews: { kind: "review", more: false, says: "asks for a review" },
   judges: { kind: "policy", more: false, says: "asks the policy" },

@@ -77,8 +77,8 @@ const ladderText = ({ ranks, roles }: Config["policy"]): string =>
 export function dialectWidening(name: string, was: Json | null, now: Json | null): SettingLine[] {
   const key = "name";
   if (now === null) return [{ ...widen("setting", `statements are no longer read by the dialect ${name}`), key }];
-  const columns = shownValue((now as { match?: Json }).match);
-  if (was === null) return [{ ...tell("setting", `a new dialect, ${name}, reads statements whose columns are ${columns}`), key }];
+  if (was === null)
+    return [{ ...tell("setting", `a new dialect, ${name}, reads statements with ${shownValue((now as { match?: Json }).match)}`), key }];
   return judged(leafChanges(was, now), [[/^description$/, () => false]], `how statements are read by ${name} changes: `, "text");
 }
 
@@ -90,7 +90,7 @@ export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet
       !key.endsWith("].when") &&
       !/^cases\[.*\]\./.test(key) &&
       !(left === undefined && /^cases\[/.test(key)) &&
-      ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
+      ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}` || key === `facts.${word}`),
   );
   const [texts, values] = [true, false].map((isText) => changes.filter(({ key }) => /description$|^source$/.test(key) === isText));
   const never: Row[] = [[/^/, () => false]];

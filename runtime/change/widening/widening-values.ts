@@ -1,8 +1,8 @@
 /** Rows over values of a program that are others now, by the key they stand under and by what they are (widening-rows.ts). */
 import { PAYEE } from "../evidence/acts.ts";
-import { shortAccount } from "../evidence/partings.ts";
+import { partOf, shortAccount } from "../evidence/partings.ts";
 import { plainDecimal } from "../../kernel/money.ts";
-import { plainForm } from "../../scripts/form-marks.ts";
+import { NAME, plainForm } from "../../scripts/form-marks.ts";
 import type { ValueChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Written, hostsIn, recipientsIn } from "./leaves.ts";
@@ -12,6 +12,7 @@ import {
   type Row,
   byReach,
   code,
+  inBoth,
   isMutate,
   isSure,
   isTool,
@@ -25,13 +26,13 @@ import type { Given } from "./stated-values.ts";
 
 const all = (texts: readonly unknown[]): string => texts.map(quoted).join(", ");
 const shownIn = (one: Given | null, show: (value: unknown) => string): string =>
-  one === null ? "nothing" : "literal" in one ? show(one.literal) : code(one.shown);
+  one === null ? "nothing" : "literal" in one ? show(one.literal) : code(partOf(one.shown, ""));
 /** `is NOW instead of WAS`; `is computed differently (NOW; before: WAS)` */
 const swap = ({ was, now }: ValueChange, show: (value: unknown) => string = quoted): string => {
   if (now === null) return `is no longer given (${shownIn(was, show)})`;
-  if ("shown" in now && was !== null && "shown" in was && was.shown === now.shown)
-    return `is computed differently (${code(now.shown)}, where a name in it means something else)`;
-  if ("shown" in now) return `is computed differently (${code(now.shown)}${was === null ? "" : `; before: ${shownIn(was, show)}`})`;
+  if ("shown" in now && was !== null && "shown" in was)
+    return `is computed differently (${was.shown === now.shown ? `${code(partOf(now.shown, ""))}, where a name in it means something else` : inBoth(was.shown, now.shown)})`;
+  if ("shown" in now) return `is computed differently (${inBoth(null, now.shown)}${was === null ? "" : `; before: ${shownIn(was, show)}`})`;
   return `is ${show(now.literal)}${was === null ? "" : ` instead of ${shownIn(was, show)}`}`;
 };
 
@@ -65,7 +66,10 @@ const naming =
 const isComputed = ({ now }: ValueChange): boolean => now !== null && "shown" in now && !now.fixed;
 /** Also one of two known values: what counts is when it is which. */
 const isChosen = ({ was, now }: ValueChange): boolean => was !== null && now !== null && "shown" in now;
-const key = ({ path, near }: ValueChange): string => `${near === null ? "" : `${quoted(near)}: `}${lastOf(path) || "a value"}`;
+const key = ({ path, near, head }: ValueChange): string => {
+  const value = head === null ? "a value" : `a value of ${lastOf(`${NAME}${head}${NAME}`)}`;
+  return `${near === null ? "" : `${quoted(near)}: `}${lastOf(path) || value}`;
+};
 const given = (call: string): string => (call === "" ? "its answer" : `what ${call} gets`);
 const named =
   (pattern: RegExp, then: (one: ValueChange, asked: Asked) => Line | null | undefined | false): Row<ValueChange> =>
