@@ -47,8 +47,9 @@ export const percentOf = (a: bigint, pct: bigint): bigint => quotient(a * pct, H
 
 export const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
 
-/** In units of so many decimals, halves away from zero (half-up, spec/worker.md 8.1). */
-const units = (value: bigint, places: number): bigint => quotient(quotient(value, GUARD), 10n ** BigInt(DIGITS - places));
+/** In units of so many decimals, halves away from zero (half-up, spec/worker.md 8.1) of the decimals that count. */
+const units = (value: bigint, places: number): bigint =>
+  places > DIGITS ? quotient(value, ONE / 10n ** BigInt(places)) : quotient(quotient(value, GUARD), 10n ** BigInt(DIGITS - places));
 
 /** Rounded half-up to so many decimals. */
 export const round = (value: bigint, places: number): bigint => (units(value, places) * ONE) / 10n ** BigInt(places);

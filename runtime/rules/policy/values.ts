@@ -22,8 +22,8 @@ export function compareDecimals(a: string | number, b: string | number): number 
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** The sum of plain decimals to the 60 digits after the point that count, in its shortest form. */
-export const sumDecimals = (values: readonly string[]): string => plain(sum(values.map(exact)), 60);
+/** The exact sum of plain decimals, in its shortest form. */
+export const sumDecimals = (values: readonly string[]): string => plain(sum(values.map(exact)), 100);
 
 /** `day`: YYYY-MM-DD, which sorts as text. `ms`: a date-time with its zone. Null when it is neither, or no day of the calendar. */
 export function dayOrMoment(text: string): { day: string } | { ms: number } | null {
