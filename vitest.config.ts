@@ -53,7 +53,7 @@ const PURE = [
   "test/proposals/paths.test.ts",
   "test/sandbox/{header,yaml}.test.ts",
   "test/tools/{classify,pages,primitives,reads,vectors,verify}.test.ts",
-  "test/triggers/schedules.test.ts",
+  "test/triggers/{looks,schedules}.test.ts",
   "test/workspace/{config,receipt,statement-account}.test.ts",
   "test/workspace/statements/*.test.ts",
 ];

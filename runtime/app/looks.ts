@@ -4,13 +4,13 @@ import { toWire } from "../kernel/errors.ts";
 
 /**
  * `onError` hears of a failure once, until a look succeeds or fails in another way. pauseMs: how long nothing is looked at after one. stop waits
- * for the look that is under way, or for `graceMs`.
+ * for the look that is under way, or for `graceMs`. atOnce: the first look is now, not after `everyMs`.
  */
 export function keepLooking(
   everyMs: number,
   look: () => unknown,
   onError: (error: unknown) => void,
-  { pauseMs = 0, graceMs }: { pauseMs?: number; graceMs?: number } = {},
+  { pauseMs = 0, graceMs, atOnce = false }: { pauseMs?: number; graceMs?: number; atOnce?: boolean } = {},
 ) {
   let busy: Promise<void> | null = null;
   let again = 0;
@@ -25,13 +25,16 @@ export function keepLooking(
       if (message !== failure && !stopped) onError(error);
       failure = message;
       again = performance.now() + pauseMs;
-    } finally {
-      busy = null;
     }
   };
-  const timer = setInterval(() => {
-    if (performance.now() >= again) busy ??= turn();
-  }, everyMs);
+  const begin = () => {
+    if (performance.now() < again) return;
+    busy ??= turn().finally(() => {
+      busy = null;
+    });
+  };
+  const timer = setInterval(begin, everyMs);
+  if (atOnce) begin();
   return {
     async stop(): Promise<void> {
       stopped = true;

@@ -83,7 +83,7 @@ export function keepChecking(
     const unknown = [...(await marksOf(dir, git.tree(now)))].flatMap(([name, mark]) => (mark === null ? [name] : []));
     for (const name of unknown) if (!stopped) await check(name);
   };
-  const looking = keepLooking(everyMs, look, onError, { graceMs: STOP_MS });
+  const looking = keepLooking(everyMs, look, onError, { graceMs: STOP_MS, atOnce: true });
   return {
     async stop() {
       stopped = true;

@@ -126,10 +126,8 @@ async function triedAgain({ run, steps }: Pick<RunLog, "run" | "steps">, since: 
     );
     const isSame = unordered(answer.result) === unordered(step.result) && answer.error?.code === step.error?.code;
     // That time has passed is no change.
-    const isDay =
-      canonicalJson((params as { params?: Json } | null)?.params ?? {}) === "{}" &&
-      DAY.test(answer.result ?? "") &&
-      DAY.test(step.result ?? "");
+    const { tool: _, params: inner = {}, ...own } = (params ?? {}) as { tool?: Json; params?: Json };
+    const isDay = canonicalJson([inner, own]) === "[{},{}]" && DAY.test(answer.result ?? "") && DAY.test(step.result ?? "");
     if (!isSame && !isDay) fresh.set(step.seq, { ...step, ...answer });
   });
   if (fresh.size === 0) return null;

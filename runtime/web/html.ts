@@ -165,10 +165,10 @@ ${page.body}
 </html>`;
 }
 
-/** A page beside the status page, in one column. */
-export function frame(title: string, sub: Html, body: Html): Html {
+/** A page beside the status page, in one column. `id`: of what has no name of its own, for the tab and the history of the browser. */
+export function frame(title: string, sub: Html, body: Html, id = ""): Html {
   return layout({
-    title: `${title} · Cleared`,
+    title: `${title}${id && ` ${id}`} · Cleared`,
     body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1><bdi>${title}</bdi></h1>${sub === nothing ? nothing : html`<p class="sub">${sub}</p>`}</header><main id="main" class="single">${body}</main>`,
   });
 }

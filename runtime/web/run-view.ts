@@ -132,6 +132,7 @@ ${first > 0 || next !== null ? html`<p class="pages">${first > 0 ? html`<a href=
 ${bookedList(booked, token)}
 <section aria-labelledby="events"><h2 id="events">Events</h2>
 <details class="brief"><summary>${events.length} as they were recorded</summary><div class="inside"><ol class="events">${events.map((event) => html`<li value="${event.seq}"><span class="kind">${event.type}</span> <div>${facts(event.body)}</div> <span class="when">${times.at(event.at)}</span></li>`)}</ol></div></details></section>`,
+    run.id,
   );
 }
 

@@ -174,9 +174,14 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     settle(host);
     stopping(keepChecking(host, async (agent) => (await import("../../app/check-api.ts")).checkAgent(host, agent), say));
     upkeep = stopping(keepUp(host, say));
-    // What it throws it has told `ended`.
-    const looking = () => host.assertTrust();
-    stopping(keepLooking(LOOK_MS, looking, () => undefined));
+    // Another trust.yaml has told `ended`; one that could not be read now is read again.
+    stopping(
+      keepLooking(
+        LOOK_MS,
+        () => host.assertTrust(),
+        () => undefined,
+      ),
+    );
     await tellAlerts(at);
     const pairing = pairingLink(host, web.url);
     output.result({ dir, url: web.url, pid: process.pid, ...(pairing === null ? {} : { pair: pairing.link }) });
