@@ -31,6 +31,7 @@ export function createDiskCache(folder: string): DiskCache {
   const fileOf = (key: string[]) => join(folder, digest(sealOf(), ...key));
   return {
     get(...key) {
+      codeVersion(); // a file that it does not find is a fault of ours, and not one of the disk
       try {
         const text = readFileSync(fileOf(key), "utf8");
         const body = text.slice(text.indexOf("\n") + 1);
@@ -40,6 +41,7 @@ export function createDiskCache(folder: string): DiskCache {
       }
     },
     put(body, ...key) {
+      codeVersion();
       try {
         const file = fileOf(key);
         const aside = `${file}.${process.pid}`;
@@ -68,9 +70,8 @@ function codeVersion(): string {
   const here = dirname(fileURLToPath(import.meta.url));
   const hash = createHash("sha256").update(process.version);
   const extension = extname(fileURLToPath(import.meta.url));
-  // kernel/text.ts says what the language lint refuses; compile-child.ts what is done with a source; the books read a month's entries.
-  const books = ["amounts", "journal-text", "months", "account-legs"].map((name) => `workspace/books/${name}`);
-  const others = ["kernel/text", "sandbox/compile-child", ...books].map((name) => `../${name}${extension}`);
+  // kernel/text.ts says what the language lint refuses; compile-child.ts what is done with a source.
+  const others = ["kernel/text", "sandbox/compile-child"].map((name) => `../${name}${extension}`);
   const names = [...readdirSync(here).sort(), ...others];
   for (const name of names) hash.update(name).update(readFileSync(join(here, name)));
   hash.update(readFileSync(join(here, "../../package.json")));

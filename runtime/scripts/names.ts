@@ -108,7 +108,10 @@ export function namesOf(body: readonly Node[], prefix = ""): Names {
     const target = bare((node["left"] ?? node["argument"]) as Node);
     if (node["right"]) give(target, node["right"] as Node);
     const root = rootOf(target, false);
-    for (const one of root === undefined ? [...boundIn(target)].map((bound) => bound.node) : [root]) changed.add(ids.get(one) ?? "");
+    for (const one of root === undefined ? [...boundIn(target)].map((bound) => bound.node) : [root]) {
+      const id = ids.get(one);
+      if (id !== undefined) changed.add(id);
+    }
   }
   const around: Names["around"] = (identifier) => {
     const found: string[] = [];

@@ -293,12 +293,12 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
         visit(on, around);
         const cases = node["cases"] as Node[];
         const labels: SurveyTest[] = [];
+        const others = cases.flatMap((other) => (other["test"] ? [test(other["test"] as Node)] : []));
+        const none = (key: "form" | "shown") => `none of ${others.map((each) => each[key]).join(", ")}`;
         for (const [i, one] of cases.entries()) {
           const value = one["test"] as Node | null;
           // What is not left goes on into the next case.
           if (((cases[i - 1]?.["consequent"] ?? []) as Node[]).some((each) => leaves(each))) labels.splice(0);
-          const others = cases.flatMap((other) => (other["test"] ? [test(other["test"] as Node)] : []));
-          const none = (key: "form" | "shown") => `none of ${others.map((each) => each[key]).join(", ")}`;
           labels.push(value === null ? { ...test(on), form: none("form"), shown: none("shown") } : test(value));
           const [form, shown] = [labels.map((each) => each.form), labels.map((each) => each.shown)].map((all) => all.join(" or "));
           list(one["consequent"] as Node[], under(under(around, test(on)), { ...test(value ?? on), form, shown } as SurveyTest));

@@ -99,7 +99,7 @@ export function nameOf(node: Node): string | null {
 
 /** What an object has under a key that stands in it, if it does. */
 export const valueIn = (object: Node, name: string): Node | undefined =>
-  (object["properties"] as Node[]).find((one) => nameOf(one) === name)?.["value"] as Node | undefined;
+  (object["properties"] as Node[]).findLast((one) => nameOf(one) === name)?.["value"] as Node | undefined;
 
 /** The name that `a.b[c]` is a part of; with `calls` also that of `a.filter(f)[0]`. */
 export function rootOf(node: Node, calls: boolean): Node | undefined {

@@ -22,7 +22,7 @@ test("a tick heard twice in its minute has one key", () => {
   expect(tickKey("0 6 * * *", new Date("2026-11-22T06:01:00Z"))).not.toBe(tickKey("0 6 * * *", new Date("2026-11-22T06:00:00Z")));
 });
 
-test("a schedule starts at its minute, a removed one no more, and a wrong one stops no other", async () => {
+test("a schedule starts at its minute, one that never comes or is removed no more, and a wrong one stops no other", async () => {
   const database = new Database(":memory:");
   let [now, head] = [Date.parse("2026-11-22T05:59:58Z"), "1"];
   const scheduled = (name: string, schedule: string) => ({
@@ -59,7 +59,10 @@ test("a schedule starts at its minute, a removed one no more, and a wrong one st
   expect(ticks).toEqual([]);
   now = Date.parse("2026-11-22T06:00:05Z");
   await ticked("each", "good");
-  [agents, head] = [[each], "2"];
+  [agents, head] = [[each, scheduled("good", "0 0 31 2 *")], "2"];
+  // Nothing is due of it any more, and nothing counts as missed if it comes back.
+  await vi.waitFor(() => expect(JSON.parse(getFact(database, "schedule:good") ?? "{}")).toMatchObject({ next: null }), 5000);
+  [agents, head] = [[each], "3"];
   await vi.waitFor(() => expect(getFact(database, "schedule:good")).toBeNull(), 5000);
   now = Date.parse("2026-11-23T06:00:05Z");
   await ticked("each", "each", "good");

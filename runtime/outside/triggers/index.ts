@@ -120,13 +120,15 @@ export function startTriggers(ports: TriggerPorts) {
         schedules.push({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone, missed: header.missed });
       if (listensTo(header, "file_watch")) watched.add(watchedFolder(header));
     }
-    planned = [];
+    const ringing: Planned[] = [];
     for (const one of schedules) {
       const problem = await scheduleProblem(one, ports.now());
-      if (problem === null) planned.push(one);
+      if (problem === null) ringing.push(one);
       else sayOnce(`agents/${one.agent}.ts: ${problem}`);
     }
-    await bell.set(planned);
+    // One that never comes is due no more either, whatever it was before.
+    planned = schedules;
+    await bell.set(ringing);
     forgetOthers(
       ports.database,
       // A header that cannot be read may hold a schedule: it stays overdue until somebody has looked.

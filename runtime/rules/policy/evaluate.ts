@@ -45,7 +45,8 @@ function lookUp(facts: Readonly<Record<string, Json>>, field: string): Json | un
       facts,
     );
   // Two values of one fact: a number of no kind, so that nobody can tell. A key in what a tool answered could else stand before the fact.
-  return flat === undefined || nested === undefined || flat === nested ? (flat ?? nested) : Number.NaN;
+  if (flat === undefined || nested === undefined) return flat === undefined ? nested : flat;
+  return flat === nested ? flat : Number.NaN;
 }
 
 function isKind(value: Json, kind: Kind): boolean {
