@@ -87,7 +87,7 @@ async function strangers({ tree, files, paths }: Subject): Promise<Found[]> {
     const line = source.split("\n").findIndex((one) => one.includes("agent:")) + 1;
     return gone.map((name) => ({
       code: "AGENT_UNKNOWN",
-      at: { file, line },
+      at: { file, ...(line === 0 ? {} : { line }) },
       message: `It may call the agent ${name}, and there is no ${agentFile(name)}.`,
     }));
   });

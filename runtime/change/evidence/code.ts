@@ -8,7 +8,7 @@ import { treeOver } from "../../workspace/git/tree.ts";
 import type { Code } from "./types.ts";
 
 /** Files that lie over the tree of a run's own commit when other code is tried (`Code.changed`). */
-export const SETTINGS = [CONFIG, POLICIES, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL];
+export const SETTINGS = [CONFIG, POLICIES, IMPORTERS, KNOWLEDGE];
 const FOLDERS = [AGENTS, SCRIPTS, POLICIES, IMPORTERS, KNOWLEDGE];
 
 /** Blob by path. */

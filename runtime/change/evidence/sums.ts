@@ -124,9 +124,11 @@ function parted({ recorded, now, ...place }: Divergence): Divergence {
   if (recorded === null || now === null || recorded.tool !== now.tool) return { ...place, recorded: brief(recorded), now: brief(now) };
   if (sizeOf(recorded.params) + sizeOf(now.params) <= SMALL) return { ...place, recorded, now };
   const [first] = partings(recorded.params, now.params);
+  // Ids that differ are no difference of what is done, and yet another call.
+  if (first === undefined) return { ...place, recorded: brief(recorded), now: brief(now) };
   const part = (value: unknown): Json =>
-    value === undefined ? {} : { [first?.key ?? ""]: sizeOf(value) <= SMALL ? (value as Json) : clipped(JSON.stringify(value)) };
-  return { ...place, recorded: { ...recorded, params: part(first?.was) }, now: { ...now, params: part(first?.now) } };
+    value === undefined ? {} : { [first.key]: sizeOf(value) <= SMALL ? (value as Json) : clipped(JSON.stringify(value)) };
+  return { ...place, recorded: { ...recorded, params: part(first.was) }, now: { ...now, params: part(first.now) } };
 }
 
 function brief(call: Divergence["now"]): Divergence["now"] {

@@ -11,7 +11,7 @@ import { executeRun } from "../../engine/run.ts";
 import type { World } from "../../engine/world.ts";
 import { type Callable, type Script, callableIn } from "../../engine/script.ts";
 import { type At, ClearedError, kindOf, toWire } from "../../kernel/errors.ts";
-import type { Call, Decision, Json, RunLog, RunRecord, Step, WorkspaceView } from "../../kernel/ports.ts";
+import type { Call, Decision, DoorCall, Json, RunLog, RunRecord, Step, WorkspaceView } from "../../kernel/ports.ts";
 import { End, type Gate, Suspend } from "../../kernel/primitive.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { type TrialEnvironment, changedFiles, standingGit, trialView } from "./trial-environment.ts";
@@ -34,7 +34,8 @@ interface Attempt {
   at: Map<number, At>;
   /** The step at which the child found a difference in what it served, or null. */
   diverged: number | null;
-  last: string;
+  /** The last call that reached the host. */
+  last: DoorCall | null;
 }
 
 /** Executes the code against the recording. Never throws for what the code does: that is in the trial's effects. */
@@ -75,7 +76,9 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
     supposed: attempt.supposed,
     steps: attempt.steps,
     isRecorded: isRecorded(recording, attempt),
-    last: attempt.last,
+    get last() {
+      return attempt.last === null ? "" : (askedIn(JSON.parse(attempt.last.params)) ?? attempt.last.name);
+    },
   };
 }
 
@@ -159,7 +162,7 @@ async function execute(
           call: (call) => {
             reached = true;
             recorded.called(call);
-            attempt.last = askedIn(JSON.parse(call.params)) ?? call.name;
+            attempt.last = call;
             if (call.at !== undefined) attempt.at.set(call.seq, call.at);
             return job.call(call);
           },
@@ -224,7 +227,7 @@ function untoldBy({ ended, steps }: Attempt, unclear: ReadonlySet<string>): stri
 }
 
 function newAttempt(ended: Ended | null = null): Attempt {
-  return { ended, steps: [], missing: null, supposed: [], at: new Map(), diverged: null, last: "" };
+  return { ended, steps: [], missing: null, supposed: [], at: new Map(), diverged: null, last: null };
 }
 
 /** The run as the trial would have left it. One that stopped at a missing answer has not ended. */

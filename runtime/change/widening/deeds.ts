@@ -29,7 +29,7 @@ function sidesOf(means: string): { sides: string[]; isBoth: boolean } | null {
 function partsOf(means: string): string[] {
   const logical = sidesOf(means);
   if (logical === null) return [means];
-  return logical.isBoth ? logical.sides.flatMap(partsOf) : [`either ${insteadOf(means).sort().join(" or ")}`];
+  return logical.isBoth ? logical.sides.flatMap(partsOf) : [`either (${insteadOf(means).sort().join(") or (")})`];
 }
 function insteadOf(means: string): string[] {
   const logical = sidesOf(means);

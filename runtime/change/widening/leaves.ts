@@ -80,14 +80,14 @@ const sameThing = (one: Value, other: Value): boolean =>
 export const shownValue = (value: Value): string =>
   value === undefined ? "not set" : isObject(value) || Array.isArray(value) ? clip(inParts(value), 300) : shortJson(value, 119);
 /** `match file "a.csv", account "1010"` */
-const inParts = (value: Json): string =>
-  Array.isArray(value)
-    ? value.map(inParts).join(", ")
+function inParts(value: Json): string {
+  const parts = Array.isArray(value)
+    ? value.map(inParts)
     : isObject(value)
-      ? Object.entries(value)
-          .map(([key, one]) => `${key} ${inParts(one)}`)
-          .join(", ")
-      : JSON.stringify(value);
+      ? Object.entries(value).map(([key, one]) => `${/^[\w.-]+$/.test(key) ? key : JSON.stringify(key)} ${inParts(one)}`)
+      : [];
+  return parts.length === 0 ? JSON.stringify(value) : parts.join(", ");
+}
 
 /** `KEY is NOW instead of WAS`; of two long texts from where they part. */
 export function changeWords({ key, was, now }: LeafChange): string {

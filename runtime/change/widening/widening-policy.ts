@@ -3,7 +3,7 @@
  * what cannot be proved to be as strict is told as loosened.
  */
 import { type Atom, type Condition, type Operand, print } from "../../rules/policy/condition.ts";
-import { demandsAtLeast, implies } from "../../rules/policy/lint.ts";
+import { demandsAtLeast, implies, namesIn } from "../../rules/policy/lint.ts";
 import { type Ladder, meetsLevel } from "../../rules/policy/levels.ts";
 import type { Scope } from "../../rules/policy/evaluate.ts";
 import type { Rule } from "../../rules/policy/verdict.ts";
@@ -66,9 +66,9 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
     const who = `${approvals > 1 ? ` of ${approvals} people` : ""}${level === null ? "" : `, as ${level},`}`;
     more(`adds the rule ${id}: it ${SAYS[action]}${who} where ${code(print(when))} (${description})`, id);
   }
-  const asked = now.set.rules.map(({ when }) => print(when)).join(" ");
+  const asked = new Set(now.set.rules.flatMap(({ when }) => namesIn(when)));
   for (const [fact, kind] of now.set.kinds)
-    if (!was.set.kinds.has(fact) && kind !== "boolean" && !new RegExp(`\\b${fact}\\b`).test(asked))
+    if (!was.set.kinds.has(fact) && kind !== "boolean" && !asked.has(fact))
       say("policy", `declares the fact ${fact}, and no rule asks about it: what a run acts on counts as judged where it gives that`, fact);
   const [gone, other]: [string[], string[]] = [[], []];
   for (const one of was.cases) {

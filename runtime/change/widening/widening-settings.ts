@@ -90,7 +90,7 @@ export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet
       !key.endsWith("].when") &&
       !/^cases\[.*\]\./.test(key) &&
       !(left === undefined && /^cases\[/.test(key)) &&
-      ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}` || key === `facts.${word}`),
+      ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
   );
   const [texts, values] = [true, false].map((isText) => changes.filter(({ key }) => /description$|^source$/.test(key) === isText));
   const never: Row[] = [[/^/, () => false]];

@@ -57,6 +57,8 @@ function atomsOf(condition: Condition): Atom[] {
 }
 
 const wordsIn = (atom: Atom): string[] => operandsOf(atom).flatMap((one) => (one.kind === "word" ? [one.text] : []));
+/** The facts that a condition asks about, and the words it compares them with, which may be facts. */
+export const namesIn = (condition: Condition): string[] => atomsOf(condition).flatMap((atom) => [atom.field, ...wordsIn(atom)]);
 
 /** What a field is, by its declaration; a threshold, by its value. Undefined when neither has it. */
 function kindOf(field: string, { kinds, thresholds }: Scope): Kind | undefined {
