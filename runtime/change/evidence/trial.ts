@@ -82,6 +82,8 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
   };
 }
 
+const ENDLESS = /^(?:LIMIT_|SANDBOX_CRASHED$)/;
+
 /**
  * Code that fails on the settings a run had may need one, or an account, that was committed since: then it is tried on all of today's. `code`: with the settings
  * of this trial.
@@ -89,7 +91,9 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
 export async function tryRunOrToday(recording: Recording, code: Code, bench: TrialEnvironment): Promise<{ trial: Trial; code: Code }> {
   const { run } = recording;
   const trial = await tryRun(recording, code, bench);
-  if (run.error !== null || trial.missing !== null || trial.effects.error === null) return { trial, code };
+  const { error } = trial.effects;
+  // No setting ends what never ends, and each try of it takes its whole time.
+  if (run.error !== null || trial.missing !== null || error === null || ENDLESS.test(error.code)) return { trial, code };
   const today = await onItsSettings(code, bench.git.tree(run.pin.commit));
   const again = today === null ? null : await tryRun(recording, today, bench);
   return today === null || again === null || again.effects.error !== null ? { trial, code } : { trial: again, code: today };
