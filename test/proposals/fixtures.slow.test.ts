@@ -292,5 +292,5 @@ describe("hostile", () => {
       expect(proposal.state, text.slice(0, 40)).toBe("blocked");
     }
     expect((await proposed("After", { "agents/ingest.ts": `${ingest}// the end\n` })).state).toBe("ready");
-  }, 120_000);
+  }, 280_000);
 });
