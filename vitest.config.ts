@@ -84,8 +84,10 @@ export default defineConfig({
     // Three times the two cores of CI, because files also wait (a kill, a lease, a file that settles); the runner tells how busy the cores were.
     maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // Of a test that hangs. How long one takes says more about the machine than about the test, so none has a time of its own.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     // What only passes the second time is named at the end of the run: a stalled machine is no reason to lose a change, but it is said.
     retry: process.env["CI"] === "true" ? 1 : 0,
     experimental: { viteModuleRunner: false, nodeLoader: false },

@@ -88,7 +88,7 @@ export function describeAgent(name: string, scenario: Scenario): void {
       );
       // A person is asked only where nobody else can know.
       expect([...asked].sort()).toEqual(scenario.doubts ?? []);
-    }, 180_000);
+    });
   });
 }
 

@@ -84,94 +84,87 @@ const ALL = Object.keys(EXAMPLES).flatMap((name) => VERSIONS.map((version) => [n
 const LONG = process.env["CLEARED_LONG"] === "1";
 const isShown = (_: unknown, i: number) => LONG || i % 3 === Math.floor(i / 3) % 3;
 
-test.each(ALL.filter(isShown))(
-  "%s over A2A %s: asked, approved, verified and told once, across kill -9",
-  {
-    timeout: 300_000,
-  },
-  async (name, version) => {
-    const { turns, gates, answer, wrote, rows } = EXAMPLES[name] as Example;
-    const dir = join(here, `${name} ${version}`);
-    cpSync(join(here, "made"), dir, { recursive: true, verbatimSymlinks: true });
-    confirm(dir);
-    await keepMarks(join(here, "made"), dir);
-    let site: Served | undefined;
-    const serve = async (): Promise<Served> => {
-      await site?.started.stop("SIGKILL");
-      const started = await start(dir, "--no-open", "--port", "0");
-      return (site = { dir, started, url: /http:\/\/127\.0\.0\.1:\d+/.exec(started.said())?.[0] ?? "" });
-    };
-    const ask = async (method: string, params: Any): Promise<Any> => {
-      const said = await rpc(site as Served, method, params, version === "1.0" ? { version } : {});
-      const task = said.result?.task ?? said.result;
-      if (task === undefined) throw new Error(JSON.stringify(said.error));
-      return { ...task, state: task.status.state.replace("TASK_STATE_", "").toLowerCase().replace("_", "-") };
-    };
-    const send = (turn: number, words: string | Any, task: Any): Promise<Any> => {
-      const part = typeof words === "string" ? { text: words } : { data: words };
-      const configuration = { returnImmediately: true, blocking: false };
-      const metadata = { session_id: "w1", policy_doc: name === "invoice" ? POLICY : undefined };
-      if (version === "0.1")
-        return ask("tasks/send", { id: `t${turn}`, message: { role: "user", parts: [part] }, metadata, configuration });
-      const on = task === null ? { contextId: "w1" } : { taskId: task.id };
-      const kind = version === "1.0" ? {} : { kind: typeof words === "string" ? "text" : "data" };
-      const role = version === "1.0" ? "ROLE_USER" : "user";
-      const message = { messageId: messageId(), role, parts: [{ ...kind, ...part }], ...on };
-      return ask(version === "1.0" ? "SendMessage" : "message/send", { message, metadata, configuration });
-    };
-    const get = (id: string) => ask(version === "1.0" ? "GetTask" : "tasks/get", { id });
-    const settled = async (id: string): Promise<Any> => {
-      for (let task = await get(id); ; task = await get(id)) {
-        if (!/submitted|working/.test(task.state)) return task;
-        await new Promise((done) => setTimeout(done, 50));
-      }
-    };
-    /** As it stands, before and after a kill. */
-    const again = async (id: string): Promise<Any> => {
-      const task = await settled(id);
-      await serve();
-      expect(await get(id)).toEqual(task);
-      return task;
-    };
-    const stored = <T>(file: string, query: string): T[] => {
-      const db = new DatabaseSync(join(dir, ".cleared", file), { readOnly: true, timeout: 10_000 });
-      const found = db.prepare(query).all() as T[];
-      db.close();
-      return found.map((one) => ({ ...one }));
-    };
-
-    await serve();
-    const titles = new Set<string>();
-    let task: Any = null;
-    for (const [turn, said] of turns.entries()) {
-      task = null;
-      for (const words of said) {
-        const { id } = await send(turn, words, task);
-        await serve();
-        task = await again(id);
-      }
-      while (!/completed|failed|rejected|canceled/.test(task.state)) {
-        const [{ text }, { data }] = task.status.message.parts;
-        expect([task.state, data.reviewId]).toEqual([version === "0.1" ? "input-required" : "auth-required", expect.any(Number)]);
-        titles.add(text);
-        const card = data.reviewId;
-        const approved = cleared(dir, "approve", String(card)).catch(() => undefined);
-        // Until its first call outside is on its way, or was: it is killed there.
-        const begun = () => stored<{ n: number }>("store.db", "SELECT count(*) AS n FROM steps WHERE state = 'intent'")[0]?.n;
-        for (let looks = 0; looks < 400 && begun() === 0; looks++) await new Promise((done) => setTimeout(done, 5));
-        await serve();
-        await approved;
-        await cleared(dir, "approve", String(card));
-        task = await again(task.id);
-      }
+test.each(ALL.filter(isShown))("%s over A2A %s: asked, approved, verified and told once, across kill -9", async (name, version) => {
+  const { turns, gates, answer, wrote, rows } = EXAMPLES[name] as Example;
+  const dir = join(here, `${name} ${version}`);
+  cpSync(join(here, "made"), dir, { recursive: true, verbatimSymlinks: true });
+  confirm(dir);
+  await keepMarks(join(here, "made"), dir);
+  let site: Served | undefined;
+  const serve = async (): Promise<Served> => {
+    await site?.started.stop("SIGKILL");
+    const started = await start(dir, "--no-open", "--port", "0");
+    return (site = { dir, started, url: /http:\/\/127\.0\.0\.1:\d+/.exec(started.said())?.[0] ?? "" });
+  };
+  const ask = async (method: string, params: Any): Promise<Any> => {
+    const said = await rpc(site as Served, method, params, version === "1.0" ? { version } : {});
+    const task = said.result?.task ?? said.result;
+    if (task === undefined) throw new Error(JSON.stringify(said.error));
+    return { ...task, state: task.status.state.replace("TASK_STATE_", "").toLowerCase().replace("_", "-") };
+  };
+  const send = (turn: number, words: string | Any, task: Any): Promise<Any> => {
+    const part = typeof words === "string" ? { text: words } : { data: words };
+    const configuration = { returnImmediately: true, blocking: false };
+    const metadata = { session_id: "w1", policy_doc: name === "invoice" ? POLICY : undefined };
+    if (version === "0.1") return ask("tasks/send", { id: `t${turn}`, message: { role: "user", parts: [part] }, metadata, configuration });
+    const on = task === null ? { contextId: "w1" } : { taskId: task.id };
+    const kind = version === "1.0" ? {} : { kind: typeof words === "string" ? "text" : "data" };
+    const role = version === "1.0" ? "ROLE_USER" : "user";
+    const message = { messageId: messageId(), role, parts: [{ ...kind, ...part }], ...on };
+    return ask(version === "1.0" ? "SendMessage" : "message/send", { message, metadata, configuration });
+  };
+  const get = (id: string) => ask(version === "1.0" ? "GetTask" : "tasks/get", { id });
+  const settled = async (id: string): Promise<Any> => {
+    for (let task = await get(id); ; task = await get(id)) {
+      if (!/submitted|working/.test(task.state)) return task;
+      await new Promise((done) => setTimeout(done, 50));
     }
-    expect([task.state, task.artifacts?.length]).toEqual(["completed", 1]);
-    const [, { data }] = task.artifacts[0].parts;
-    expect(data).toMatchObject(answer);
-    expect([...titles]).toEqual(gates.map((title) => expect.stringMatching(title)));
-    if (wrote.length > 0)
-      expect(stored<{ tool: string }>("erp.db", "select tool from change_log order by seq").map(({ tool }) => tool)).toEqual(wrote);
-    if (rows !== undefined) expect(stored("erp.db", rows[0])).toEqual(rows[1]);
-    await site?.started.stop();
-  },
-);
+  };
+  /** As it stands, before and after a kill. */
+  const again = async (id: string): Promise<Any> => {
+    const task = await settled(id);
+    await serve();
+    expect(await get(id)).toEqual(task);
+    return task;
+  };
+  const stored = <T>(file: string, query: string): T[] => {
+    const db = new DatabaseSync(join(dir, ".cleared", file), { readOnly: true, timeout: 10_000 });
+    const found = db.prepare(query).all() as T[];
+    db.close();
+    return found.map((one) => ({ ...one }));
+  };
+
+  await serve();
+  const titles = new Set<string>();
+  let task: Any = null;
+  for (const [turn, said] of turns.entries()) {
+    task = null;
+    for (const words of said) {
+      const { id } = await send(turn, words, task);
+      await serve();
+      task = await again(id);
+    }
+    while (!/completed|failed|rejected|canceled/.test(task.state)) {
+      const [{ text }, { data }] = task.status.message.parts;
+      expect([task.state, data.reviewId]).toEqual([version === "0.1" ? "input-required" : "auth-required", expect.any(Number)]);
+      titles.add(text);
+      const card = data.reviewId;
+      const approved = cleared(dir, "approve", String(card)).catch(() => undefined);
+      // Until its first call outside is on its way, or was: it is killed there.
+      const begun = () => stored<{ n: number }>("store.db", "SELECT count(*) AS n FROM steps WHERE state = 'intent'")[0]?.n;
+      for (let looks = 0; looks < 400 && begun() === 0; looks++) await new Promise((done) => setTimeout(done, 5));
+      await serve();
+      await approved;
+      await cleared(dir, "approve", String(card));
+      task = await again(task.id);
+    }
+  }
+  expect([task.state, task.artifacts?.length]).toEqual(["completed", 1]);
+  const [, { data }] = task.artifacts[0].parts;
+  expect(data).toMatchObject(answer);
+  expect([...titles]).toEqual(gates.map((title) => expect.stringMatching(title)));
+  if (wrote.length > 0)
+    expect(stored<{ tool: string }>("erp.db", "select tool from change_log order by seq").map(({ tool }) => tool)).toEqual(wrote);
+  if (rows !== undefined) expect(stored("erp.db", rows[0])).toEqual(rows[1]);
+  await site?.started.stop();
+});

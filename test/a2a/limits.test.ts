@@ -59,9 +59,7 @@ test("more streams and waiting messages than a caller may hold are told when to 
   expect((await rpc(site, "ListTasks", {}, { version: "1.0", token })).result.totalSize).toBe(1 + taken.length);
   expect((await post({ message: said("x", skill("echo")) }, other))[1].result.status.state).toBe("completed");
   cut.abort();
-  await expect
-    .poll(() => stream(site, "tasks/resubscribe", { id }, { token }).next(), { timeout: 20_000 })
-    .toMatchObject({ value: { id } });
+  await expect.poll(() => stream(site, "tasks/resubscribe", { id }, { token }).next()).toMatchObject({ value: { id } });
 });
 
 test("where all callers together have as much here as there may be, a caller who has nothing here is told that", async () => {

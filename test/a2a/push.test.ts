@@ -183,9 +183,7 @@ test("a page, a redirect and an error are not taken for an answer; 410 ends it, 
 /** 200 with `npm run test:long`. */
 const TASKS = process.env["CLEARED_LONG"] === "1" ? 200 : 50;
 
-test(`${TASKS} tasks, their receiver down and then up, and this process killed: each change comes, in order`, {
-  timeout: 280_000,
-}, async () => {
+test(`${TASKS} tasks, their receiver down and then up, and this process killed: each change comes, in order`, async () => {
   const one = await receiver();
   await one.close();
   const config = { taskPushNotificationConfig: { url: one.url }, returnImmediately: true };
@@ -218,9 +216,7 @@ test(`${TASKS} tasks, their receiver down and then up, and this process killed: 
   expect(repeats).toBeLessThanOrEqual(4);
 });
 
-test("200 tasks at once, each with a stream and a push address: none is lost or doubled, the page answers meanwhile, memory stays", {
-  timeout: 280_000,
-}, async () => {
+test("200 tasks at once, each with a stream and a push address: none is lost or doubled, the page answers meanwhile, memory stays", async () => {
   const one = await receiver();
   // Whoever tries it again has others there.
   const crowd = `crowd${performance.now()}`;

@@ -146,7 +146,7 @@ test("the same message twice is one task, and so is one Idempotency-Key; another
   expect(ruled.result.id).not.toBe(one.result.id);
 });
 
-test("a hundred tasks at once end as a hundred tasks", { timeout: 180_000 }, async () => {
+test("a hundred tasks at once end as a hundred tasks", async () => {
   const all = await Promise.all(
     Array.from({ length: 100 }, (_, i) => rpc(site, "message/send", { message: said(`task ${i}`, skill("echo")) })),
   );

@@ -84,17 +84,13 @@ const ASKS: [string, number, Ask, Buffer][] = [
   ["another method", 405, from("/", {}, "PUT"), LARGE],
 ];
 
-test.each(ASKS)(
-  "%s is answered %i before it is read, however it is sent",
-  { timeout: 60_000 },
-  async (_, status, { headers, ...rest }, body) => {
-    const ask = { ...rest, headers: headers["origin"] === "" ? { origin: site.url } : headers };
-    for (let round = 0; round < 2; round++) {
-      const got = await Promise.all(WAYS.map(async ([way, send]) => [way, await send(ask, body).catch(String)]));
-      expect(got).toEqual(WAYS.map(([way]) => [way, status]));
-    }
-  },
-);
+test.each(ASKS)("%s is answered %i before it is read, however it is sent", async (_, status, { headers, ...rest }, body) => {
+  const ask = { ...rest, headers: headers["origin"] === "" ? { origin: site.url } : headers };
+  for (let round = 0; round < 2; round++) {
+    const got = await Promise.all(WAYS.map(async ([way, send]) => [way, await send(ask, body).catch(String)]));
+    expect(got).toEqual(WAYS.map(([way]) => [way, status]));
+  }
+});
 
 const head = (more: string) => `POST / HTTP/1.1\r\nHost: 127.0.0.1:${port()}\r\n${more}\r\n\r\n`;
 /** Answers what was said until the connection ended. */
@@ -110,7 +106,7 @@ const talk = (begin: (socket: Socket) => void, heard: (socket: Socket) => void =
     begin(socket);
   });
 
-test("whoever never stops sending is cut", { timeout: 60_000 }, async () => {
+test("whoever never stops sending is cut", async () => {
   let sent = 0;
   const answer = await talk((socket) => {
     const more = () => {
@@ -125,7 +121,7 @@ test("whoever never stops sending is cut", { timeout: 60_000 }, async () => {
   expect(sent).toBeLessThan(200 * MB);
 });
 
-test("a request behind one that was not read is not carried out", { timeout: 60_000 }, async () => {
+test("a request behind one that was not read is not carried out", async () => {
   const second = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "message/send", params: { message: said("good day", skill("echo")) } });
   const answers = await talk(
     (socket) => socket.write(`${head("Authorization: Bearer x\r\nContent-Length: 5")}ab`),

@@ -5,7 +5,7 @@ import { answer, approved, type Business, business, change, changes, finish, gat
 let at: Business;
 beforeAll(async () => {
   at = await business();
-}, 120_000);
+});
 afterAll(finish);
 
 const ended = async (agent: string, input: object): Promise<Record<string, unknown>> => (await approved(at, agent, input as never)).end.result as never;
@@ -160,7 +160,7 @@ test("a question that nobody answers in time ends each process as expired, with 
     expect([agent, end.result]).not.toEqual([agent, expect.objectContaining({ not_known: expect.anything() })]);
   }
   expect(changes(at)).toEqual([]);
-}, 240_000);
+});
 
 test.each([
   ["customer_onboarding", { customer_id: "C-311" }, "update customers set pep = 1 where customer_id = 'C-311'", /@cleared\.example/],

@@ -6,7 +6,7 @@ import { answer, type Business, business, change, changes, finish, gateOf, rows,
 let at: Business;
 beforeEach(async () => {
   at = await business();
-}, 120_000);
+});
 afterAll(finish);
 
 const THREE = `insert into requisitions select 'REQ-35', department_id, requester_id, vendor_id, description, net_amount, tax, shipping, needed_on, running_cost_year, status from requisitions where requisition_id = 'REQ-34'`;

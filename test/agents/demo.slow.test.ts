@@ -41,4 +41,4 @@ test("a demo business is made once, and an invoice goes from its variance to a v
   ])
     expect(shown).toContain(word);
   expect(typed(dir, "agents", "show", "invoice_reconciliation").said).toContain("APPROVAL_GATE?");
-}, 120_000);
+});

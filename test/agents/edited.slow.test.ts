@@ -6,7 +6,7 @@ import { answer, type Business, business, finish, gateOf, run } from "./harness.
 let at: Business;
 beforeAll(async () => {
   at = await business();
-}, 120_000);
+});
 afterAll(finish);
 
 /** Agent, input, what is changed from what to what, and what the answer says then. */

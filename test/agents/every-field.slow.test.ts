@@ -17,7 +17,7 @@ let at: Business;
 beforeAll(async () => {
   at = await business();
   for (const file of ["erp.db", "first.db"]) openBusiness(join(at.dir, ".cleared", file)).close();
-}, 120_000);
+});
 afterAll(finish);
 
 /** The business as it was before the first run. */

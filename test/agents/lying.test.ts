@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
   folder = join(at.dir, "erp-liar");
   mkdirSync(folder);
-}, 120_000);
+});
 afterAll(finish);
 
 const behave = (lie: Lie, tool = ""): void => writeFileSync(join(folder, "now"), `${lie} ${databases}.db ${tool}`.trim());

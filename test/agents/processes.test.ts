@@ -13,7 +13,7 @@ import { answer, approved, type Business, business, change, changes, finish, gat
 let at: Business;
 beforeAll(async () => {
   at = await business();
-}, 120_000);
+});
 afterAll(finish);
 
 /** Tools carried out since the last look, in order. */

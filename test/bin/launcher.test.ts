@@ -136,7 +136,7 @@ test("a killed launcher leaves no program behind", async () => {
   const { child, said } = start("node", [join(clone(SERVER), "bin", "cleared.js")]);
   const pid = pidIn(await said("pid"));
   child.kill("SIGKILL");
-  await expect.poll(() => alive(pid), { timeout: 5000 }).toBe(false);
+  await expect.poll(() => alive(pid)).toBe(false);
 });
 
 test("under npm the program ends when npm dies, and without npm it outlives its shell", async () => {
@@ -152,7 +152,7 @@ test("under npm the program ends when npm dies, and without npm it outlives its 
       await new Promise((resolve) => setTimeout(resolve, 900));
       expect(alive(pid)).toBe(true);
       process.kill(pid, "SIGKILL");
-    } else await expect.poll(() => alive(pid), { timeout: 5000 }).toBe(false);
+    } else await expect.poll(() => alive(pid)).toBe(false);
   }
 });
 
@@ -163,7 +163,7 @@ test("under npm the program ends too when a shell stands between and npm is kill
   const { child, said } = start("node", ["-e", npm], { env: { npm_lifecycle_event: "start" } });
   const pid = pidIn(await said("pid"));
   child.kill("SIGKILL");
-  await expect.poll(() => alive(pid), { timeout: 5000 }).toBe(false);
+  await expect.poll(() => alive(pid)).toBe(false);
 });
 
 test("an unsupported platform gets one sentence and exit code 69", () => {

@@ -20,7 +20,7 @@ describe("hostile sources end in findings, and the next check is unharmed", () =
     ["a header as a bomb", `/*\nname: ${"{a: ".repeat(4000)}\n*/\nctx_log("a")`],
     ["nothing", ""],
     ["half a character", fill('ctx_log("\ud800")')],
-  ])("%s", { timeout: 30_000 }, async (what, source) => {
+  ])("%s", async (what, source) => {
     await place();
     const checked = await check({ "agents/x.ts": source });
     const all = checked.checks.flatMap(({ findings }) => findings);
@@ -32,7 +32,7 @@ describe("hostile sources end in findings, and the next check is unharmed", () =
   });
 });
 
-test("code nobody has checked is unchecked until it is, and what its checks found is remembered", { timeout: 60_000 }, async () => {
+test("code nobody has checked is unchecked until it is, and what its checks found is remembered", async () => {
   const { one, at } = await fresh();
   const marks = async () => Object.fromEntries((await createApi(at).agents()).map(({ name, checked }) => [name, checked]));
   const look = (...paths: string[]) =>
@@ -51,14 +51,14 @@ test("code nobody has checked is unchecked until it is, and what its checks foun
   expect([now["invoice_reconciliation"], now["ingest"]]).toEqual([null, { findings: 0, first: null }]);
 });
 
-test("the owner checks what nobody has checked, after the start and after each commit", { timeout: 60_000 }, async () => {
+test("the owner checks what nobody has checked, after the start and after each commit", async () => {
   const { one, at } = await fresh();
   const others = (await at.agents()).map(({ name }) => name).filter((name) => name !== "quick");
   one.git("rm", "-q", "--", ...others.map((name) => `agents/${name}.ts`));
   one.git("commit", "-q", "-m", "agent: one left");
   const found = async (wanted: unknown) =>
     vi.waitFor(async () => expect((await createApi(at).agents()).map(({ checked }) => checked)).toEqual([wanted]), {
-      timeout: 40_000,
+      timeout: 60_000,
       interval: 200,
     });
   const failures: unknown[] = [];

@@ -112,7 +112,7 @@ describe("what is wrong is found, with its place, each in the check it belongs t
   });
 });
 
-test("every agent, script, policy and importer of the product passes, with nothing to remark", { timeout: 120_000 }, async () => {
+test("every agent, script, policy and importer of the product passes, with nothing to remark", async () => {
   const { at } = await place();
   const checked = await checkFiles(at, {
     files: {

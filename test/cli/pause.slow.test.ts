@@ -6,9 +6,7 @@ beforeAll(warmUp);
 
 const STATEMENT = statement([["2026-11-02", "GITHUB", "-4.00"]]);
 
-test("a file that comes while ingest is paused waits, and is imported after resume; a restart changes nothing", {
-  timeout: 120_000,
-}, async () => {
+test("a file that comes while ingest is paused waits, and is imported after resume; a restart changes nothing", async () => {
   const dir = await workspace();
   const first = await start(dir);
   expect((await cleared(dir, "pause", "ingest", "--reason", "month end")).code).toBe(0);

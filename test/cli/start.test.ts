@@ -20,9 +20,7 @@ const LATER = statement([
 
 const count = async (dir: string) => (await shell(dir, "git rev-list --count HEAD")).stdout.trim();
 
-test("a statement dropped into import/ becomes a run, a receipt, one commit and cards; copies of it change nothing", {
-  timeout: 60_000,
-}, async () => {
+test("a statement dropped into import/ becomes a run, a receipt, one commit and cards; copies of it change nothing", async () => {
   const dir = await workspace();
   const before = Number(await count(dir));
   const running = await start(dir);
@@ -51,7 +49,7 @@ test("a statement dropped into import/ becomes a run, a receipt, one commit and 
   await agrees(dir);
 });
 
-test("ten copies at once, a slow writer and a folder named like a file: whole files only, in one run", { timeout: 60_000 }, async () => {
+test("ten copies at once, a slow writer and a folder named like a file: whole files only, in one run", async () => {
   const dir = await workspace();
   const running = await start(dir);
   const rows = (n: number): [string, string, string][] => [[`2026-10-${n + 10}`, `AWS ${n}`, `-${n}.00`]];
@@ -71,7 +69,7 @@ test("ten copies at once, a slow writer and a folder named like a file: whole fi
   await agrees(dir);
 });
 
-test("an agent added, changed, broken, removed and brought back by plain git counts within two seconds", { timeout: 60_000 }, async () => {
+test("an agent added, changed, broken, removed and brought back by plain git counts within two seconds", async () => {
   const dir = await workspace();
   const running = await start(dir);
   const listener = (word: string) =>
@@ -114,7 +112,7 @@ test("an agent added, changed, broken, removed and brought back by plain git cou
   await running.stop();
 });
 
-test("while another branch is checked out triggers wait and say so once; back on it they go on", { timeout: 60_000 }, async () => {
+test("while another branch is checked out triggers wait and say so once; back on it they go on", async () => {
   const dir = await workspace();
   const running = await start(dir);
   await shell(dir, "git switch -qc other");
@@ -130,7 +128,7 @@ test("while another branch is checked out triggers wait and say so once; back on
   await running.stop();
 });
 
-test("a file that a person has edited holds the run back until the edit is undone; it lands by itself", { timeout: 60_000 }, async () => {
+test("a file that a person has edited holds the run back until the edit is undone; it lands by itself", async () => {
   const dir = await workspace();
   put(dir, { "october.csv": OCTOBER });
   await cleared(dir, "import", "october.csv");
@@ -145,9 +143,7 @@ test("a file that a person has edited holds the run back until the edit is undon
   await agrees(dir);
 });
 
-test("a second start says who owns the workspace, commands go over the socket, and a signal to the whole group ends all at once", {
-  timeout: 60_000,
-}, async () => {
+test("a second start says who owns the workspace, commands go over the socket, and a signal to the whole group ends all at once", async () => {
   const dir = await workspace({ "agents/slow.ts": '/*\nname: Slow\nuses: [ctx]\n*/\nfor (let i = 0; i < 3000; i++) ctx_log("x");\n1\n' });
   const running = await start(dir);
   const second = await cleared(dir, "start");
@@ -170,7 +166,7 @@ test("a second start says who owns the workspace, commands go over the socket, a
   if (run.status !== "done") expect((await cleared(dir, "runs", "resume", run.id, "--json")).json().status).toBe("done");
 });
 
-test("a changed trust.yaml or plugin stops start, before its code is loaded, until a person accepts it", { timeout: 60_000 }, async () => {
+test("a changed trust.yaml or plugin stops start, before its code is loaded, until a person accepts it", async () => {
   const dir = await workspace();
   await (await start(dir)).stop();
   await shell(dir, "sed -i 's/^plugins:.*/plugins: [plugins\\/touch.ts]/' trust.yaml && grep -q touch trust.yaml");
@@ -189,7 +185,7 @@ test("a changed trust.yaml or plugin stops start, before its code is loaded, unt
   expect(await (await start(dir)).stop()).toBe(0);
 });
 
-test("a port that is taken is named, and nothing stays behind", { timeout: 60_000 }, async () => {
+test("a port that is taken is named, and nothing stays behind", async () => {
   const dir = await workspace();
   const running = await start(dir);
   const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(running.said())?.[1] ?? "";
@@ -203,7 +199,7 @@ test("a port that is taken is named, and nothing stays behind", { timeout: 60_00
   await running.stop();
 });
 
-test("a file that cannot be imported is tried once, and again when a dialect or the agent changes", { timeout: 60_000 }, async () => {
+test("a file that cannot be imported is tried once, and again when a dialect or the agent changes", async () => {
   const dir = await workspace();
   const running = await start(dir);
   const runs = async () => (await cleared(dir, "runs", "--json")).json();
@@ -239,9 +235,7 @@ test("a file that cannot be imported is tried once, and again when a dialect or 
   await agrees(dir);
 });
 
-test("an agent that watches another folder runs once for what is dropped there, statements elsewhere do not start it", {
-  timeout: 60_000,
-}, async () => {
+test("an agent that watches another folder runs once for what is dropped there, statements elsewhere do not start it", async () => {
   const dir = await workspace({
     "agents/inbox.ts": '/*\nname: Inbox\ntrigger: file_watch\nwatch: inbox\nuses: [ctx]\n*/\nctx_log("seen");\n1\n',
   });

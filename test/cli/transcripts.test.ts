@@ -63,7 +63,7 @@ beforeAll(warmUp);
 const ALONE = new Set(["plugins.txt"]);
 const transcripts = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".txt"));
 
-test.for(transcripts)("%s", { timeout: 120_000 }, async (name) => {
+test.for(transcripts)("%s", async (name) => {
   const parts = read(readFileSync(join(import.meta.dirname, name), "utf8"));
   expect(parts.some((part) => "line" in part)).toBe(true);
   const dir = await workspace();

@@ -63,7 +63,7 @@ test("histories and objects are packed while runs commit, and everything is as w
   expect(one.git("fsck", "--strict", "--no-dangling")).toBe("");
   expect(one.git("status", "--porcelain")).toBe("");
   expect(one.git("rev-list", "--count", "--grep=^Run: run_", "HEAD").trim()).toBe("7");
-}, 120_000);
+});
 
 test("a year later what no entry names is let go, where config.yaml says so, and the store gives its room back", async () => {
   const one = await workspace();
@@ -85,7 +85,7 @@ test("a year later what no entry names is let go, where config.yaml says so, and
   await keeping.stop();
   expect(await opened.engine.get(quick)).toMatchObject({ dropped: true });
   expect(await opened.engine.steps(booked)).toHaveLength(3);
-}, 120_000);
+});
 
 test("collecting takes what nothing needs, and neither the script of a run that waits nor that of a history that is kept", async () => {
   const one = await workspace();
@@ -125,7 +125,7 @@ test("collecting takes what nothing needs, and neither the script of a run that 
   expect(await leftToNext(one)).toEqual([]);
   expect(one.git("fsck", "--strict", "--no-dangling")).toBe("");
   expect(await cleared(one.dir, "verify")).toMatchObject({ code: 0 });
-}, 120_000);
+});
 
 test("killed while it moves, packs and collects, the next owner has every history, entry and card, and goes on", async () => {
   const one = await workspace();
@@ -163,7 +163,7 @@ test("killed while it moves, packs and collects, the next owner has every histor
   await keeping.stop();
   expect(await shown()).toEqual(before);
   expect(await decide(opened, waits, "approved")).toMatchObject({ status: "done" });
-}, 120_000);
+});
 
 test("what fails is said once and tried again, and nobody's run fails with it", async () => {
   const one = await workspace();
@@ -184,4 +184,4 @@ test("what fails is said once and tried again, and nobody's run fails with it", 
   await until(() => count(one, "steps") === 0);
   await keeping.stop();
   expect(await opened.engine.steps(id)).toHaveLength(3);
-}, 120_000);
+});

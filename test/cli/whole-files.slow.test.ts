@@ -15,7 +15,7 @@ const rows = (from: number, to: number, name = "SHOP"): string =>
 const entries = async (dir: string) => (await cleared(dir, "verify", "--json")).json().entries;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test("a program that holds its file open is waited for, however long it pauses, and named once", { timeout: 60_000 }, async () => {
+test("a program that holds its file open is waited for, however long it pauses, and named once", async () => {
   const dir = await workspace();
   const running = await start(dir);
   put(dir, { "rows.txt": rows(0, 200) });
@@ -34,9 +34,7 @@ test("a program that holds its file open is waited for, however long it pauses, 
   await agrees(dir);
 });
 
-test("a file that grows in bursts is booked as it grows, each longer state a statement whose known rows are known", {
-  timeout: 90_000,
-}, async () => {
+test("a file that grows in bursts is booked as it grows, each longer state a statement whose known rows are known", async () => {
   const dir = await workspace();
   const running = await start(dir);
   writeFileSync(join(dir, "import/burst.csv"), HEADER);
@@ -54,9 +52,7 @@ test("a file that grows in bursts is booked as it grows, each longer state a sta
   await agrees(dir);
 });
 
-test("what is written on after it has moved to processed/ comes back and is booked; without an owner, doctor and verify say so", {
-  timeout: 90_000,
-}, async () => {
+test("what is written on after it has moved to processed/ comes back and is booked; without an owner, doctor and verify say so", async () => {
   const dir = await workspace();
   const running = await start(dir);
   put(dir, { "import/grows.csv": HEADER + rows(0, 76) });
@@ -92,7 +88,7 @@ test("what is written on after it has moved to processed/ comes back and is book
   await agrees(dir);
 });
 
-test("two files of one name, the second dropped while the first is booked, both survive", { timeout: 60_000 }, async () => {
+test("two files of one name, the second dropped while the first is booked, both survive", async () => {
   const dir = await workspace();
   const running = await start(dir);
   for (const [n, name] of ["FIRST", "SECOND", "THIRD"].entries()) {
@@ -112,9 +108,7 @@ test("two files of one name, the second dropped while the first is booked, both 
   await agrees(dir);
 });
 
-test("a file that makes the script fail holds back no other, is a card that says where, and is read once the script is mended", {
-  timeout: 90_000,
-}, async () => {
+test("a file that makes the script fail holds back no other, is a card that says where, and is read once the script is mended", async () => {
   const dir = await workspace();
   const script = readFileSync(join(dir, "agents/ingest.ts"), "utf8");
   await commit(dir, {
@@ -152,7 +146,7 @@ test("a file that makes the script fail holds back no other, is a card that says
   await agrees(dir);
 });
 
-test("a statement that contradicts the books is read again when they have changed", { timeout: 60_000 }, async () => {
+test("a statement that contradicts the books is read again when they have changed", async () => {
   const dir = await workspace();
   put(dir, {
     "december.csv": "Date,Description,Amount,Balance\n2026-12-01,AWS,-7.00,93.00\n2026-12-03,DROPBOX,-10.00,83.00\n",
@@ -170,7 +164,7 @@ test("a statement that contradicts the books is read again when they have change
   await agrees(dir);
 });
 
-test("a statement of 25,000 rows is imported in parts, within the default limits", { timeout: 180_000 }, async () => {
+test("a statement of 25,000 rows is imported in parts, within the default limits", async () => {
   const dir = await workspace();
   put(dir, { "many.csv": HEADER + rows(0, 25_000) });
   expect((await cleared(dir, "import", "many.csv", "--json")).json()).toMatchObject([{ rows: 25_000, new: 25_000, known: 0, refused: [] }]);
@@ -179,7 +173,7 @@ test("a statement of 25,000 rows is imported in parts, within the default limits
   expect(readdirSync(join(dir, "import"))).not.toContain("many.csv");
 });
 
-test("a script that goes over its limits gets fewer rows at once, until it gets through", { timeout: 120_000 }, async () => {
+test("a script that goes over its limits gets fewer rows at once, until it gets through", async () => {
   const dir = await workspace();
   const script = `/*
 name: Daily Ingest

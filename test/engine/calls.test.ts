@@ -297,4 +297,4 @@ test("a thousand waiting runs hold no slot, and each goes on when it is told", a
     expect((await decide(opened, id, "approved")).status).toBe("done");
   }
   expect(await opened.engine.list({ status: ["waiting"], limit: 2000 })).toHaveLength(997);
-}, 120_000);
+});

@@ -35,4 +35,4 @@ test("a disk that is full at any of these moments stops the run only until there
     const { found } = await disturbed(prepared, scenario, at, "full");
     expect(found, `full ${point} (${at})`).toEqual(wanted);
   });
-}, 120_000);
+});

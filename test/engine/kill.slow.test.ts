@@ -28,7 +28,7 @@ beforeAll(async () => {
     lasting = Math.max(lasting, performance.now() - began);
     wanted.set(agent, await look(one, idOf(child)));
   }
-}, 120_000);
+});
 afterEach(closeAll);
 afterAll(removeAll);
 
@@ -81,7 +81,7 @@ describe.each(moments(LONG ? 10 : 2))("host of $agent killed after $percent % of
     if (idOf(first) !== "") expect(idOf(second)).toBe(idOf(first));
     expect(await look(one, idOf(second))).toEqual(wanted.get(agent));
     remove(one);
-  }, 120_000);
+  });
 });
 
 describe.each(moments(LONG ? 6 : 2))("sandbox of $agent killed $percent half milliseconds into its life", ({ agent, percent }) => {
@@ -110,7 +110,7 @@ describe.each(moments(LONG ? 6 : 2))("sandbox of $agent killed $percent half mil
     expect(await look(one, idOf(child))).toEqual(wanted.get(agent));
     await expectGone(family);
     remove(one);
-  }, 120_000);
+  });
 });
 
 test("the moments hit living sandboxes", () => {

@@ -160,9 +160,7 @@ test("a pause of all holds what is not paused by itself; a resume of all ends bo
   ]);
 });
 
-test("fifty runs that wait at their gates are decided while paused, and all go on once, with who resumed them among their events", {
-  timeout: 60_000,
-}, async () => {
+test("fifty runs that wait at their gates are decided while paused, and all go on once, with who resumed them among their events", async () => {
   const opened = await host(await workspace());
   const ids = await Promise.all(Array.from({ length: 50 }, (_, n) => start(opened, "gate", { n })));
   for (const id of ids) await rest(opened, id);

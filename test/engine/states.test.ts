@@ -288,7 +288,7 @@ test("for any sequence of calls nothing happens in a state that forbids it, and 
     { numRuns: 150, examples: ["a", "b", "c"].map(() => [usual, "plain", "500.00"]) },
   );
   expect(made).toBeGreaterThan(2);
-}, 120_000);
+});
 
 afterEach(async () => {
   for (const left of await opened.engine.list({ status: ["waiting"] })) await opened.engine.cancel(left.id, "test over");

@@ -208,7 +208,7 @@ describe("a full disk", () => {
       await close(opened);
     }
     expect(refused.length).toBeGreaterThan(1);
-  }, 120_000);
+  });
 
   test("a store that cannot be made says that the disk is full, at whatever write that is found", (context) =>
     onSmallDisk(context, 3, async (place) => {

@@ -86,7 +86,7 @@ beforeAll(async () => {
   await pays(owner, "ACME", "120.00", "approved");
   await pays(owner, "ACME", "130.00", "rejected");
   await pays(owner, "EVE", "10.00");
-}, 120_000);
+});
 afterAll(removeAll);
 
 const FRESH = "fresh";
@@ -111,7 +111,7 @@ function tried(name: string): void {
     expect(state).toBe("ready");
     expect(report?.widening.map(({ text }) => text).join("\n")).toContain('a fact for the policy, amount, is "1.00" instead of');
     expect(JSON.stringify(report?.backtests)).toContain("Allow bank_pay?");
-  }, 120_000);
+  });
   describe(`${name}, what is good is ready`, () => {
     it.each(share(GOOD, 4, ([what]) => name + what))(
       "%s",
@@ -126,9 +126,7 @@ function tried(name: string): void {
 
 tried(FRESH);
 
-it("ten good changes are taken one after the other; months, payments and corrections come between them; the guard takes none back", {
-  timeout: 240_000,
-}, async () => {
+it("ten good changes are taken one after the other; months, payments and corrections come between them; the guard takes none back", async () => {
   const guard = createGuard(owner);
   for (const [n, [title, change]] of TEN.entries()) {
     const proposal = await proposed(owner, title, change);
@@ -145,14 +143,12 @@ it("ten good changes are taken one after the other; months, payments and correct
 
 tried("after ten changes");
 
-it("what the second change brought is guarded, and moves with a person who corrects it later", { timeout: 60_000 }, async () => {
+it("what the second change brought is guarded, and moves with a person who corrects it later", async () => {
   const back: Change = [[INGEST, '"COMCAST", account: 5040', '"COMCAST", account: 5070']];
   expect(failures(await proposed(owner, "Comcast is no rent", back)).join("\n")).toMatch(/COMCAST.*accepted as Expenses:/);
 });
 
-it("a clone without recordings stops nothing by its cases, and says that none could be tried; one with them stops what is bad", {
-  timeout: 120_000,
-}, async () => {
+it("a clone without recordings stops nothing by its cases, and says that none could be tried; one with them stops what is bad", async () => {
   await close(owner);
   const [bare, whole] = [copyOf(one), copyOf(one)];
   for (const file of ["store.db", "store.db-wal", "store.db-shm"]) rmSync(join(bare.dir, ".cleared", file), { force: true });

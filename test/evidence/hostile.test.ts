@@ -75,7 +75,7 @@ const HOSTILE: [what: string, text: string, expected: RegExp][] = [
   ["throws what is no error", after("throw null;"), /failed/],
 ];
 
-test.for(HOSTILE)("code that %s", { timeout: 30_000 }, async ([, text, expected]) => {
+test.for(HOSTILE)("code that %s", async ([, text, expected]) => {
   const before = world();
   const found = await only(opened, "honest", { "agents/honest.ts": text });
   expect(found === "same" ? "same" : `${found.class}: ${found.why.join("; ")}`).toMatch(expected);

@@ -259,7 +259,7 @@ const share = (of: number): number => Math.ceil((of * (process.env["CLEARED_LONG
 const NARROW = /uses: \[.*\]/;
 const USES = "uses: [importer, journal, queue, git, config, ctx, data, audit, notify, accounts, bank, approval]";
 
-test("ingest", { timeout: 300_000 }, async () => {
+test("ingest", async () => {
   const one = await workspace();
   const course_ = await course(
     "ingest",
@@ -270,7 +270,7 @@ test("ingest", { timeout: 300_000 }, async () => {
   await closeAll();
 });
 
-test("an agent that asks, pays and tells", { timeout: 300_000 }, async () => {
+test("an agent that asks, pays and tells", async () => {
   const text = `${header("").replace(NARROW, USES)}
 const rate = bank_rate({ day: "one", failures: 0 }).rate;
 const payment = { to: "ACME", amount: "120.00" };
@@ -292,7 +292,7 @@ audit_add({ subject: "ACME", text: "Paid" });
   await closeAll();
 });
 
-test("invoice reconciliation, on the demo business", { timeout: 300_000 }, async () => {
+test("invoice reconciliation, on the demo business", async () => {
   const business = await demo();
   const pristine = join(business.dir, ".cleared/pristine.db");
   openBusiness(pristine).close();

@@ -71,13 +71,13 @@ describe("a run that had ended without acting acts outside, whatever else change
       "require_approval, level: manager",
       async (id) => {
         now += 86_400_000 * 2;
-        await expect.poll(async () => (await opened.engine.get(id))?.status, { timeout: 15_000 }).toBe("done");
+        await expect.poll(async () => (await opened.engine.get(id))?.status).toBe("done");
         return (await opened.engine.get(id))?.outcome;
       },
     ],
   ];
   const small = 'pct: "100"';
-  test.for(ends)("%s", { timeout: 60_000 }, async ([, action, end]) => {
+  test.for(ends)("%s", async ([, action, end]) => {
     one.commit({ "agents/payer.ts": PAYER, "policies/payer.yaml": limits(action) });
     const outcome = await end(await rests("payer"));
     expect(["rejected", "blocked", "expired"]).toContain(outcome);

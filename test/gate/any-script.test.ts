@@ -237,4 +237,4 @@ test("nothing changes in a state that forbids it, and nothing acts without the y
   // It has looked at something.
   expect(seen.wrote).toBeGreaterThan(10);
   expect(seen.asked).toBeGreaterThan(10);
-}, 120_000);
+});

@@ -22,7 +22,7 @@ let template: Workspace;
 const calms = new Map<readonly Act[], Awaited<ReturnType<typeof calm>>>();
 beforeAll(async () => {
   template = await prepareDay();
-}, 120_000);
+});
 afterAll(async () => {
   killAll();
   await removeAll();

@@ -16,7 +16,7 @@ let template: Workspace;
 const children = new Set<ChildProcess>();
 beforeAll(async () => {
   template = await prepareDay();
-}, 120_000);
+});
 afterAll(async () => {
   for (const child of children) child.kill("SIGKILL");
   killAll();
@@ -59,7 +59,7 @@ describe.concurrent("an owner that stands still", () => {
     const next = await host(one, { clock: { now: () => Date.now() + 20_000 } });
     expect((await run(next, "quick")).status).toBe("done");
     expect(child.signalCode).toBe("SIGKILL");
-  }, 120_000);
+  });
 
   test("with the lock of the index in its hands leaves commits free after the lease, and finishes nothing when it goes on", async () => {
     const one = await workspace();
@@ -87,7 +87,7 @@ describe.concurrent("an owner that stands still", () => {
       "import: after\nimport: mine\n",
       "after\n",
     ]);
-  }, 120_000);
+  });
 
   test("is not the only one who may serve: another start takes over, with a page of its own, and keeps its socket when the first goes on", async () => {
     const one = copyOf(template);
@@ -102,7 +102,7 @@ describe.concurrent("an owner that stands still", () => {
     expect(await second.call("progress", {})).toBeDefined();
     expect(day.said()).toMatch(/runs here already/);
     await second.stop();
-  }, 120_000);
+  });
 });
 
 /** A process of its own that owns the workspace and then does this. */

@@ -244,7 +244,7 @@ found;
   await decideOpen("5030");
   // 19 of 20: the lower end of Wilson's interval.
   expect((await run(owner, "guess", { n: "c" })).result).toMatchObject({ confidence: 0.7638 });
-}, 240_000);
+});
 
 beforeAll(warmUp);
 test("without a model everything else works, and the run says which setting is missing; the command line names hosts, groups and costs", async () => {

@@ -140,7 +140,7 @@ test("a figure without a source that computed it is refused, with the reason", a
   expect(refusals["entries it has not read"]).toContain("which try_1 has not read");
   expect(refusals["another number in the text"]).toMatch(/The text says (12, )?117\.00|The text says .*117\.00/);
   expect(refusals["not read-only"]).toContain("is not read-only: it calls git_commit");
-}, 300_000);
+});
 
 test("a figure that the writer handed in, or that rests on nothing recorded, is refused; a label is held to the result like the text", async () => {
   const seen: string[] = [];
@@ -182,7 +182,7 @@ test("a figure that the writer handed in, or that rests on nothing recorded, is 
     expect.stringContaining("reads nothing that is recorded"),
     expect.stringContaining("The text says 9,999.99"),
   ]);
-}, 300_000);
+});
 
 test("what a model looks for is no way to ask a person for a secret", async () => {
   const script = [

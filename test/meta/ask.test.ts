@@ -150,7 +150,7 @@ test("whatever a model does, the request ends, in words", async () => {
   expect(shown.match(/: refused/g)).toHaveLength(6);
   expect(shown).toContain("asks for a secret: refused");
   expect((await shell(one.dir, "git status --short; ls agents/x.ts trust.yaml 2>&1")).stdout).not.toMatch(/ M trust|^agents\/x/m);
-}, 300_000);
+});
 
 test("a model that reads little is told what can be called in a line each, and finds the types by searching", async () => {
   const one = await asking(

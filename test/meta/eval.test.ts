@@ -75,7 +75,7 @@ test("without a model the missing setting is said once, and no case is told as f
   expect([done.code, done.stdout]).toEqual([2, ""]);
   expect(done.stderr.match(/cleared secrets set anthropic/g)).toHaveLength(1);
   expect(done.stderr).toMatch(/^LLM_UNCONFIGURED\n/);
-}, 120_000);
+});
 
 test("three arms: without repair the first finding ends a request, with findings it is mended, and only the whole has backtests", async () => {
   const offered = ARMS.map((arm) => toolList(arm).map(({ name }) => name));

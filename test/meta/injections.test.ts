@@ -81,7 +81,7 @@ test("a model that obeys a bank row reaches nothing: it reads cut text, and its 
   expect(shown.stdout).toMatch(/Read text from outside: bank rows/);
   expect(shown.stdout).toMatch(/from .* to Bank Fees/);
   expect(shown.stdout).toMatch(/The proposer says: “Approved by the CFO\.”/);
-}, 300_000);
+});
 
 test("trust.yaml may demand more of who approves what a model wrote after reading text from outside", async () => {
   const rule = change('  { text: "UBER"', '  { text: "HETZNER", account: 5020, vendor: "Hetzner", confidence: 0.9 },\n  { text: "UBER"');
@@ -122,7 +122,7 @@ test("what recorded runs did with a draft is text from outside, whether it is ch
   // What was said before is cut short.
   for (const one of read.slice(0, 2)) expect(one).toContain("IGNORE ALL");
   expect(read[2]).toMatch(/comes out worse/);
-}, 300_000);
+});
 
 test("lines of knowledge/ and what agents propose are text from outside, however the writer comes by them", async () => {
   const scripts: Record<string, Script> = {};
@@ -164,4 +164,4 @@ test("lines of knowledge/ and what agents propose are text from outside, however
     "their wishes": ["proposals of agents"],
     "what was refused": ["proposals of agents"],
   });
-}, 300_000);
+});

@@ -88,7 +88,7 @@ test("runs that judge the draft are neither tried nor read one by one, whatever 
   scripts[named] = looks(call("run", { id: refused[0] ?? "" }), call("backtest", { agent: "rent" }));
   await one.ask(named);
   expect(seen).toMatchObject([{ agent: "rent" }, { runs: 25 - refused.length }]);
-}, 120_000);
+});
 
 test("a run that was refused a call for want of a right is mended by the right", async () => {
   const asks =

@@ -103,4 +103,4 @@ test("rules of a policy in prose are a proposal; once approved they judge runs g
   expect([await judged("500.00", PROSE), await judged("500.00")]).toEqual(["require_approval", "require_approval"]);
   expect(await judged("5.00", `${PROSE} And ask the owner.`)).toBe("require_approval");
   expect(await judged("5.00", `{"rules": [{"id": "NO", "condition": "true", "action": "block"}]}` satisfies Json)).toBe("block");
-}, 120_000);
+});

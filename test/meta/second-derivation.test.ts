@@ -67,7 +67,7 @@ test("the author's own cases agree with its mistake; a second derivation does no
   scripts[QUESTION] = [{ text: `({ result: ctx_today() });` }];
   expect((await ask("It calls the clock")).stdout).toMatch(/late_fee: not derived a second time/);
   expect((await cleared(dir, "costs", "--by", "proposal")).stdout).toMatch(/request 1/);
-}, 120_000);
+});
 
 test("a new script that decides by one odd value says so on its card, whatever the proposer says", async () => {
   const text =
@@ -84,4 +84,4 @@ test("a new script that decides by one odd value says so on its card, whatever t
   const { stdout } = await ask("Mileage");
   expect(stdout).not.toContain("0.615");
   for (const value of [777, 888]) expect(stdout).toContain(`decides by one odd value, ${value}, which executions hardly meet`);
-}, 120_000);
+});

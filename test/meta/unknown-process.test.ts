@@ -105,7 +105,7 @@ test("an unknown task becomes a proposed process; tasks of its kind need no seco
   const third = await task("Travel request: Bob goes to Oslo for 100.00");
   expect(third.result).toMatchObject({ request: null, agent: "travel_request" });
   expect(server.asked.length).toBe(asked);
-}, 120_000);
+});
 
 test("tasks are of one kind by what they are about: neither a word that every task has nor a long text stands for all of them", () => {
   const alike = (a: string, b: string) => [isOneKind(a, b), isOneKind(b, a)];
@@ -129,7 +129,7 @@ test("so many requests a day, whoever sends tasks; what a model says of one come
   expect(again.action_taken).toBe("Request 1 for a process for such tasks came to none: `cleared asks show 1`.");
   expect(JSON.stringify(again)).not.toContain("SECRET");
   expect(server.asked.length).toBe(2);
-}, 120_000);
+});
 
 test("an answer without a number goes to one's own question, not to the request of a task that was cut off since", async () => {
   const { owner, task } = await opened([[() => call("ask_user", { question: "Which?" })], [() => ({ status: 400 })]]);
@@ -152,7 +152,7 @@ test("without a model the answer names what is missing in one sentence; a comput
     /^ar_collections carries out such tasks/,
   );
   expect((await createApi(owner).asks({ limit: 5 })).length).toBe(0);
-}, 120_000);
+});
 
 test("a machine that would act without an approval is refused with the reason, whatever the task asked for", async () => {
   const path = "agents/travel_request.ts";

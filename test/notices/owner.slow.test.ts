@@ -44,9 +44,7 @@ async function acme(notices: string): Promise<string> {
   return dir;
 }
 
-test("killed while a mail is under way: the next owner asks, every command says so, and one mail is all there is", {
-  timeout: 90_000,
-}, async () => {
+test("killed while a mail is under way: the next owner asks, every command says so, and one mail is all there is", async () => {
   const { promise: letGo, resolve: release } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
   const sink = await mailSink({
@@ -79,7 +77,7 @@ test("killed while a mail is under way: the next owner asks, every command says 
   expect(sink.mails).toHaveLength(1);
 });
 
-test("killed while a webhook is under way: it is repeated under its key, and the receiver knows it", { timeout: 90_000 }, async () => {
+test("killed while a webhook is under way: it is repeated under its key, and the receiver knows it", async () => {
   let kill: (() => void) | null = null;
   const receiver = await hookReceiver({
     status: () => {
@@ -99,9 +97,7 @@ test("killed while a webhook is under way: it is repeated under its key, and the
   expect(await second.stop()).toBe(0);
 });
 
-test("a run for later is listed and can be taken back; a dry run keeps nothing; the audit line is in the commit", {
-  timeout: 90_000,
-}, async () => {
+test("a run for later is listed and can be taken back; a dry run keeps nothing; the audit line is in the commit", async () => {
   const dir = await acme("{}");
   const dry = await cleared(dir, "run", "tell", "--dry-run", "--json");
   expect(dry.json()).toMatchObject({ status: "done", result: { told: "sent", created: true } });
@@ -123,7 +119,7 @@ test("a run for later is listed and can be taken back; a dry run keeps nothing; 
   });
 });
 
-test("a signed webhook starts its agent once on the page's port", { timeout: 90_000 }, async () => {
+test("a signed webhook starts its agent once on the page's port", async () => {
   const dir = await acme("{}");
   const running = await start(dir, "--accept-trust");
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(running.said())?.[0] ?? "";
@@ -137,7 +133,7 @@ test("a signed webhook starts its agent once on the page's port", { timeout: 90_
   expect(await running.stop()).toBe(0);
 });
 
-test("an agent that should have run and did not is told of by every command until somebody has read it", { timeout: 90_000 }, async () => {
+test("an agent that should have run and did not is told of by every command until somebody has read it", async () => {
   const dir = await workspace({
     "agents/daily.ts": '/*\nname: Daily\ntrigger: schedule\nschedule: "0 6 * * *"\nuses: [ctx]\n*/\nctx_today();\n',
   });

@@ -85,7 +85,7 @@ let at: Business;
 
 beforeAll(async () => {
   at = await withRuns();
-}, 120_000);
+});
 afterAll(finish);
 
 /** What is the same in every run of this test: `…` for ids, days and numbers of cards. */
@@ -113,11 +113,11 @@ async function expectCard({ host }: Business, name: string, id: string): Promise
   for (const line of [headline, ...parts.flatMap((part) => part.lines)]) expect(text).toContain(line);
 }
 
-test.each(CHANGES)("%s", { timeout: 60_000 }, async (name, title, change, reason) => {
+test.each(CHANGES)("%s", async (name, title, change, reason) => {
   await expectCard(at, name, (await proposed(at, title, change, reason)).id);
 });
 
-test("case-retired", { timeout: 60_000 }, async () => {
+test("case-retired", async () => {
   const [run] = await at.host.engine.list({ agent: "ingest", limit: 1 });
   const { file, text } = await caseOfRun(at.host, { run: run?.id ?? "", why: "AWS is software" });
   const kept = await proposed(at, "keep it", { [file]: text });
@@ -131,7 +131,7 @@ test("case-retired", { timeout: 60_000 }, async () => {
   );
 });
 
-test("no-evidence-here", { timeout: 60_000 }, async () => {
+test("no-evidence-here", async () => {
   const clone = await clonedTo(at);
   const change: Rewrite = { [INGEST]: [['"GITHUB", account: 5020', '"GITHUB", account: 5030']] };
   await expectCard(clone, "no-evidence-here", (await proposed(clone, "GitHub is supplies", change)).id);

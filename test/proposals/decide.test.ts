@@ -21,7 +21,7 @@ async function opened(files: Record<string, string> = {}): Promise<{ one: Worksp
 }
 const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
 
-describe("approve", { timeout: 60_000 }, () => {
+describe("approve", () => {
   it("makes one commit with its trailers and frozen cases, closes the card, and the next run uses it; plain git takes it back byte for byte", async () => {
     const { one, owner, store } = await opened();
     const before = one.read(HELLO);
@@ -178,7 +178,7 @@ describe("approve", { timeout: 60_000 }, () => {
   });
 });
 
-describe("reject", { timeout: 60_000 }, () => {
+describe("reject", () => {
   it("keeps its reason, changes nothing, and is the last word", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
@@ -198,7 +198,7 @@ describe("reject", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a HEAD that has moved", { timeout: 60_000 }, () => {
+describe("a HEAD that has moved", () => {
   const other = { "agents/other.ts": script("other") };
 
   it("by data alone changes nothing; by code it is checked again first", async () => {

@@ -80,7 +80,7 @@ beforeAll(async () => {
   expect(await run(owner, "pay_supplier", { to: "ACME", amount: "80.00" })).toMatchObject({ outcome: "completed", error: null });
   const asking = await run(owner, "pay_supplier", { to: "ACME", amount: "120.00" });
   expect((await decide(owner, asking.id, "approved")).outcome).toBe("completed");
-}, 120_000);
+});
 afterAll(removeAll);
 
 /** Files as a person puts them into a folder, and what becomes of them. */
@@ -292,5 +292,5 @@ describe("hostile", () => {
       expect(proposal.state, text.slice(0, 40)).toBe("blocked");
     }
     expect((await proposed("After", { "agents/ingest.ts": `${ingest}// the end\n` })).state).toBe("ready");
-  }, 280_000);
+  });
 });

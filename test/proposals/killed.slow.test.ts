@@ -43,7 +43,7 @@ describe("killed while it applies", async () => {
   const { id } = await ready(owner, { [HELLO]: script(1), "agents/new.ts": script("n") });
   await close(owner);
 
-  it.each(share(STAGES, 3, (one) => `applies ${one}`))("at %s", { timeout: 30_000 }, async (stage) => {
+  it.each(share(STAGES, 3, (one) => `applies ${one}`))("at %s", async (stage) => {
     const one = copyOf(template);
     disturb(one);
     const before = count(one);
@@ -70,28 +70,23 @@ describe("killed while it undoes", async () => {
   await importFiles(owner, { files: [join(template.dir, "import/october.csv")], dryRun: false, again: false });
   await close(owner);
 
-  it.each(share(["asked", "recorded", "moved", "done"], 2, (one) => `undoes ${one}`))(
-    "a proposal, at %s",
-    { timeout: 30_000 },
-    async (stage) => {
-      const one = copyOf(template);
-      disturb(one);
-      const before = count(one);
-      await killAt(one, "undo", proposal.id, stage);
-      const landed = LANDED.includes(stage);
-      const next = await host(one);
-      expect([count(one), one.read(HELLO)]).toEqual([before + (landed ? 1 : 0), script(landed ? 0 : 1)]);
-      expect((await createProposals(next).get(proposal.id)).state).toBe(landed ? "reverted" : "applied");
-      const again = await failure(createApi(next).undo({ target: proposal.id, by: "Pat" }));
-      expect(again.code).toBe(landed ? "UNDO_REFUSED" : "none");
-      expect([count(one), one.read(HELLO), existsSync(join(one.dir, "agents/new.ts"))]).toEqual([before + 1, script(0), false]);
-      expect(one.git("status", "--porcelain")).toBe(DIRTY);
-    },
-  );
+  it.each(share(["asked", "recorded", "moved", "done"], 2, (one) => `undoes ${one}`))("a proposal, at %s", async (stage) => {
+    const one = copyOf(template);
+    disturb(one);
+    const before = count(one);
+    await killAt(one, "undo", proposal.id, stage);
+    const landed = LANDED.includes(stage);
+    const next = await host(one);
+    expect([count(one), one.read(HELLO)]).toEqual([before + (landed ? 1 : 0), script(landed ? 0 : 1)]);
+    expect((await createProposals(next).get(proposal.id)).state).toBe(landed ? "reverted" : "applied");
+    const again = await failure(createApi(next).undo({ target: proposal.id, by: "Pat" }));
+    expect(again.code).toBe(landed ? "UNDO_REFUSED" : "none");
+    expect([count(one), one.read(HELLO), existsSync(join(one.dir, "agents/new.ts"))]).toEqual([before + 1, script(0), false]);
+    expect(one.git("status", "--porcelain")).toBe(DIRTY);
+  });
 
   it.each(share(["asked", "recorded", "moved"], 3, (one) => `import ${one}`))(
     "an import, at %s: the statement lies where the books say",
-    { timeout: 30_000 },
     async (stage) => {
       const one = copyOf(template);
       const before = count(one);

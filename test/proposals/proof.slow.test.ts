@@ -23,14 +23,13 @@ const asks = (period: string): [string, string] => [
   NEWS,
   `${NEWS}\nmcp_call({ tool: "erp/get_budget", params: { department_id: "D-100", period: "${period}" } });`,
 ];
-const TIME = { timeout: 60_000 };
 
 let at: Business;
 let clone: Business;
 beforeAll(async () => {
   at = await withRuns();
   clone = await clonedTo(at);
-}, 120_000);
+});
 afterAll(finish);
 
 const exchange = async (): Promise<void> => {
@@ -38,7 +37,7 @@ const exchange = async (): Promise<void> => {
 };
 const there = ({ host }: Business, id: string) => createProposals(host).get(id);
 
-it("a change under which most recorded runs cannot be tried is unproven, and is approved only by a yes that says so", TIME, async () => {
+it("a change under which most recorded runs cannot be tried is unproven, and is approved only by a yes that says so", async () => {
   const { number, state, id } = await proposed(at, "Look at the budget", { [CONTEXT]: [asks("2024")] });
   expect(state).toBe("unproven");
   expect(at.host.cards.list({ open: true, kind: "proposal" }).map((card) => card.id)).toContain(number);
@@ -54,7 +53,7 @@ it("a change under which most recorded runs cannot be tried is unproven, and is 
   git(at, "revert", "--no-edit", "HEAD");
 });
 
-it("what is stopped where the histories are stays stopped in a clone that has none", TIME, async () => {
+it("what is stopped where the histories are stays stopped in a clone that has none", async () => {
   const { id, state } = await proposed(at, "Amazon is software", { [INGEST]: [['"AMZN", account: 5030', '"AMZN", account: 5020']] });
   expect(state).toBe("blocked");
   await exchange();
@@ -64,7 +63,7 @@ it("what is stopped where the histories are stays stopped in a clone that has no
   expect(await there(at, id)).toMatchObject({ state: "blocked" });
 });
 
-it("what waits in a clone is stopped where the histories are, once a person there has signed for them", TIME, async () => {
+it("what waits in a clone is stopped where the histories are, once a person there has signed for them", async () => {
   const { id, state } = await proposed(clone, "Amazon is our software", { [INGEST]: [['"AMZN", account: 5030', '"AMZN", account: 5020']] });
   expect(state).toBe("unproven");
   await exchange();
@@ -79,7 +78,7 @@ it("what waits in a clone is stopped where the histories are, once a person ther
   expect(await there(clone, id)).toMatchObject({ state: "blocked" });
 });
 
-it("what was tried where the histories are may be approved in another clone while a person there vouches for it", TIME, async () => {
+it("what was tried where the histories are may be approved in another clone while a person there vouches for it", async () => {
   git(at, "push", "-q", "team", "main");
   git(clone, "pull", "-q", "team", "main");
   const { id, state } = await proposed(at, "GitHub is supplies", { [INGEST]: [['"GITHUB", account: 5020', '"GITHUB", account: 5030']] });
@@ -94,7 +93,7 @@ it("what was tried where the histories are may be approved in another clone whil
   git(at, "pull", "-q", "team", "main");
 });
 
-it("a report that somebody has made up, or that was made on other code, proves nothing there", TIME, async () => {
+it("a report that somebody has made up, or that was made on other code, proves nothing there", async () => {
   const { id } = await proposed(at, "Dropbox is supplies", { [INGEST]: [['"DROPBOX", account: 5020', '"DROPBOX", account: 5030']] });
   const store = createProposals(at.host);
   const { report } = await store.get(id);
@@ -113,7 +112,7 @@ it("a report that somebody has made up, or that was made on other code, proves n
   await store.update(id, { state: "superseded" }, { from: ["ready", "unproven"] });
 });
 
-it("a clone that proposes by itself says that it has no evidence", TIME, async () => {
+it("a clone that proposes by itself says that it has no evidence", async () => {
   const books = await proposed(clone, "Zoom is travel", { [INGEST]: [['"ZOOM.US", account: 5020', '"ZOOM.US", account: 5040']] });
   expect([books.state, told(books)]).toEqual(["unproven", expect.stringMatching(/^No evidence here: Daily Ingest has run/)]);
   // Of a process that commits nothing, what others have tried tells that it has run.
@@ -126,7 +125,7 @@ it("a clone that proposes by itself says that it has no evidence", TIME, async (
   expect([process.state, told(process)]).toEqual(["unproven", expect.stringContaining("No evidence here: Invoice Reconciliation has run")]);
 });
 
-it("a report is looked at again when a person has corrected what it rests on", TIME, async () => {
+it("a report is looked at again when a person has corrected what it rests on", async () => {
   const { id, number, state } = await proposed(at, "Staples is software", {
     [INGEST]: [['"UBER", account: 5040', '"UBER", account: 5020']],
   });
@@ -141,7 +140,7 @@ it("a report is looked at again when a person has corrected what it rests on", T
   expect(await there(at, id)).toMatchObject({ state: "blocked" });
 });
 
-it("nor is a yes one to a payment or a line of its files that its card did not show", TIME, async () => {
+it("nor is a yes one to a payment or a line of its files that its card did not show", async () => {
   const change: Rewrite = {
     "scripts/payment_terms.ts": [["const saves =", 'const saves = vendor.vendor_id !== "V-100" &&']],
     "knowledge/rates.yaml": [["vat: 19", "vat: 7"]],
@@ -161,7 +160,7 @@ it("nor is a yes one to a payment or a line of its files that its card did not s
   }
 });
 
-it("the first of two yeses counts while looking again changes nothing that matters", TIME, async () => {
+it("the first of two yeses counts while looking again changes nothing that matters", async () => {
   const { id, number } = await proposed(at, "Comcast is internet", { [INGEST]: [['vendor: "Comcast"', 'vendor: "Comcast Business"']] });
   const store = createProposals(at.host);
   const proposal = await store.get(id);

@@ -15,7 +15,6 @@ afterAll(finish);
 
 const some = <T extends { name: string }>(all: readonly T[], of: number): T[] => share(all, of, ({ name }) => name);
 // Under load: how long one takes on a busy machine is no promise.
-const TIME = { timeout: 300_000 };
 
 function expectSeen({ says, stops }: Bad, proposal: Proposal): void {
   const card = told(proposal);
@@ -34,9 +33,9 @@ describe("on a business with a history", () => {
   let at: Business;
   beforeAll(async () => {
     at = await withRuns();
-  }, 120_000);
-  test.each(some(BAD, 8))("bad: $name", TIME, async (bad) => expectSeen(bad, await proposed(at, bad.name, bad.change)));
-  test.each(some(GOOD, 8))("good: $name", TIME, async (good) => expectFair(good, await proposed(at, good.name, good.change)));
+  });
+  test.each(some(BAD, 8))("bad: $name", async (bad) => expectSeen(bad, await proposed(at, bad.name, bad.change)));
+  test.each(some(GOOD, 8))("good: $name", async (good) => expectFair(good, await proposed(at, good.name, good.change)));
 });
 
 describe("after ten accepted changes, and in a second person's clone", () => {
@@ -46,10 +45,10 @@ describe("after ten accepted changes, and in a second person's clone", () => {
     at = await withRuns();
     await accepted(at);
     clone = await clonedTo(at);
-  }, 300_000);
-  test.each(some(BAD, 24))("bad: $name", TIME, async (bad) => expectSeen(bad, await proposed(at, bad.name, bad.change)));
-  test.each(some(GOOD, 12))("good: $name", TIME, async (good) => expectFair(good, await proposed(at, good.name, good.change)));
-  test.each(some(GOOD, 18))("good, in the clone: $name", TIME, async (good) => {
+  });
+  test.each(some(BAD, 24))("bad: $name", async (bad) => expectSeen(bad, await proposed(at, bad.name, bad.change)));
+  test.each(some(GOOD, 12))("good: $name", async (good) => expectFair(good, await proposed(at, good.name, good.change)));
+  test.each(some(GOOD, 18))("good, in the clone: $name", async (good) => {
     const proposal = await proposed(clone, `here: ${good.name}`, good.change);
     // Nothing proves it there, which is said and is no fault of it.
     expect(["ready", "unproven"], told(proposal)).toContain(proposal.state);

@@ -27,7 +27,7 @@ async function opened(): Promise<{ one: Workspace; owner: Host; store: ProposalS
 }
 const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
 
-describe("an approval that was cut off", { timeout: 60_000 }, () => {
+describe("an approval that was cut off", () => {
   it("is applied by whoever comes next, once, and not where it was not made", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
@@ -49,7 +49,7 @@ describe("an approval that was cut off", { timeout: 60_000 }, () => {
   });
 });
 
-describe("an approval that waited while something moved", { timeout: 60_000 }, () => {
+describe("an approval that waited while something moved", () => {
   const widening = [{ kind: "tool" as const, text: "may pay", at: null }];
   const waited = async () => {
     const { one, owner, store } = await opened();
@@ -108,7 +108,7 @@ describe("an approval that waited while something moved", { timeout: 60_000 }, (
   });
 });
 
-describe("somebody else was faster", { timeout: 60_000 }, () => {
+describe("somebody else was faster", () => {
   it("on another clone: the second is told who decided, and its branch is left alone", async () => {
     const { one, owner } = await opened();
     const bare = `${one.dir}.git`;
@@ -158,7 +158,7 @@ describe("somebody else was faster", { timeout: 60_000 }, () => {
   });
 });
 
-describe("two who ask for a check of one proposal", { timeout: 60_000 }, () => {
+describe("two who ask for a check of one proposal", () => {
   it("get one report, also where the second was still looking for the proposal when the first had its answer", async () => {
     const { owner, store } = await opened();
     const { proposal } = await store.create(

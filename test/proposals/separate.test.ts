@@ -18,70 +18,58 @@ afterEach(closeAll);
 afterAll(removeAll);
 
 const HELLO = "agents/hello.ts";
-const TIME = { timeout: 120_000 };
 
-test(
-  "unrelated proposals to one file are not linked as replacements: each keeps its question, whatever becomes of the other",
-  TIME,
-  async () => {
-    const owner = await host(await workspace({ [HELLO]: script(0) }));
-    const store = createProposals(owner);
-    const [first, second, third] = [
-      await ready(owner, { [HELLO]: script(1) }, { title: "One" }),
-      await ready(owner, { [HELLO]: script(2) }, { title: "Another" }),
-      await ready(owner, { [HELLO]: script(3) }, { title: "A third" }),
-    ];
-    await decide(owner, first, "rejected", { reason: "not now" });
-    for (const { id, number } of [second, third]) {
-      expect(await store.get(id)).toMatchObject({ state: "ready", why: null });
-      expect(owner.cards.get(number)).toMatchObject({ decision: null });
-    }
-    // What was said to another try is told as that, behind the details.
-    const { headline, parts, details } = proposalCard(
-      (await showProposal(owner, second.id)).proposal,
-      await showProposal(owner, second.id),
-    );
-    expect(JSON.stringify([headline, parts])).not.toMatch(/One|replace|supersede/);
-    expect(details.flatMap(({ lines }) => lines)).toContainEqual(expect.stringMatching(/^rejected before: “One” by .*: not now/));
-    // Applied, it blocks what was made on the old text, and replaces nothing.
-    await decide(owner, second);
-    const left = await prepareProposal(owner, third.id);
-    expect([left.state, left.why]).toEqual(["blocked", expect.stringContaining(HELLO)]);
-  },
-);
+test("unrelated proposals to one file are not linked as replacements: each keeps its question, whatever becomes of the other", async () => {
+  const owner = await host(await workspace({ [HELLO]: script(0) }));
+  const store = createProposals(owner);
+  const [first, second, third] = [
+    await ready(owner, { [HELLO]: script(1) }, { title: "One" }),
+    await ready(owner, { [HELLO]: script(2) }, { title: "Another" }),
+    await ready(owner, { [HELLO]: script(3) }, { title: "A third" }),
+  ];
+  await decide(owner, first, "rejected", { reason: "not now" });
+  for (const { id, number } of [second, third]) {
+    expect(await store.get(id)).toMatchObject({ state: "ready", why: null });
+    expect(owner.cards.get(number)).toMatchObject({ decision: null });
+  }
+  // What was said to another try is told as that, behind the details.
+  const { headline, parts, details } = proposalCard((await showProposal(owner, second.id)).proposal, await showProposal(owner, second.id));
+  expect(JSON.stringify([headline, parts])).not.toMatch(/One|replace|supersede/);
+  expect(details.flatMap(({ lines }) => lines)).toContainEqual(expect.stringMatching(/^rejected before: “One” by .*: not now/));
+  // Applied, it blocks what was made on the old text, and replaces nothing.
+  await decide(owner, second);
+  const left = await prepareProposal(owner, third.id);
+  expect([left.state, left.why]).toEqual(["blocked", expect.stringContaining(HELLO)]);
+});
 
-test(
-  "what was wrong before in files that a change leaves alone is told and stops nothing; what the change brings there stops it",
-  TIME,
-  async () => {
-    const one = await workspace({
-      [HELLO]: script(0),
-      "agents/broken.ts": "/*\nname: Broken\nuses: [ctx]\n*/\nctx_log(",
-      "agents/caller.ts": '/*\nname: Caller\nuses: [script]\n*/\nscript_run("helper");\n',
-      "scripts/helper.ts": "/*\nname: Helper\n*/\n1;\n",
-    });
-    const owner = await host(one);
-    const made = async (files: Record<string, string | null>) => {
-      const { id } = (await createProposals(owner).create({ title: "Change", reason: "", by: "Pat", files }, await owner.git.head()))
-        .proposal;
-      return prepareProposal(owner, id);
-    };
-    const config = `${one.read("config.yaml")}\n`;
-    for (const files of [{ [HELLO]: script(1) }, { "config.yaml": config.replace("auto_confirm: 0.95", "auto_confirm: 0.97") }]) {
-      const proposal = await made(files);
-      expect(proposal.state).toMatch(/ready|unproven/);
-      if ("config.yaml" in files) expect(JSON.stringify(proposal.report?.checks)).toContain("Before this change already");
-    }
-    // A list of agents says of it what a check of it says.
-    const marks = await marksOf(owner.dir, owner.git.tree(await owner.git.head()));
-    expect(markWords(marks.get("broken"))).toContain("agents/broken.ts");
-    expect(JSON.stringify((await made({ "agents/broken.ts": "still broken(" })).why)).toContain("agents/broken.ts");
-    const brought = await made({ "scripts/helper.ts": null });
-    expect([brought.state, JSON.stringify(brought.report?.checks)]).toEqual(["blocked", expect.stringContaining("agents/caller.ts")]);
-  },
-);
+test("what was wrong before in files that a change leaves alone is told and stops nothing; what the change brings there stops it", async () => {
+  const one = await workspace({
+    [HELLO]: script(0),
+    "agents/broken.ts": "/*\nname: Broken\nuses: [ctx]\n*/\nctx_log(",
+    "agents/caller.ts": '/*\nname: Caller\nuses: [script]\n*/\nscript_run("helper");\n',
+    "scripts/helper.ts": "/*\nname: Helper\n*/\n1;\n",
+  });
+  const owner = await host(one);
+  const made = async (files: Record<string, string | null>) => {
+    const { id } = (await createProposals(owner).create({ title: "Change", reason: "", by: "Pat", files }, await owner.git.head()))
+      .proposal;
+    return prepareProposal(owner, id);
+  };
+  const config = `${one.read("config.yaml")}\n`;
+  for (const files of [{ [HELLO]: script(1) }, { "config.yaml": config.replace("auto_confirm: 0.95", "auto_confirm: 0.97") }]) {
+    const proposal = await made(files);
+    expect(proposal.state).toMatch(/ready|unproven/);
+    if ("config.yaml" in files) expect(JSON.stringify(proposal.report?.checks)).toContain("Before this change already");
+  }
+  // A list of agents says of it what a check of it says.
+  const marks = await marksOf(owner.dir, owner.git.tree(await owner.git.head()));
+  expect(markWords(marks.get("broken"))).toContain("agents/broken.ts");
+  expect(JSON.stringify((await made({ "agents/broken.ts": "still broken(" })).why)).toContain("agents/broken.ts");
+  const brought = await made({ "scripts/helper.ts": null });
+  expect([brought.state, JSON.stringify(brought.report?.checks)]).toEqual(["blocked", expect.stringContaining("agents/caller.ts")]);
+});
 
-test("a proposal that is checked again, twice, never drops a first approver's yes", TIME, async () => {
+test("a proposal that is checked again, twice, never drops a first approver's yes", async () => {
   const one = await workspace({ [HELLO]: script(0) });
   const owner = await host(one);
   const [pat] = owner.trust.people;
@@ -115,7 +103,7 @@ test("a proposal that is checked again, twice, never drops a first approver's ye
   expect(trailer.trim()).toBe("Pat, Sam");
 });
 
-test("`undo import` twice says each time which import it is about to take back", TIME, async () => {
+test("`undo import` twice says each time which import it is about to take back", async () => {
   const one = await workspace();
   const owner = await host(one);
   const api = createApi(owner);

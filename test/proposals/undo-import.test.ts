@@ -33,7 +33,7 @@ async function assertTrue(owner: Host): Promise<void> {
 }
 const treeOf = (one: Workspace, at = "HEAD"): string => one.git("rev-parse", `${at}^{tree}`).trim();
 
-describe("undo of an import", { timeout: 60_000 }, () => {
+describe("undo of an import", () => {
   it("takes entries and receipt away and brings the statement back, which nobody imports by itself", async () => {
     const { one, owner } = await opened();
     const before = treeOf(one);
@@ -112,7 +112,7 @@ describe("undo of an import", { timeout: 60_000 }, () => {
   });
 });
 
-describe("an import that was refused first, until a dialect was added", { timeout: 60_000 }, () => {
+describe("an import that was refused first, until a dialect was added", () => {
   const UNKNOWN = "Datum;Wofür;Hin;Her\n04.10.2026;MIETE;900,00;\n05.10.2026;RECHNUNG 7;;1200,00\n";
   const DIALECT =
     'name: house\ndelimiter: ";"\nmatch:\n  header: [Datum, Wofür, Hin, Her]\ncolumns:\n  date: Datum\n  description: Wofür\n  out: Hin\n  in: Her\ndate: DD.MM.YYYY\namount: {decimal: ","}\n';

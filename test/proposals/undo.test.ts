@@ -23,7 +23,7 @@ async function assertTrue(owner: Host): Promise<void> {
 const treeOf = (one: Workspace, at = "HEAD"): string => one.git("rev-parse", `${at}^{tree}`).trim();
 const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
 
-describe("undo of a proposal", { timeout: 60_000 }, () => {
+describe("undo of a proposal", () => {
   it("puts every file back, frozen cases too, names its commit, and can be undone itself", async () => {
     const { one, owner } = await opened();
     const before = treeOf(one);
@@ -121,7 +121,7 @@ describe("undo of a proposal", { timeout: 60_000 }, () => {
   });
 });
 
-describe("undo of a run", { timeout: 60_000 }, () => {
+describe("undo of a run", () => {
   it("takes only its own entries when others have written to the same month since", async () => {
     const { one, owner } = await opened({ "agents/books.ts": BOOKS("rent-1") });
     const first = await run(owner, "books");

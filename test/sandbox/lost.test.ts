@@ -65,7 +65,7 @@ describe.each(WAYS)("$name", (way) => {
     expect(outcome.result, JSON.stringify(outcome.end)).toBe(1770);
     expect(seen).toEqual(Array.from({ length: 60 }, (_, i) => JSON.stringify({ x: i })));
     expect(hits).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   test("of the process that reads scripts: each is read", async () => {
     const read = async (hits: () => number) => {
@@ -78,7 +78,7 @@ describe.each(WAYS)("$name", (way) => {
     };
     const [, hits] = await under("compiler", way, read);
     expect(hits).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   test("of the type checker: it says of the types what it says in peace", async () => {
     const check = async (hits: () => number) => {
@@ -90,7 +90,7 @@ describe.each(WAYS)("$name", (way) => {
     };
     const [, hits] = await under("checker", way, check);
     expect(hits).toBeGreaterThan(0);
-  }, 120_000);
+  });
 });
 
 describe("what stands around a child", () => {
@@ -144,7 +144,7 @@ test("a script that brings down each of its children at one place fails with SAN
   expect(seen).toHaveLength(1);
   expect(crashes).toBeGreaterThan(2);
   expect((await runScript(sandbox, "echo(7)")).result).toBe(7);
-}, 120_000);
+});
 
 test("a host that was stopped for longer than any limit ends no script, compiler or checker for it", async () => {
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
@@ -175,4 +175,4 @@ test("a host that was stopped for longer than any limit ends no script, compiler
     for (const pid of pids.reverse()) signal(pid, "SIGCONT");
   }
   expect([await ended, said]).toEqual([0, "up over "]);
-}, 120_000);
+});

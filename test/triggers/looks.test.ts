@@ -17,7 +17,7 @@ test.each([
     },
     (error) => told.push((error as Error).message),
   );
-  await vi.waitFor(() => expect(looks).toBeGreaterThan(3), 5000);
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(3), 60_000);
   await looking.stop();
   expect(told).toEqual(["busy"]);
 });

@@ -18,7 +18,7 @@ let hostile: Hostile;
 beforeAll(async () => {
   place = realpathSync(mkdtempSync(join(tmpdir(), "cleared-hostile-")));
   hostile = await hostileWorkspace(place);
-}, 120_000);
+});
 beforeEach(() => {
   for (const mark of hostile.marks()) rmSync(join(place, "marks", mark));
 });
@@ -71,28 +71,23 @@ const ACTING = [
   "resume",
 ];
 
-test.for(["clone", "folder", "archive"] as const)(
-  "no command runs a program of a workspace that arrived as a %s",
-  { timeout: 240_000 },
-  async (how) => {
-    const dir = await hostile.arrive(how);
-    for (const mark of hostile.marks()) rmSync(join(place, "marks", mark));
-    for (const line of share([...LOOKING, ...ACTING], 3, (one) => `${how} ${one}`)) {
-      const { code, stderr } = await cleared(dir, ...line.split(" "));
-      expect({ line, marks: hostile.marks() }).toEqual({ line, marks: [] });
-      expect({ line, code, stderr }).not.toMatchObject({ code: 70 });
-      if (ACTING.includes(line))
-        expect({ line, code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("TRUST_CHANGED") });
-    }
-    // What only looks has worked, and has said what it went without, which a process says once.
-    const agents = await shell(dir, "cleared agents", true);
-    expect(agents).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("greeter"),
-      stderr: expect.stringContaining("`cleared trust`"),
-    });
-  },
-);
+test.for(["clone", "folder", "archive"] as const)("no command runs a program of a workspace that arrived as a %s", async (how) => {
+  const dir = await hostile.arrive(how);
+  for (const mark of hostile.marks()) rmSync(join(place, "marks", mark));
+  for (const line of share([...LOOKING, ...ACTING], 3, (one) => `${how} ${one}`)) {
+    const { code, stderr } = await cleared(dir, ...line.split(" "));
+    expect({ line, marks: hostile.marks() }).toEqual({ line, marks: [] });
+    expect({ line, code, stderr }).not.toMatchObject({ code: 70 });
+    if (ACTING.includes(line)) expect({ line, code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("TRUST_CHANGED") });
+  }
+  // What only looks has worked, and has said what it went without, which a process says once.
+  const agents = await shell(dir, "cleared agents", true);
+  expect(agents).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("greeter"),
+    stderr: expect.stringContaining("`cleared trust`"),
+  });
+});
 
 // For the test's own commits; what git starts in the background would leave its marks later.
 const HARMLESS_GIT =
@@ -114,9 +109,7 @@ async function confirmed(how: "folder" | "archive"): Promise<string> {
   return dir;
 }
 
-test("git runs no program of the repository's own configuration, and what needs one is refused with its key", {
-  timeout: 120_000,
-}, async () => {
+test("git runs no program of the repository's own configuration, and what needs one is refused with its key", async () => {
   const dir = await confirmed("archive");
   const says: Record<string, string> = {};
   put(dir, { "agents/greeter.ts": readFileSync(join(dir, "agents/greeter.ts"), "utf8").replace("hello", "hello again") });
@@ -155,7 +148,7 @@ test("git runs no program of the repository's own configuration, and what needs 
   expect(hostile.marks()).toEqual([]);
 });
 
-test("nothing is moved or written through a link that came with the folder", { timeout: 120_000 }, async () => {
+test("nothing is moved or written through a link that came with the folder", async () => {
   const dir = await confirmed("folder");
   const { outside } = hostile;
   await shell(dir, "git config --remove-section filter.evil; git config --unset include.path; rm .git/info/attributes");
@@ -187,7 +180,7 @@ test("nothing is moved or written through a link that came with the folder", { t
   expect(existsSync(join(outside, "made"))).toBe(false);
 });
 
-test("a .cleared that a repository brings, or that leads elsewhere, is refused by every command", { timeout: 120_000 }, async () => {
+test("a .cleared that a repository brings, or that leads elsewhere, is refused by every command", async () => {
   const dir = await confirmed("folder");
   await shell(dir, "git config --remove-section filter.evil; git config --unset include.path; rm .git/info/attributes");
   const commands = share(["doctor", "queue", "runs", "agents", "check", "run greeter", "approve 1", "start", "trust"], 3, String);

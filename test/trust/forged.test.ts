@@ -308,7 +308,7 @@ describe("a forged row", () => {
     await expect(host(one)).rejects.toMatchObject({ code: "STORE_CORRUPT", message: expect.stringContaining("trigger t") });
   });
 
-  it("of a notice tells nobody, whether a run is named that never was, has ended or waits", { timeout: 60_000 }, async () => {
+  it("of a notice tells nobody, whether a run is named that never was, has ended or waits", async () => {
     const { one, id } = await waiting({ "agents/told.ts": TOLD });
     const hook = await hookReceiver();
     one.write(
@@ -364,7 +364,7 @@ describe("a forged row", () => {
   });
 });
 
-describe("a forged ref of a proposal", { timeout: 60_000 }, () => {
+describe("a forged ref of a proposal", () => {
   const HELLO = "agents/hello.ts";
   async function proposed(report = {}) {
     const one = await workspace({ [HELLO]: script(0) });

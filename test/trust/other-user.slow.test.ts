@@ -24,7 +24,7 @@ beforeEach(async () => {
   started = await start(dir);
   url = /http:\/\/127\.0\.0\.1:\d+/.exec(started.said())?.[0] ?? "";
   await cleared(dir, "run", "ask");
-}, 120_000);
+});
 afterEach(() => started.stop());
 
 const value = (text: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? "";
@@ -67,35 +67,30 @@ function asNobody(path: string, { method = "GET", body = "", cookie = "", hasty 
   });
 }
 
-test.skipIf(!isRoot)(
-  "another user sees nothing and approves nothing, with the owner's cookie and token either",
-  { timeout: 60_000 },
-  async () => {
-    expect(await asNobody("/", {})).toMatch(/^HTTP\/1\.1 403 [\s\S]*another user/);
-    const token = await tokenNow();
-    const cookie = await pair();
-    expect(cookie).toMatch(/^[\w-]{43}$/);
-    for (const more of [{}, { cookie }, { cookie, hasty: true }]) {
-      const said = await asNobody("/cards/1", { method: "POST", body: decide(token), ...more });
-      if (!("hasty" in more)) expect(said).toMatch(/^HTTP\/1\.1 403 /);
-    }
-    const link = new URL(/http:\S+\/pair\?code=\S+/.exec((await cleared(dir, "pair")).stdout)?.[0] ?? `${url}/pair?code=0`);
-    expect(
-      await asNobody("/pair", {
-        method: "POST",
-        body: new URLSearchParams({ token, code: link.searchParams.get("code") ?? "" }).toString(),
-      }),
-    ).toMatch(/^HTTP\/1\.1 403 /);
-    await new Promise((later) => setTimeout(later, 1000));
-    expect(await decisionNow()).toBeNull();
-    // Programs that are not pages sign what they send: that door is theirs.
-    expect(await asNobody("/hooks/none", { method: "POST", body: "{}" })).toMatch(/^HTTP\/1\.1 40[14] /);
-  },
-);
+test.skipIf(!isRoot)("another user sees nothing and approves nothing, with the owner's cookie and token either", async () => {
+  expect(await asNobody("/", {})).toMatch(/^HTTP\/1\.1 403 [\s\S]*another user/);
+  const token = await tokenNow();
+  const cookie = await pair();
+  expect(cookie).toMatch(/^[\w-]{43}$/);
+  for (const more of [{}, { cookie }, { cookie, hasty: true }]) {
+    const said = await asNobody("/cards/1", { method: "POST", body: decide(token), ...more });
+    if (!("hasty" in more)) expect(said).toMatch(/^HTTP\/1\.1 403 /);
+  }
+  const link = new URL(/http:\S+\/pair\?code=\S+/.exec((await cleared(dir, "pair")).stdout)?.[0] ?? `${url}/pair?code=0`);
+  expect(
+    await asNobody("/pair", {
+      method: "POST",
+      body: new URLSearchParams({ token, code: link.searchParams.get("code") ?? "" }).toString(),
+    }),
+  ).toMatch(/^HTTP\/1\.1 403 /);
+  await new Promise((later) => setTimeout(later, 1000));
+  expect(await decisionNow()).toBeNull();
+  // Programs that are not pages sign what they send: that door is theirs.
+  expect(await asNobody("/hooks/none", { method: "POST", body: "{}" })).toMatch(/^HTTP\/1\.1 40[14] /);
+});
 
 test.skipIf(!isRoot)(
   "who cannot be told to be this user's own program sees how to pair a browser, and with its cookie the books",
-  { timeout: 60_000 },
   async () => {
     const cookie = await pair();
     // As from within a container or a browser's own jail.
@@ -115,12 +110,12 @@ test.skipIf(!isRoot)(
   },
 );
 
-test("nothing that is written here can be changed by another user, in a shell that allows it either", { timeout: 60_000 }, async () => {
+test("nothing that is written here can be changed by another user, in a shell that allows it either", async () => {
   const made = await shell(dir, "umask 000 && cleared init ../open --person Ada && find ../open -perm -o+w ! -type l");
   expect(made).toMatchObject({ code: 0, stdout: expect.not.stringMatching(/^\.\.\/open/m) });
 });
 
-test("the link that start prints pairs one browser, once, which then decides", { timeout: 60_000 }, async () => {
+test("the link that start prints pairs one browser, once, which then decides", async () => {
   const cookie = await pair();
   expect(await pair()).toBe("");
   const answer = await fetch(`${url}/cards/1`, {

@@ -50,7 +50,7 @@ beforeAll(async () => {
   expect(await run(opened, "ingest")).toMatchObject({ status: "done" });
   for (const card of opened.cards.list({ open: true })) if (card.kind === "entry") entries.push(card);
   for (const card of opened.cards.list({ open: true })) if (card.kind === "row") rows.push(card);
-}, 120_000);
+});
 afterAll(removeAll);
 
 interface Question {
@@ -294,9 +294,7 @@ test(`${count} rounds of answers against timers, people and restarts lose no ans
   expect(broken.join("\n\n")).toBe("");
 });
 
-test("a run that looks at its gate while its card is answered, or while it is canceled, opens the card no more", {
-  timeout: 60_000,
-}, async () => {
+test("a run that looks at its gate while its card is answered, or while it is canceled, opens the card no more", async () => {
   const wrong: string[] = [];
   for (let turns = 0; turns < 40; turns++) {
     const { card, says } = await gate("form", {}, { decision: "approved", result: { amount: "7.00" } });
@@ -314,9 +312,7 @@ test("a run that looks at its gate while its card is answered, or while it is ca
   expect(wrong).toEqual([]);
 });
 
-test("an answer that arrives while its run ends for want of one is what the run goes by, also when the clock was wrong", {
-  timeout: 60_000,
-}, async () => {
+test("an answer that arrives while its run ends for want of one is what the run goes by, also when the clock was wrong", async () => {
   let counted = 0;
   for (let turns = 0; turns < 30; turns++) {
     const question = await gate("asks", { amount: "50.00" }, { decision: "approved" });

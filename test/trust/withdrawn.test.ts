@@ -12,7 +12,7 @@ const LONG = process.env["CLEARED_LONG"] === "1";
 let opened: Host;
 beforeAll(async () => {
   ({ opened } = await made(TEAM, ""));
-}, 120_000);
+});
 afterAll(removeAll);
 
 const moments = async (n: number) => {
@@ -33,4 +33,4 @@ test("a proposal that is withdrawn while it is made stays withdrawn, and whoever
     expect(await store.get(found.id)).toMatchObject({ state: "superseded", why: "Withdrawn by Ann: no" });
     expect(opened.cards.get(found.number)?.decision).toMatchObject({ decision: "expired", reason: "Withdrawn by Ann: no" });
   }
-}, 120_000);
+});

@@ -76,7 +76,7 @@ test("after a kill the refresh waits while another branch is checked out or git 
   expect((await git.commit(setFiles({ "x.txt": "x\n" }))).status).toBe("committed");
   expect(repository.git("status", "--porcelain")).toBe("");
   await git.close();
-}, 120_000);
+});
 
 test("after a kill a commit of the user on top is not undone", async () => {
   await killAt("moved");

@@ -45,7 +45,7 @@ describe.each(share(["refs/heads/main.lock", "HEAD.lock", "index.lock"], 3, Stri
     expect(await git.blockedBy()).toBe(null);
     expect((await git.commit(setFiles({ "a.txt": "b\n" }))).status).toBe("committed");
     expect(repository.git("status", "--porcelain")).toBe("");
-  }, 120_000);
+  });
 });
 
 test.each(["packed-refs.lock", "config.lock", "shallow.lock"])("somebody's %s is in no commit's way and stays", async (name) => {
@@ -106,7 +106,7 @@ describe.each(["SIGKILL", "SIGSTOP"] as const)("helpers of git that get %s", (na
     expect(repository.git("status", "--porcelain")).toBe("");
     expect(leftovers()).toEqual([]);
     repository.git("fsck", "--strict");
-  }, 120_000);
+  });
 });
 
 test("the whole process and its helpers killed in the middle: the next one finds no lock of theirs and leaves none", async () => {
@@ -134,4 +134,4 @@ test("the whole process and its helpers killed in the middle: the next one finds
   expect(left).toBeGreaterThan(0);
   expect(leftovers()).toEqual([]);
   expect(repository.git("status", "--porcelain")).toBe("");
-}, 120_000);
+});

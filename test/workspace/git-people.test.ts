@@ -202,7 +202,7 @@ test("a foreign index.lock blocks the commit, is left alone, and the commit land
   repository.git("status");
   setTimeout(() => rmSync(lock), 300);
   expect((await git.commit(setFiles({ [JOURNAL]: "one\ntwo\n" }))).status).toBe("committed");
-}, 120_000);
+});
 
 test("a repository with line-end filters works the same", async () => {
   repository.git("config", "core.autocrlf", "true");

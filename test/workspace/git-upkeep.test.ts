@@ -117,7 +117,7 @@ test("killed with everything it started, at any point, it leaves a whole reposit
   expect(objects()).toBe(0);
   expect(repository.git("fsck", "--strict", "--no-dangling")).toBe("");
   expect(repository.git("rev-list", "--count", "HEAD").trim()).toBe(String(1 + 30 + 24 + 2));
-}, 120_000);
+});
 
 // What git has under way while it packs refs, shortens reflogs, writes a pack, a commit-graph, or begins to collect.
 const REMAINS = [

@@ -25,6 +25,8 @@ import type { Code, Divergence, Recording, Trial } from "./types.ts";
 type Ended = Parameters<RunLog["end"]>[0];
 
 const EXTRA_CALLS = 20_000;
+// Of made up input, which is small: whoever makes more of it is a loop without an end.
+const MADE_UP_CALLS = 5000;
 
 interface Attempt {
   ended: Ended | null;
@@ -203,7 +205,7 @@ async function execute(
     // Somebody waits for it: code that makes far more calls than the run it is tried on has gone astray.
     async limits() {
       const limits = await bench.world.limits(run);
-      return { ...limits, calls: Math.min(limits.calls, EXTRA_CALLS + 10 * steps.length) };
+      return { ...limits, calls: Math.min(limits.calls, steps.length === 0 ? MADE_UP_CALLS : EXTRA_CALLS + 10 * steps.length) };
     },
     guard: () => undefined,
   };
