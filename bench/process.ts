@@ -2,10 +2,12 @@
  * The process worker: a reconciliation without approval (two reads, a computation, the policy, one write outside), one run at a time,
  * durable; an approval resumed in a fresh process; and the same job on LangGraph.js with its SQLite checkpointer beside it.
  */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openHost } from "../runtime/app/open-host.ts";
 import { keepConfirmation, lookAtTrust } from "../runtime/workspace/settings/confirmation.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
@@ -117,20 +119,29 @@ async function oneAtATime(dir: string, theirs: (synced: boolean) => Figures | nu
   }
 }
 
-/** ms of CPU of a command and the children it has waited for; GNU time counts them, resourceUsage() does not. */
-function cpuOfCommand(command: readonly string[], options: { cwd?: string } = {}): { cpu: number; stdout: string } {
-  const done = spawnSync("/usr/bin/time", ["-f", "%U %S", ...command], { encoding: "utf8", ...options });
-  if (done.status !== 0) throw new Error(done.stderr);
-  const [user = 0, system = 0] = (done.stderr.trim().split("\n").at(-1) ?? "").split(" ").map(Number);
-  return { cpu: (user + system) * 1000, stdout: done.stdout };
+/**
+ * ms of CPU of a command and of all processes below it, looked at every 5 ms: a sandbox is killed at the end with nobody left to wait for it, so
+ * neither GNU time nor resourceUsage() counts it.
+ */
+async function cpuOfCommand(command: readonly string[]): Promise<{ cpu: number; stdout: string }> {
+  const [program = "", ...args] = command;
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const stdout = text(child.stdout);
+  const used = new Map<number, number>();
+  while (child.exitCode === null && child.signalCode === null) {
+    for (const pid of family(child.pid ?? 0)) used.set(pid, Math.max(used.get(pid) ?? 0, cpuOf([pid])));
+    await sleep(5);
+  }
+  if (child.exitCode !== 0) throw new Error(`${command.join(" ")} ended with ${child.exitCode ?? child.signalCode}`);
+  return { cpu: used.values().reduce((sum, ms) => sum + ms, 0), stdout: await stdout };
 }
 
-function resume(dir: string): number {
+async function resume(dir: string): Promise<number> {
   const used: number[] = [];
   for (let round = 0; round < 7; round++) {
-    cpuOfCommand([...CLEARED, "run", "gated", "--input", JSON.stringify({ id: `${round}` }), "--json", "--dir", dir]);
-    const [card] = JSON.parse(cpuOfCommand([...CLEARED, "queue", "--json", "--dir", dir]).stdout) as { id: number }[];
-    const { cpu } = cpuOfCommand([...CLEARED, "approve", String(card?.id), "--json", "--dir", dir]);
+    await cpuOfCommand([...CLEARED, "run", "gated", "--input", JSON.stringify({ id: `${round}` }), "--json", "--dir", dir]);
+    const [card] = JSON.parse((await cpuOfCommand([...CLEARED, "queue", "--json", "--dir", dir])).stdout) as { id: number }[];
+    const { cpu } = await cpuOfCommand([...CLEARED, "approve", String(card?.id), "--json", "--dir", dir]);
     if (round > 0) used.push(cpu);
   }
   console.log(
@@ -165,12 +176,12 @@ try {
     return JSON.parse(spawnSync(node, [...base.slice(1), ...rest], { encoding: "utf8" }).stdout) as Figures;
   };
   await oneAtATime(dir, theirs);
-  const resumed = resume(dir);
+  const resumed = await resume(dir);
   if (place !== null) {
     const used: number[] = [];
     for (let round = 0; round < 5; round++) {
-      cpuOfCommand([...base, "ask", join(data, "resume.db"), String(round)]);
-      used.push(cpuOfCommand([...base, "approve", join(data, "resume.db"), String(round)]).cpu);
+      await cpuOfCommand([...base, "ask", join(data, "resume.db"), String(round)]);
+      used.push((await cpuOfCommand([...base, "approve", join(data, "resume.db"), String(round)])).cpu);
     }
     console.log(
       `LangGraph.js, approval resumed in a fresh process: ${median(used).toFixed(0)} ms CPU (${spread(used, 0)}), ${(median(used) / resumed).toFixed(1)} x ours`,
