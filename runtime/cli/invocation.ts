@@ -19,6 +19,8 @@ export type Command = (at: Invocation, words: string[], options: Options) => Pro
 
 /** A command as commands.ts declares it. */
 export interface CommandSpec {
+  /** Its heading in `cleared --help`. */
+  group: string;
   /** With its arguments, as commander writes them; `word` is the first. */
   name: string;
   word: string;

@@ -31,7 +31,7 @@ async function main(argv: string[]): Promise<number> {
   const meant = COMMANDS.filter((spec) => spec.word === words[0]);
   for (const spec of meant.length === 1 ? meant : COMMANDS) {
     const verbs = meant.length === 1 ? spec.words.join("|") : "verb";
-    const command = program.command(spec.name.replace("verb", verbs)).description(spec.about);
+    const command = program.command(spec.name.replace("verb", verbs)).description(spec.about).helpGroup(spec.group);
     command.option("--json", "print one JSON document").option("--dir <dir>", "the workspace, if not this folder");
     for (const [flags, about, many] of spec.options) {
       const option = new Option(flags, about);
