@@ -1,5 +1,5 @@
 /** Making one host call: how long it may take, how often it is tried, what its answer is as text, and whose failure a failure is. */
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { CommitResult, Effect, Json, Step } from "../kernel/ports.ts";
 import { type Primitive, Suspend } from "../kernel/primitive.ts";
 
@@ -82,7 +82,7 @@ const OURS = ["OWNER_FENCED", "OWNER_BUSY", "TRUST_CHANGED", "STORE_FULL", "STOR
 
 /** Failures of this process, not of the run: the run stays as recorded and goes on elsewhere or later. */
 export function isOurs(error: unknown): boolean {
-  return error instanceof ClearedError && OURS.includes(error.code);
+  return OURS.includes(toWire(error).code);
 }
 
 /** What came of a commit; a person's edit in the way is waited for. @throws Suspend */

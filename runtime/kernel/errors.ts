@@ -480,6 +480,7 @@ export function kindOf(code: string): ErrorKind {
 }
 
 // What the system says of a path when the person at the machine has to do something about it.
+const FULL = /^(?:ENOSPC|EDQUOT)$/;
 const REFUSED = /^(?:EACCES|EPERM|EROFS|EISDIR|ENOTDIR|ELOOP|ENAMETOOLONG)$/;
 
 /** JSON form of anything thrown. What is not ours becomes INTERNAL with its text. */
@@ -498,6 +499,8 @@ export function toWire(error: unknown): WireError {
       code: "FILE_INVALID",
       message: `${path} cannot be used (${String(code)}). Give this user access to it, or move it away.`,
     };
+  if (FULL.test(String(code)))
+    return { code: "STORE_FULL", message: `The disk is full: ${String(path ?? "a file")} was not written. Free space, then try again.` };
   return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
 }
 

@@ -1,17 +1,27 @@
 /** A bank as a plugin of a workspace: one act with a key, one that can be read back, one with neither. */
 
 /** Takes its time before and after it pays, so that a kill falls in between. */
-export const BANK = `import { appendFileSync, existsSync, readFileSync } from "node:fs";
+export const BANK = `import { appendFileSync, existsSync, readFileSync, statSync, truncateSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { join } from "node:path";
 import { definePrimitive, z } from "cleared";
 
 const FILE = join(import.meta.dirname, "../.cleared/bank.jsonl");
-const lines = () => (existsSync(FILE) ? readFileSync(FILE, "utf8").trim().split("\\n").map((line) => JSON.parse(line)) : []);
+const lines = () => (existsSync(FILE) ? readFileSync(FILE, "utf8").split("\\n").filter((line) => line !== "").map((line) => JSON.parse(line)) : []);
+// Whole or not at all, as a bank elsewhere does it: on a full disk an append leaves half a line.
+const book = (line) => {
+  const size = existsSync(FILE) ? statSync(FILE).size : 0;
+  try {
+    appendFileSync(FILE, JSON.stringify(line) + "\\n");
+  } catch (error) {
+    if (existsSync(FILE)) truncateSync(FILE, size);
+    throw error;
+  }
+};
 const known = (what, ctx) => lines().some((line) => line.what === what && line.key === ctx.key);
 const pay = (what, ms) => async (p, ctx) => {
   await sleep(ms);
-  if (what !== "pay" || !known(what, ctx)) appendFileSync(FILE, JSON.stringify({ what, key: ctx.key }) + "\\n");
+  if (what !== "pay" || !known(what, ctx)) book({ what, key: ctx.key });
   await sleep(ms);
   return { ref: ctx.key.split("/")[1] };
 };

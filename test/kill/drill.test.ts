@@ -49,7 +49,7 @@ test.runIf(process.platform === "linux")(
         if (left !== null && !same(left)) broken.push({ ...one, ...difference(left, wanted) });
       } catch (error) {
         if (!again && /not done in time/.test(String(error))) late.push(one);
-        else broken.push({ ...one, error: String(error).slice(0, 2500) });
+        else broken.push({ ...one, error: String((error as Error).stack).slice(0, 2500) });
       }
     };
     await atOnce(drills, (one: Drill) => drill(one, false));

@@ -11,8 +11,9 @@ import { commandOf } from "./processes.ts";
 export function acts(dir: string): { what: string; key: string }[] {
   const file = join(dir, ".cleared/bank.jsonl");
   if (!existsSync(file)) return [];
-  const lines = readFileSync(file, "utf8").trim().split("\n");
-  return lines.map((line) => JSON.parse(line) as { what: string; key: string });
+  const lines = readFileSync(file, "utf8").split("\n");
+  // Of an act that a full disk refused an empty file may be left.
+  return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as { what: string; key: string });
 }
 
 /** What a day left behind once everybody has gone; nothing of it depends on what happened in between. */

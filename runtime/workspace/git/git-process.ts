@@ -150,7 +150,7 @@ export function gitFailed(what: string, how: string | Pick<GitOutput, "stderr" |
   const said = stderr.trim().slice(-600);
   const lock = /Unable to create '(?:.*\/\.git\/)?(?:\.\/)?([^']+\.lock)': File exists/.exec(stderr)?.[1];
   if (lock !== undefined) return new ClearedError("GIT_STATE", lockedBy(lock), { data: { lock } });
-  if (/No space left on device|Disk quota exceeded/i.test(said)) {
+  if (/No space left on device|Out of diskspace|Disk quota exceeded/i.test(said)) {
     return new ClearedError(
       "STORE_FULL",
       `The disk is full: ${what} wrote nothing that counts. Free space; the run goes on from its last recorded step.`,

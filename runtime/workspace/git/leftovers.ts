@@ -54,7 +54,16 @@ export function keepNote(gitDir: string): { killed(): void; drop(): void } {
     moves: new Set<Move>(),
     killed: false,
   }));
-  if (note.users++ === 0) write(note);
+  // On a full disk the file exists afterwards and is empty: whoever comes next begins anew.
+  if (note.users === 0)
+    try {
+      write(note);
+    } catch (error) {
+      notes.delete(gitDir);
+      rmSync(note.file, { force: true });
+      throw error;
+    }
+  note.users++;
   let dropped = false;
   return {
     killed: () => void (note.killed = true),
