@@ -1,13 +1,13 @@
 /**
  * The one error class, the one table of codes, and the two translations (to and from JSON).
- * Errors are data with a code: they cross the sandbox door, the store and the socket, so nothing may match on class or text.
+ * Errors are data with a code: they cross the sandbox door, the store and the socket, so no code may match on class or text.
  * Every code has exactly one row here; docs/ERRORS.md is generated from it.
- * Size: the table is one list, and a reader looks a code up in one place.
+ * Size: the table is one list, so that a code is looked up in one place.
  */
 
 export type ErrorKind = "script" | "input" | "policy" | "external" | "divergence" | "internal";
 
-/** A place in a file a person can open: `file:line:col`, line and column starting at 1. */
+/** A place in a file that a person can open: `file:line:col`, line and column starting at 1. */
 export interface At {
   file: string;
   line?: number;
@@ -26,7 +26,7 @@ interface CodeRow {
   kind: ErrorKind;
   /** What went wrong, in one sentence. */
   means: string;
-  /** What the reader does next. */
+  /** What to do next. */
   remedy: string;
 }
 
@@ -62,7 +62,7 @@ export const CODES = {
     ],
     CHECK_HIDDEN_BRANCH: [
       "An action depends on a date or value that test runs are unlikely to reach.",
-      "Ask a person there with approval_wait, or keep the value in config.yaml `settings:`; a remark only needs to be read.",
+      "Ask a person there with approval_wait, or keep the value in config.yaml `settings:`; a remark requires no change.",
     ],
     SCRIPT_TYPES: ["The type checker found an error in the script.", "Correct the line that is shown."],
     SCRIPT_HEADER: [
@@ -121,7 +121,7 @@ export const CODES = {
     ],
     PRIMITIVE_UNKNOWN: ["No primitive of that name exists.", "Use the name the message suggests; docs/PRIMITIVES.md lists them all."],
     RUN_INPUT: ["The input of the run does not fit the header's `input:`.", "Correct the field the message names."],
-    RUN_KEY: ["The key of a run came before, with other input.", "Use a key of its own for what is another matter."],
+    RUN_KEY: ["The key of a run was used before, with other input.", "Use a new key for a different matter."],
     AGENT_UNKNOWN: [
       "No agent of that name exists at HEAD of the configured branch.",
       "`cleared agents` lists them; a new file counts once it is committed.",
@@ -129,26 +129,26 @@ export const CODES = {
     AGENT_DEPTH: ["Agents call each other too deeply.", "Let one agent call the others, or start them by an event."],
     RUN_UNKNOWN: ["No run has that id.", "`cleared runs` lists them."],
     HISTORY_GONE: [
-      "The history of the run is not kept any more, or this repository does not have it.",
+      "The history of the run is no longer stored, or this repository does not have it.",
       "What the run committed is in git; a clone or a backup of refs/cleared/runs/ may have the history.",
     ],
     CARD_UNKNOWN: ["No open card has that number.", "`cleared queue` lists the open ones."],
     CARD_CLOSED: ["The card has been decided already.", "`cleared queue --all` shows who decided and when."],
-    CARD_CHANGED: ["The card was changed since it had that name.", "Look at it again, then decide it by the name it has now."],
-    TASK_UNKNOWN: ["There is no task of that id among the tasks of this caller.", "Ask for a task with the token that it was sent with."],
+    CARD_CHANGED: ["The card has changed since it had that name.", "Look at it again, then decide it by the name it has now."],
+    TASK_UNKNOWN: ["This caller has no task with that id.", "Use the token that the task was sent with."],
     TASK_STATUS: ["The task's state does not allow this.", "Read the task; a new message without its id starts another one."],
     TASK_LIMIT: [
-      "A caller over A2A has as much under way or stored here as it may.",
-      "Wait as long as Retry-After says; what is allowed stands in config.yaml under callers.",
+      "A caller over A2A has reached its limit of running or stored tasks.",
+      "Wait as long as Retry-After says; the limits are in config.yaml under callers.",
     ],
     TASK_REQUEST: [
-      "A request over A2A is not one that the protocol allows.",
+      "A request over A2A does not follow the protocol.",
       "Correct what the message names; the agent card lists what is served.",
     ],
     RUN_STATUS: ["The run's status does not allow this.", "`cleared runs show` shows its status."],
     RUN_WAITS: [
       "The run waits for a person to do something first.",
-      "Do what the message names; the run goes on by itself under `cleared start`, else with the next command.",
+      "Do what the message names; the run then continues automatically under `cleared start`, otherwise with the next command.",
     ],
     WORKSPACE_MISSING: ["This folder is not a workspace.", "Make one with `cleared init DIR`, or change into one."],
     WORKSPACE_EXISTS: ["The folder for a new workspace is not empty.", "Choose an empty or new folder."],
@@ -157,16 +157,16 @@ export const CODES = {
       "Correct the line that is shown; the starter files explain each key.",
     ],
     CONFIG_MISSING: ["config_get was asked for a key that config.yaml does not have.", "Add the key to config.yaml or correct the script."],
-    FILE_MISSING: ["The file does not exist.", "Check the name; statements are named relative to import/, other files to where you are."],
+    FILE_MISSING: ["The file does not exist.", "Check the name; statements are relative to import/, other files to the current folder."],
     FILE_INVALID: ["The path is not a file that may be used here.", "Use a regular file inside the workspace folder the message names."],
     FILE_UNFINISHED: [
-      "The file is still being written: it changes, or a program has it open for writing.",
+      "The file is still being written: its content is changing, or a program has it open for writing.",
       "Wait until the download or copy has ended, then import it again.",
     ],
     FILE_TOO_LARGE: ["The file is larger than the limit.", "Split it; the limit is 64 MiB for statements and 1 MiB for data files."],
     STATEMENT_DIALECT: ["No dialect reads this statement.", "Add a dialect in importers/, or name one in config.yaml under statements:."],
     STATEMENT_ENCODING: [
-      "The statement's text encoding is not what its dialect says.",
+      "The statement's text encoding is not the one its dialect names.",
       "Export it as UTF-8, or set encoding: in the dialect.",
     ],
     STATEMENT_INVALID: ["The statement cannot be read as the format it claims to be.", "Export it again; the message shows the line."],
@@ -216,7 +216,7 @@ export const CODES = {
     CASE_UNKNOWN: ["No case has that name.", "`cleared cases` lists them."],
     CASE_IMPOSSIBLE: ["No case can be made from this run.", "Choose another run that shows the same; the message says what is missing."],
     CASE_BROKEN: [
-      "The new code breaks what a case protects, or does worse on its run.",
+      "The new code breaks something that a case protects, or does worse on its run.",
       "Correct the script; if the case is no longer right, retire it in a proposal of its own, with a reason.",
     ],
     CASE_UNTRIED: [
@@ -228,7 +228,7 @@ export const CODES = {
       "Look at the run and the first different step; correct the script, or propose with --despite and the reason.",
     ],
     CLAIM_WRONG: ["A claim about a change is not true.", "Correct the claim, or the change; the message shows what was computed."],
-    CLAIM_MISSING: ["A change widens something that none of its claims names.", "Claim it, or leave it out of the change."],
+    CLAIM_MISSING: ["A change includes a widening that none of its claims names.", "Name it in a claim, or leave it out of the change."],
     PROPOSAL_PATH: [
       "A proposal touches a path that proposals may not change.",
       "Leave it out; agents/, scripts/, policies/, importers/, knowledge/, cases/ and config.yaml are changed by proposals, the rest by plain git.",
@@ -237,11 +237,11 @@ export const CODES = {
       "There is nothing to propose.",
       "Edit a file of agents/, scripts/, policies/, importers/, knowledge/, cases/ or config.yaml first, or name a branch or folder.",
     ],
-    ASK_UNKNOWN: ["There is no request with this number, or it cannot go on.", "`cleared asks` lists them."],
+    ASK_UNKNOWN: ["There is no request with this number, or it cannot be continued.", "`cleared asks` lists them."],
     PROPOSAL_UNKNOWN: ["No readable proposal has that number or id.", "`cleared proposals` lists them."],
     PROPOSAL_STATE: ["The proposal's state does not allow this.", "`cleared proposals show` shows its state."],
     UNDO_REFUSED: [
-      "It cannot be undone in its present state; nothing was changed.",
+      "The change cannot be undone in its present state; nothing was changed.",
       "Do what the message names first, or revert single commits with plain git.",
     ],
     GIT_STATE: [
@@ -249,7 +249,7 @@ export const CODES = {
       "Finish or abort what git is doing, or check out the configured branch.",
     ],
     WORKSPACE_CONFLICT: [
-      "A file the run changed was changed by someone else since the run read it.",
+      "A file the run changed was changed by someone else after the run read it.",
       "Start the run again; it will read the new content.",
     ],
     PLUGIN_INVALID: ["A plugin cannot be loaded.", "Correct the file the message names; `cleared doctor` lists plugins."],
@@ -261,10 +261,10 @@ export const CODES = {
       "A figure lies outside the range in which the formula holds.",
       "Correct the parameter the message names; docs/PRIMITIVES.md gives its unit.",
     ],
-    COMPUTE_NO_ROOT: ["No rate of return fits these cash flows.", "Check their signs: what is paid is below zero, what comes in is above."],
+    COMPUTE_NO_ROOT: ["No rate of return fits these cash flows.", "Check their signs: payments are negative, receipts are positive."],
     COMPUTE_MANY_ROOTS: [
       "More than one rate of return fits these cash flows.",
-      "Use compute_finance_npv, or compute_finance_newton_raphson with a guess near the one that is meant.",
+      "Use compute_finance_npv, or compute_finance_newton_raphson with a guess near the expected one.",
     ],
     COMPUTE_UNITS: ["More units are sold than were bought.", "Correct the units, or add the opening stock to the purchases."],
     COMPUTE_TAX_TABLE: [
@@ -277,7 +277,7 @@ export const CODES = {
     ],
     RECORD_UNKNOWN: ["A tool has no record with that id.", "Use the id the message suggests, or correct the record that names it."],
     REMOTE_UNKNOWN: [
-      "trust.yaml names no agent elsewhere of that name.",
+      "trust.yaml has no external agent of that name.",
       "Use the name the message suggests, or add it under a2a: in trust.yaml.",
     ],
     TOOL_UNKNOWN: ["No tool of that name is offered.", "Use the name the message suggests; mcp_list shows what each server offers."],
@@ -328,7 +328,7 @@ export const CODES = {
     ],
     PRIVACY_REFUSED: [
       "A task asks for secrets, or a text contains data that config.yaml `privacy:` does not allow.",
-      "Leave it out; secrets of tools are kept by `cleared secrets` and are never shown.",
+      "Leave it out; secrets of tools are stored with `cleared secrets` and are never shown.",
     ],
     FSM_EDGE: [
       "The script asks for a state that does not follow the one it is in.",
@@ -351,12 +351,12 @@ export const CODES = {
       "Compute it with a compute_* call, or read it in ASSESS; amounts never come from input or text alone.",
     ],
     AMOUNT_SUM: [
-      "Amounts that belong together do not add up: debit and credit, parts and their total, net and what was taken off.",
+      "Amounts that belong together do not add up: debit and credit, parts and their total, net amount and deductions.",
       "Correct the calculation, or the amounts that were edited; the message shows both sides.",
     ],
     TEXT_INCOMPLETE: [
-      "A text that would be asked or sent says null or undefined: something it is built from is missing.",
-      "Fill in the record that the message names, or let the script say what it does without it.",
+      "A text that would be shown or sent contains null or undefined: a value it is built from is missing.",
+      "Fill in the record that the message names, or let the script handle its absence.",
     ],
     OUTPUT_INCOMPLETE: [
       "The agent's answer lacks fields its header or process declares, or its sums do not add up.",
@@ -379,7 +379,7 @@ export const CODES = {
       "Make a token with `cleared tokens add` and send it as `Authorization: Bearer TOKEN`.",
     ],
     WEBHOOK_REFUSED: [
-      "A webhook is not signed as trust.yaml says, is too old, or was sent before.",
+      "A webhook is not signed as trust.yaml requires, is too old, or was sent before.",
       "Sign `t.body` with the webhook's secret and send it at once, in X-Cleared-Signature.",
     ],
     WEB_REFUSED: [
@@ -389,47 +389,44 @@ export const CODES = {
   }),
   ...rows("external", {
     REMOTE_DOWN: [
-      "An agent elsewhere cannot be reached or does not answer; the message says whether it may have the task.",
+      "An external agent cannot be reached or does not answer; the message says whether it may have the task.",
       "Run it again later, correct its entry under a2a: in trust.yaml, or name a fallback.",
     ],
     REMOTE_TIMEOUT: [
-      "An agent elsewhere did not come to an end in time.",
-      "Give it more time (timeout, or timeout_ms in trust.yaml), or name a fallback; the message says whether it may still be at it.",
+      "An external agent did not finish in time.",
+      "Give it more time (timeout, or timeout_ms in trust.yaml), or name a fallback; the message says whether it may still be working.",
     ],
     REMOTE_REFUSED: [
-      "An agent elsewhere does not take the request.",
-      "The message carries its words; look at its token and address under a2a: in trust.yaml.",
+      "An external agent does not accept the request.",
+      "The message carries its words; check its token and address under a2a: in trust.yaml.",
     ],
     TOOL_FAILED: ["A tool answered with an error.", "The message carries the tool's own words."],
     LLM_DOWN: [
       "A model's server cannot be reached, or was too busy each time it was asked.",
-      "Start the server, or correct its entry under models: in trust.yaml; `cleared models test` says what works.",
+      "Start the server, or correct its entry under models: in trust.yaml; `cleared models test` shows which models work.",
     ],
-    LLM_LIMITED: ["A model's server takes no more requests for now.", "Run it again after the time the message names."],
-    LLM_LOST: ["A model did not answer in time, or its answer broke off.", "Run it again, or raise its timeout_ms in trust.yaml."],
+    LLM_LIMITED: ["A model's server accepts no more requests for now.", "Run it again after the time the message names."],
+    LLM_LOST: ["A model did not answer in time, or its answer was cut off.", "Run it again, or raise its timeout_ms in trust.yaml."],
     LLM_REFUSED: [
       "A model's server refuses the request: the key, the model's name, or something in it.",
       "Correct the key or the name; `cleared models test` tries each part.",
     ],
-    LLM_ANSWER: [
-      "What a model's server sent is not an answer that can be used.",
-      "Run it again, or give the role another model in config.yaml.",
-    ],
+    LLM_ANSWER: ["A model's server sent an unusable answer.", "Run it again, or give the role another model in config.yaml."],
     TOOL_DOWN: [
       "A tool server cannot be reached, or refused the call; the call did not happen.",
       "Start the server, or correct its entry in trust.yaml.",
     ],
     TOOL_TIMEOUT: ["A tool did not answer in time.", "Run it again, or raise the server's timeout_ms in trust.yaml."],
     TOOL_LOST: [
-      "A writing tool was called and its outcome is not known; it is never sent a second time.",
+      "A writing tool was called and its outcome is unknown; it is never sent a second time.",
       "Look at the target, then decide the card: it happened, or it did not.",
     ],
-    TOOL_ANSWER: [
-      "A tool server answered with something that cannot be used.",
-      "Correct the server; the message shows how its answer begins.",
+    TOOL_ANSWER: ["A tool server sent an unusable answer.", "Correct the server; the message shows how its answer begins."],
+    GIT_FAILED: ["A git command failed.", "The message carries git's own output."],
+    PLUGIN_FAILED: [
+      "A plugin's primitive threw, hung or returned the wrong shape.",
+      "Correct the plugin; the message carries its own text.",
     ],
-    GIT_FAILED: ["A git command failed.", "The message carries git's own words."],
-    PLUGIN_FAILED: ["A plugin's primitive threw, hung or returned the wrong shape.", "Correct the plugin; the message carries its words."],
     PRIMITIVE_TIMEOUT: ["A primitive did not answer in time.", "Run it again; for an effect outside, the run asks a person first."],
     STORE_CORRUPT: ["The run store cannot be read.", "Move .cleared/store.db aside; the books are in git, waiting runs are in the copy."],
     STORE_FULL: ["The disk is full; nothing was recorded or committed.", "Free space; the run goes on from its last recorded step."],
@@ -438,7 +435,7 @@ export const CODES = {
       "The port of the status page is in use.",
       "Choose another port (web.port, or `cleared start --port N`), or stop the program that uses this one.",
     ],
-    OWNER_BUSY: ["Another process owns this workspace.", "Talk to it (commands do this by themselves) or stop it first."],
+    OWNER_BUSY: ["Another process owns this workspace.", "Use its status page or commands, which connect to it, or stop it first."],
     OWNER_FENCED: ["This process lost the workspace to another one.", "Nothing to do: the other process continues its runs."],
   }),
   ...rows("divergence", {
@@ -474,15 +471,15 @@ export class ClearedError extends Error {
   }
 }
 
-/** Kind of a code that may come from an older or newer version: an unknown one counts as internal. */
+/** Kind of a code, which may come from an older or newer version: an unknown code counts as internal. */
 export function kindOf(code: string): ErrorKind {
   return Object.hasOwn(CODES, code) ? CODES[code as Code].kind : "internal";
 }
 
-// What the system says of a path when the person at the machine has to do something about it.
-const REFUSED = /^(?:EACCES|EPERM|EROFS|EISDIR|ENOTDIR|ELOOP|ENAMETOOLONG)$/;
+// Errors of the operating system about a path that the person at the machine has to resolve.
+const PATH_ERRORS = /^(?:EACCES|EPERM|EROFS|EISDIR|ENOTDIR|ELOOP|ENAMETOOLONG)$/;
 
-/** JSON form of anything thrown. What is not ours becomes INTERNAL with its text. */
+/** JSON form of anything thrown. Errors that are not ours become INTERNAL with their text. */
 export function toWire(error: unknown): WireError {
   if (error instanceof ClearedError) {
     return {
@@ -493,7 +490,7 @@ export function toWire(error: unknown): WireError {
     };
   }
   const { code = "", path } = error instanceof Error ? (error as Error & { code?: unknown; path?: unknown }) : {};
-  if (typeof path === "string" && REFUSED.test(String(code)))
+  if (typeof path === "string" && PATH_ERRORS.test(String(code)))
     return {
       code: "FILE_INVALID",
       message: `${path} cannot be used (${String(code)}). Give this user access to it, or move it away.`,
@@ -510,7 +507,7 @@ export function fromWire(wire: WireError): ClearedError {
   });
 }
 
-/** For `catch`: what to do instead where something failed with this code; any other failure goes on. */
+/** For `catch`: answers `instead` for an error with this code; throws any other error again. */
 export const onCode =
   <T>(code: Code, instead: (error: ClearedError) => T) =>
   (error: unknown): T => {
@@ -518,7 +515,7 @@ export const onCode =
     throw error;
   };
 
-/** The first finding as an error that carries all of them. */
+/** The first finding as an error that carries all findings. */
 export function findingError(findings: readonly { code: string; message: string; at: At }[], file: string): ClearedError {
   const [first] = findings;
   if (first === undefined) return new ClearedError("SCRIPT_SYNTAX", `${file} could not be compiled.`, { at: { file } });
@@ -533,7 +530,7 @@ export function formatAt(at: At): string {
 
 /**
  * The nearest of the allowed words, for "did you mean". A shared prefix beats edit distance (thresholds.auto -> thresholds.auto_confirm).
- * Answers undefined when nothing is near.
+ * Returns undefined when no word is near.
  */
 export function nearest(word: string, allowed: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -551,7 +548,7 @@ export function didYouMean(word: string, allowed: Iterable<string>): string {
   return found === undefined ? "" : ` Did you mean "${found}"?`;
 }
 
-/** A word that only goes on after a candidate is near it, but two letters swapped in a longer candidate are nearer. */
+/** A word that starts with a candidate is near it, but a longer candidate with two letters swapped is nearer. */
 function prefixed(word: string, candidate: string): number {
   const distance = editDistance(word, candidate);
   return candidate.length > 3 && word.startsWith(candidate) ? Math.min(2.5, distance) : distance;
