@@ -1,4 +1,4 @@
-/** Statistics, in doubles: scores, weighted means, a line through points. Undefined results are refused or null, never NaN. */
+/** Statistics, in doubles: scores, weighted means, regression. Undefined results are refused or null, never NaN. */
 import { z } from "zod";
 import { defineCompute, finite, refuse } from "./declare.ts";
 import { cumulative, total } from "./roots.ts";
@@ -82,7 +82,7 @@ export const compute_stats_regression = defineCompute({
     const dy = ys.map((y) => y - meanY);
     const product = (a: readonly number[], b: readonly number[]): number => total(a.map((one, i) => one * (b[i] ?? 0)));
     const [xx, xy, yy] = [product(dx, dx), product(dx, dy), product(dy, dy)];
-    if (xx === 0) refuse("zero_variance_x", "x_values: are all equal; no line goes through them.");
+    if (xx === 0) refuse("zero_variance_x", "x_values: are all equal, so no line can be fitted.");
     const slope = finite(xy / xx);
     const intercept = finite(meanY - slope * meanX);
     const flat = ys.every((y) => y === ys[0]);

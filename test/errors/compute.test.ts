@@ -28,12 +28,12 @@ it.each<[string, Json, string]>([
   [
     "compute_hr_overtime",
     { rule: "california", hours_worked: 52, hourly_rate: "28.00" },
-    "COMPUTE_RANGE daily_hours: California's rule counts by the day; give the hours of each.",
+    "COMPUTE_RANGE daily_hours: California's rule counts by the day; pass the hours of each day.",
   ],
   [
     "compute_finance_irr",
     { cash_flows: ["100", "50"] },
-    "COMPUTE_NO_ROOT There is no rate at which these cash flows are worth nothing: they never change sign, or their value stays on one side of zero.",
+    "COMPUTE_NO_ROOT No rate gives these cash flows a present value of zero: they never change sign, or their value stays on one side of zero.",
   ],
   [
     "compute_finance_irr",
