@@ -1,4 +1,4 @@
-/** The tables of the language lint: what is allowed, and what to write instead of what is not (spec/sandbox.md section 5). */
+/** The tables of the language lint: what is allowed, and what to write instead of the rest (spec/sandbox.md section 5). */
 
 /** Syntax a script may use. Types are erased and checked by tsc. */
 export const ALLOWED = new Set(
@@ -84,7 +84,7 @@ export const FORBIDDEN_NAMES = instead(
   ["Use ctx_today() and Date.", "Temporal"],
 );
 
-/** Keys that reach behind plain data, or that make a value act by itself. */
+/** Keys that reach behind plain data, or that make a value active. */
 export const FORBIDDEN_KEYS = instead(
   [
     NO_META,

@@ -1,6 +1,6 @@
 /**
- * TypeScript to the JavaScript that runs in the realm: wrap, erase `await`, return the last expression, strip types. Lines stay where they
- * are; `shifts` says which columns moved. All edits are insertions or blanks at offsets of the wrapped source, made before stripping.
+ * TypeScript to the JavaScript that runs in the realm: wrap, erase `await`, return the last expression, strip types. Line numbers stay
+ * the same; `shifts` lists which columns moved. All edits are insertions or blanks at offsets of the wrapped source, made before stripping.
  */
 import { stripTypeScriptTypes } from "node:module";
 import type { Compiled } from "../kernel/ports.ts";
@@ -29,7 +29,7 @@ export function rewrite(
   comments: readonly { start: number }[],
 ): { code: string; shifts: Compiled["shifts"] } {
   const edits: Edit[] = [{ at: START.length, remove: "async ".length, text: "" }];
-  // `//# sourceURL=x` renames the script in stack traces: errors would lose their place, or take another file's.
+  // `//# sourceURL=x` renames the script in stack traces: errors would lose their place, or point to another file.
   for (const { start } of comments) {
     if (wrapped.startsWith("//#", start) || wrapped.startsWith("//@", start)) edits.push({ at: start + 2, remove: 1, text: " " });
   }
@@ -43,7 +43,7 @@ export function rewrite(
     edits.push({ at: expression.start, remove: 0, text: "return(" }, { at: expression.end, remove: 0, text: ")" });
     returned.add(expression.start);
   }
-  // `a⏎await (b)` are two statements, `a⏎(b)` is a call: where a statement began with the erased word, a `;` takes its place.
+  // `a⏎await (b)` are two statements, `a⏎(b)` is a call: where a statement began with the erased word, a `;` replaces it.
   for (const list of [body, ...body.flatMap((node) => [...within(node)].flatMap(lists))])
     for (const one of list) if (awaits.has(one.start) && !returned.has(one.start)) edits.push({ at: one.start, remove: 0, text: ";" });
   edits.sort((a, b) => a.at - b.at || order(a) - order(b));
@@ -84,7 +84,7 @@ function collectAwaits(node: Node, edits: Edit[], awaits: Set<number>): void {
   for (const child of children(node)) collectAwaits(child, edits, awaits);
 }
 
-/** Node's stripping loses the `;` that an erased type statement stood for: write one before it. */
+/** Node's stripping loses the `;` implied by an erased type statement: write one before it. */
 function collectErased(node: Node, edits: Edit[]): void {
   if (isErased(node)) edits.push({ at: node.start, remove: 0, text: ";" });
   else for (const child of children(node)) collectErased(child, edits);

@@ -102,7 +102,7 @@ it.each([
   [`${PACK}usual: {ammount: "5"}\n`, '13:9 policies/pay.yaml:13: ammount is not declared under facts:. Did you mean "amount"?'],
   [`${PACK}cases:\n  - {name: a, facts: {amonut: "5"}, verdict: pass}\n`, "14:23 policies/pay.yaml:14: amonut is not declared"],
   [`${PACK}cases:\n  - {name: a, verdict: passed}\n`, 'no verdict is called "passed". Did you mean "pass"?'],
-  [PACK.replace("rules:", "rules: &all"), "references (&name, *name) are not read"],
+  [PACK.replace("rules:", "rules: &all"), "references (&name, *name) are not supported"],
   [
     rule("amount > 5,000"),
     "13:16 policies/pay.yaml:13: rules.1.when: `amount > 5,000`, character 10: thousands separators are not supported",
