@@ -1,6 +1,6 @@
 /**
  * Sizes: a file over 300 lines must give its reason in its header (a line with `Size:`), and all source together stays
- * under 72,090 lines (docs/DECISIONS.md). Tests are not counted as source, but obey the same limit for one file.
+ * under 72,090 lines (docs/DECISIONS.md). Tests do not count as source, but have the same limit for one file.
  */
 import { sourceFiles } from "./source-files.ts";
 
@@ -30,7 +30,7 @@ for (const folder of [SOURCE, ["test", "bench", "examples"]]) {
     }
   }
 }
-if (files === 0) findings.push("no source file was found: the check looked at nothing");
+if (files === 0) findings.push("no source file was found: the check checked nothing");
 if (total > TOTAL_LIMIT) findings.push(`all source together has ${total} lines (limit ${TOTAL_LIMIT})`);
 
 for (const finding of findings) console.error(finding);

@@ -1,5 +1,5 @@
 /**
- * Words: what people read says things as an English-speaking bookkeeper would, in the terms of docs/GLOSSARY.md. Looked at are the texts
+ * Words: texts for people read like those of an English-speaking bookkeeper, in the terms of docs/GLOSSARY.md. Checks the literals
  * in the code of runtime and primitives, and all of agents, scripts, settings and docs.
  */
 import { parseSync } from "oxc-parser";
@@ -32,7 +32,7 @@ for (const { path, text } of sourceFiles(["runtime", "primitives"], [".ts", ".js
   for (const { type, start, end } of within(parseSync(path, text).program as unknown as Node))
     if (type === "TemplateElement" || type === "Literal") look(path, text, start, end);
 for (const { path, text } of sourceFiles(["agents", "scripts", "*.md", "*.yaml"], [".ts", ".md", ".yaml"])) look(path, text);
-if (seen === 0) findings.push("no text was seen: the check looked at nothing");
+if (seen === 0) findings.push("no text was found: the check checked nothing");
 for (const finding of findings) console.error(finding);
 console.log(`words: ${seen} texts, ${findings.length} findings`);
 process.exit(findings.length > 0 ? 1 : 0);

@@ -17,16 +17,16 @@ export function findTool(name: SystemTool): string | null {
       accessSync(path, constants.X_OK);
       return path;
     } catch {
-      // Not in this folder: the next one may have it, and null says that none has.
+      // Not in this folder: the next one may have it; null means that none has.
     }
   }
   return null;
 }
 
-/** A skipped test with this reason is nobody's to mend in the machine: also CI may run where namespaces are forbidden from outside. */
+/** Reason of a skipped test that nobody can fix on the machine: CI may also run where the host forbids namespaces. */
 export const FORBIDDEN = "namespaces are forbidden here";
 
-/** Why bubblewrap starts nothing, null when it does. Asked without any code of the product: a fault there is no reason to skip its tests. */
+/** Why bubblewrap starts nothing; null when it works. Uses no code of the product: a fault there is no reason to skip its tests. */
 export function whyNoJail(): string | null {
   const bwrap = findTool("bwrap");
   if (bwrap === null) return "bubblewrap is not installed";
