@@ -85,9 +85,7 @@ export const account = checked<string | number>(
 );
 
 /** An account as scripts see it: its number as a JS number if it is one, as in the seeds. */
-export function accountNumber(id: string): string | number {
-  return /^(0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
-}
+export const accountNumber = (id: string): string | number => (/^(0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id);
 
 export const accountOut = z.union([z.number(), z.string()]).describe("account number");
 

@@ -34,6 +34,4 @@ export function whyNoJail(): string | null {
   return status === 0 ? null : `${FORBIDDEN}: ${stderr.trim()}`;
 }
 
-export function missingTools(): SystemTool[] {
-  return SYSTEM_TOOLS.filter((name) => findTool(name) === null);
-}
+export const missingTools = (): SystemTool[] => SYSTEM_TOOLS.filter((name) => findTool(name) === null);

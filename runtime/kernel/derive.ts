@@ -122,9 +122,7 @@ export function mayBeAbsent(schema: z.ZodType, side: Side): boolean {
 }
 
 /** Which side the declaration of a named shape describes. */
-export function sideOf(schema: z.ZodType): Side {
-  return metaOf(schema).side ?? "out";
-}
+export const sideOf = (schema: z.ZodType): Side => metaOf(schema).side ?? "out";
 
 /** Types every script sees. The methods are those of decimal.js, except valueOf: without it no operator type-checks by accident. */
 const PRELUDE = `/** Decimal text such as "42.99". Compare and compute with new Decimal(money). */

@@ -38,16 +38,10 @@ function rows<K extends string>(kind: ErrorKind, table: Record<K, readonly [mean
 /** Every code Cleared can raise, each with what went wrong and what to do next. Never renamed, never reused. */
 export const CODES = {
   ...rows("script", {
-    SCRIPT_SYNTAX: ["The script is not valid TypeScript.", "Correct the line that is shown."],
+    SCRIPT_SYNTAX: ["The script is not valid TypeScript.", "Correct the line shown."],
     SCRIPT_LANGUAGE: ["The script uses something outside the language subset.", "Use the construct the message names instead."],
-    SCRIPT_UNKNOWN_NAME: [
-      "The script uses a name that is neither declared nor a primitive.",
-      "Use the name the message suggests, or declare it.",
-    ],
-    SCRIPT_UNKNOWN_KEY: [
-      "A primitive is called with a key it does not have.",
-      "Use the key the message suggests; docs/PRIMITIVES.md lists them all.",
-    ],
+    SCRIPT_UNKNOWN_NAME: ["The script uses a name that is neither declared nor a primitive.", "Use the suggested name, or declare it."],
+    SCRIPT_UNKNOWN_KEY: ["A primitive is called with a key it does not have.", "Use the suggested key; docs/PRIMITIVES.md lists all keys."],
     SCRIPT_CAPABILITY: [
       "The script calls a primitive whose domain is not in `uses:`.",
       "Add the domain to `uses:` in the header, or drop the call.",
@@ -64,37 +58,22 @@ export const CODES = {
       "An action depends on a date or value that test runs are unlikely to reach.",
       "Ask a person there with approval_wait, or keep the value in config.yaml `settings:`; a remark requires no change.",
     ],
-    SCRIPT_TYPES: ["The type checker found an error in the script.", "Correct the line that is shown."],
-    SCRIPT_HEADER: [
-      "The header comment of the script cannot be read.",
-      "Write YAML in the first block comment, with the keys the message lists.",
-    ],
+    SCRIPT_TYPES: ["The type checker found an error in the script.", "Correct the line shown."],
+    SCRIPT_HEADER: ["The header comment of the script cannot be read.", "Write YAML in the first block comment, with the listed keys."],
     SCRIPT_TOO_LARGE: ["The script is larger than the limit.", "Split shared logic into scripts/ and call script_run."],
-    SCRIPT_ERROR: [
-      "The script threw an error while running.",
-      "Look at the line that is shown; `cleared runs show` lists the steps before it.",
-    ],
+    SCRIPT_ERROR: ["The script threw an error while running.", "Look at the line shown; `cleared runs show` lists the steps before it."],
     SCRIPT_RESULT: [
       "The script's result or a call's parameter is not plain JSON.",
       "Return objects, lists, text, numbers, booleans or null; the message names the path.",
     ],
     SCRIPT_MISSING: ["No script of that name exists at this commit.", "Check the name in agents/ or scripts/ and commit the file."],
-    LIMIT_CPU: [
-      "The script used more CPU time than its limit.",
-      "Look for an endless loop; raise limits.cpu_ms in trust.yaml if the work is real.",
-    ],
+    LIMIT_CPU: ["The script used more CPU time than its limit.", "Look for an endless loop, or raise limits.cpu_ms in trust.yaml."],
     LIMIT_WALL: [
       "The script did not answer in time and its sandbox was killed.",
       "Look for an endless loop or a huge allocation; raise limits.cpu_ms in trust.yaml if the work is real.",
     ],
-    LIMIT_MEMORY: [
-      "The script used more memory than its limit.",
-      "Work in batches; raise limits.memory_mb in trust.yaml if the work is real.",
-    ],
-    LIMIT_CALLS: [
-      "The script made more primitive calls than its limit.",
-      "Use the *_many primitives; raise limits.calls in trust.yaml if the work is real.",
-    ],
+    LIMIT_MEMORY: ["The script used more memory than its limit.", "Work in batches, or raise limits.memory_mb in trust.yaml."],
+    LIMIT_CALLS: ["The script made more calls than its limit.", "Use the *_many primitives, or raise limits.calls in trust.yaml."],
     LIMIT_BYTES: [
       "A call, an answer or the whole run moved more bytes than its limit.",
       "Work in batches; limits.call_bytes, answer_bytes and total_bytes are in trust.yaml.",
@@ -102,29 +81,20 @@ export const CODES = {
     LIMIT_DEPTH: ["The script recursed too deep or built data nested too deep.", "Use a loop, or flatten the data."],
     COMPUTE_TOOL: [
       "A file in scripts/tools/ is not a valid tool, or the tool failed while computing.",
-      "Correct the line that is shown; `cleared tools test` tries the tool with its cases.",
+      "Correct the line shown; `cleared tools test` tries the tool with its cases.",
     ],
-    SANDBOX_CRASHED: [
-      "The script's sandbox process died.",
-      "Run it again; if it dies again, look for a huge allocation or nesting in the script.",
-    ],
+    SANDBOX_CRASHED: ["The script's sandbox process died.", "Run it again; if it dies again, look for huge allocations or deep nesting."],
   }),
   ...rows("input", {
-    LLM_UNCONFIGURED: [
-      "A model is needed and none is configured for it.",
-      "Add the setting that the message names, then try it with `cleared models test`.",
-    ],
+    LLM_UNCONFIGURED: ["A model is needed but not configured.", "Add the setting the message names, then run `cleared models test`."],
     USAGE: ["The command line is not understood.", "See `cleared --help`."],
-    PARAMS_INVALID: [
-      "A primitive got parameters of the wrong shape.",
-      "Correct the parameter the message names; docs/PRIMITIVES.md shows each shape.",
-    ],
+    PARAMS_INVALID: ["A primitive got parameters of the wrong shape.", "Correct the parameter named; docs/PRIMITIVES.md shows each shape."],
     PRIMITIVE_UNKNOWN: ["No primitive of that name exists.", "Use the name the message suggests; docs/PRIMITIVES.md lists them all."],
     RUN_INPUT: ["The input of the run does not fit the header's `input:`.", "Correct the field the message names."],
     RUN_KEY: ["The key of a run was used before, with other input.", "Use a new key for a different matter."],
     AGENT_UNKNOWN: [
       "No agent of that name exists at HEAD of the configured branch.",
-      "`cleared agents` lists them; a new file counts once it is committed.",
+      "`cleared agents` lists them; commit a new file first.",
     ],
     AGENT_DEPTH: ["Agents call each other too deeply.", "Let one agent call the others, or start them by an event."],
     RUN_UNKNOWN: ["No run has that id.", "`cleared runs` lists them."],
@@ -141,10 +111,7 @@ export const CODES = {
       "A caller over A2A has reached its limit of running or stored tasks.",
       "Wait as long as Retry-After says; the limits are in config.yaml under callers.",
     ],
-    TASK_REQUEST: [
-      "A request over A2A does not follow the protocol.",
-      "Correct what the message names; the agent card lists what is served.",
-    ],
+    TASK_REQUEST: ["An A2A request does not follow the protocol.", "Correct what the message names; the agent card lists what is offered."],
     RUN_STATUS: ["The run's status does not allow this.", "`cleared runs show` shows its status."],
     RUN_WAITS: [
       "The run waits for a person to do something first.",
@@ -152,10 +119,7 @@ export const CODES = {
     ],
     WORKSPACE_MISSING: ["This folder is not a workspace.", "Make one with `cleared init DIR`, or change into one."],
     WORKSPACE_EXISTS: ["The folder for a new workspace is not empty.", "Choose an empty or new folder."],
-    CONFIG_INVALID: [
-      "config.yaml or trust.yaml has a wrong key or value.",
-      "Correct the line that is shown; the starter files explain each key.",
-    ],
+    CONFIG_INVALID: ["config.yaml or trust.yaml has a wrong key or value.", "Correct the line shown; the starter files explain each key."],
     CONFIG_MISSING: ["config_get was asked for a key that config.yaml does not have.", "Add the key to config.yaml or correct the script."],
     FILE_MISSING: ["The file does not exist.", "Check the name; statements are relative to import/, other files to the current folder."],
     FILE_INVALID: ["The path is not a file that may be used here.", "Use a regular file inside the workspace folder the message names."],
@@ -170,27 +134,15 @@ export const CODES = {
       "Export it as UTF-8, or set encoding: in the dialect.",
     ],
     STATEMENT_INVALID: ["The statement cannot be read as the format it claims to be.", "Export it again; the message shows the line."],
-    STATEMENT_ROW: [
-      "One row of a statement is refused; the others are not affected.",
-      "Correct the row in a fresh export, or decide its card.",
-    ],
+    STATEMENT_ROW: ["A row of a statement is refused; others are not affected.", "Correct the row in a new export, or decide its card."],
     STATEMENT_BALANCE: [
       "The balances of a statement do not agree with its rows.",
       "Compare it with the bank's page; a row is missing, doubled or read with the wrong sign.",
     ],
-    STATEMENT_ACCOUNT: [
-      "It is not known to which account the statement belongs.",
-      "Answer its card, or add it under statements: in config.yaml.",
-    ],
+    STATEMENT_ACCOUNT: ["The account of the statement is not known.", "Answer its card, or add it under statements: in config.yaml."],
     JOURNAL_UNBALANCED: ["The legs of an entry do not add up to zero.", "Correct the amounts; the message shows the difference."],
-    JOURNAL_LEG: [
-      "A leg has neither or both of debit and credit, or an amount that is not positive.",
-      "Give each leg exactly one positive amount.",
-    ],
-    JOURNAL_AMOUNT: [
-      "An amount is not an exact decimal text.",
-      'Write amounts as text such as "42.99", without signs of currency or thousands.',
-    ],
+    JOURNAL_LEG: ["A leg needs either a debit or a credit, with a positive amount.", "Give each leg exactly one positive amount."],
+    JOURNAL_AMOUNT: ["An amount is not an exact decimal text.", 'Write amounts as text such as "42.99", without any other signs.'],
     JOURNAL_DATE: ["A date is not a real calendar day, or lies outside its month's file.", "Write dates as YYYY-MM-DD."],
     JOURNAL_KEY: [
       "An entry has neither a known reference nor a key.",
@@ -198,14 +150,8 @@ export const CODES = {
     ],
     JOURNAL_ENTRY_MISSING: ["No entry has that id.", "Check the id with `cleared queue` or journal_query."],
     JOURNAL_STATUS: ["The entry's status does not allow this change.", "`cleared correct ENTRY --account NUMBER` moves a confirmed entry."],
-    JOURNAL_ASSERTION: [
-      "A balance assertion in the books fails.",
-      "Compare the account with the bank's statement; `cleared verify` shows the difference.",
-    ],
-    JOURNAL_FORM: [
-      "The journal text is not in the canonical form.",
-      "`cleared verify` shows the line; restore it from git or write it in the canonical form.",
-    ],
+    JOURNAL_ASSERTION: ["A balance assertion in the books fails.", "Compare it with the bank; `cleared verify` shows the difference."],
+    JOURNAL_FORM: ["The journal text is not in the canonical form.", "`cleared verify` shows the line; restore it from git or correct it."],
     JOURNAL_ROW_GONE: [
       "Rows that a statement's receipt says are booked are not in the books.",
       "`cleared revive` with the statement's name books them again; with --leave-out they stay out.",
@@ -244,23 +190,14 @@ export const CODES = {
       "The change cannot be undone in its present state; nothing was changed.",
       "Do what the message names first, or revert single commits with plain git.",
     ],
-    GIT_STATE: [
-      "The repository is in a state in which nothing may be committed.",
-      "Finish or abort what git is doing, or check out the configured branch.",
-    ],
-    WORKSPACE_CONFLICT: [
-      "A file the run changed was changed by someone else after the run read it.",
-      "Start the run again; it will read the new content.",
-    ],
+    GIT_STATE: ["The repository is in a state that does not allow commits.", "Finish or abort git's operation, or check out the branch."],
+    WORKSPACE_CONFLICT: ["Someone else changed a file after the run read it.", "Start the run again; it will read the new content."],
     PLUGIN_INVALID: ["A plugin cannot be loaded.", "Correct the file the message names; `cleared doctor` lists plugins."],
     PAYROLL_ACCOUNT: [
       "A payment of a payroll has an account or an amount no bank would take.",
-      "Correct the account the message names where it is kept, then start again.",
+      "Correct the account the message names at its source, then start again.",
     ],
-    COMPUTE_RANGE: [
-      "A figure lies outside the range in which the formula holds.",
-      "Correct the parameter the message names; docs/PRIMITIVES.md gives its unit.",
-    ],
+    COMPUTE_RANGE: ["A figure is outside the range of the formula.", "Correct the parameter named; docs/PRIMITIVES.md gives its unit."],
     COMPUTE_NO_ROOT: ["No rate of return fits these cash flows.", "Check their signs: payments are negative, receipts are positive."],
     COMPUTE_MANY_ROOTS: [
       "More than one rate of return fits these cash flows.",
@@ -271,15 +208,9 @@ export const CODES = {
       "The tax bands of that country, year or scheme are not known.",
       "Use one the message names; primitives/compute/tax-tables.ts has them with their sources.",
     ],
-    FSM_MACHINE: [
-      "The agent's `states:` do not form a valid state machine.",
-      "Correct what the message names; docs/ARCHITECTURE.md shows the order of the states.",
-    ],
+    FSM_MACHINE: ["The agent's `states:` are not a valid state machine.", "Correct what the message names; see docs/ARCHITECTURE.md."],
     RECORD_UNKNOWN: ["A tool has no record with that id.", "Use the id the message suggests, or correct the record that names it."],
-    REMOTE_UNKNOWN: [
-      "trust.yaml has no external agent of that name.",
-      "Use the name the message suggests, or add it under a2a: in trust.yaml.",
-    ],
+    REMOTE_UNKNOWN: ["trust.yaml has no external agent of that name.", "Use the suggested name, or add it under a2a: in trust.yaml."],
     TOOL_UNKNOWN: ["No tool of that name is offered.", "Use the name the message suggests; mcp_list shows what each server offers."],
     TOOL_ARGUMENTS: [
       "The arguments of a tool call do not fit the tool's schema; nothing was sent.",
@@ -290,7 +221,7 @@ export const CODES = {
     NOTICE_ADDRESS: ["The recipient of a notice by mail is not a mail address.", "Write one address, such as ann@example.com."],
     POLICY_INVALID: [
       "A policy has a wrong key, condition, action or level.",
-      "Correct the line that is shown; `cleared policy test` checks it before it is committed.",
+      "Correct the line shown; `cleared policy test` checks it before it is committed.",
     ],
     POLICY_UNKNOWN: ["No policy of that name exists in policies/.", "Use the name the message suggests, or add the file and commit it."],
     POLICY_CASE: ["A test case of a policy does not hold.", "Correct the rule, or the case; `cleared policy test` shows both."],
@@ -305,18 +236,12 @@ export const CODES = {
       "The budget for models is used up, or this call would exceed it.",
       "Wait for the next day, or raise models.budgets in config.yaml; `cleared costs` shows what was spent.",
     ],
-    TOOL_REFUSED: [
-      "The address of a tool server is not one this workspace allows.",
-      "Allow it in trust.yaml under addresses:, or name the server under mcp:.",
-    ],
+    TOOL_REFUSED: ["A tool server's address is not allowed.", "Allow it in trust.yaml under addresses:, or name the server under mcp:."],
     TRUST_CHANGED: [
       "trust.yaml, or code that it names, has not been confirmed on this machine as it is now.",
       "Read what `cleared trust` shows, and confirm it there; in a script: `cleared trust --accept-trust`.",
     ],
-    FOLDER_UNSAFE: [
-      "A folder whose content must be trusted can be written by another user.",
-      "Do what the message says to the folder it names, then try again.",
-    ],
+    FOLDER_UNSAFE: ["Another user can write to a folder whose content must be trusted.", "Do what the message says, then try again."],
     JOURNAL_CLOSED: ["The entry lies in a closed period.", "Date the entry after the day in config.yaml `closed_through`."],
     RUN_PAUSED: [
       "A person has paused the agent, or all of them.",
@@ -334,18 +259,12 @@ export const CODES = {
       "The script asks for a state that does not follow the one it is in.",
       "Enter the state the message names; `cleared agents show NAME` draws the machine.",
     ],
-    FSM_GATE: [
-      "The script would act before the policy and a person have allowed it.",
-      "Evaluate the policy and pass the gate the message names.",
-    ],
+    FSM_GATE: ["The script would act before the policy and a person have allowed it.", "Evaluate the policy and pass the gate named."],
     FSM_STATE: [
       "A call is not allowed in the state the run is in.",
       "Enter the state the message names first; `cleared agents show NAME` lists what each allows.",
     ],
-    FSM_READ_ONLY: [
-      "The run may only read, and the script would do more.",
-      "Start it without --read-only, or end the script before that call.",
-    ],
+    FSM_READ_ONLY: ["The run may only read, and the script would do more.", "Start it without --read-only, or end it before that call."],
     AMOUNT_UNTRACED: [
       "An amount that would be written was neither computed nor read.",
       "Compute it with a compute_* call, or read it in ASSESS; amounts never come from input or text alone.",
@@ -358,18 +277,12 @@ export const CODES = {
       "A text that would be shown or sent contains null or undefined: a value it is built from is missing.",
       "Fill in the record that the message names, or let the script handle its absence.",
     ],
-    OUTPUT_INCOMPLETE: [
-      "The agent's answer lacks fields its header or process declares, or its sums do not add up.",
-      "Return what the message names.",
-    ],
+    OUTPUT_INCOMPLETE: ["The answer lacks declared fields, or its sums do not add up.", "Return what the message names."],
     APPROVAL_LEVEL: [
       "The person deciding does not hold the role the card requires.",
       "One of the people the message names must decide; roles are set in trust.yaml under people:.",
     ],
-    APPROVAL_SELF: [
-      "The person deciding started the run and may not approve it.",
-      "Another person must decide; the message names who can.",
-    ],
+    APPROVAL_SELF: ["The person deciding started the run and may not approve it.", "Another person must decide; the message names them."],
     APPROVAL_IDENTITY: [
       "No key in this shell proves who is deciding.",
       "Decide as a person of trust.yaml whose key you have; `cleared doctor` says where it is.",
@@ -382,10 +295,7 @@ export const CODES = {
       "A webhook is not signed as trust.yaml requires, is too old, or was sent before.",
       "Sign `t.body` with the webhook's secret and send it at once, in X-Cleared-Signature.",
     ],
-    WEB_REFUSED: [
-      "A request to the status page did not come from the page itself.",
-      "Open the page at the address `cleared start` prints, and decide there.",
-    ],
+    WEB_REFUSED: ["A request to the status page did not come from the page.", "Open the page at the address `cleared start` prints."],
   }),
   ...rows("external", {
     REMOTE_DOWN: [
@@ -396,10 +306,7 @@ export const CODES = {
       "An external agent did not finish in time.",
       "Give it more time (timeout, or timeout_ms in trust.yaml), or name a fallback; the message says whether it may still be working.",
     ],
-    REMOTE_REFUSED: [
-      "An external agent does not accept the request.",
-      "The message carries its words; check its token and address under a2a: in trust.yaml.",
-    ],
+    REMOTE_REFUSED: ["An external agent does not accept the request.", "See its own text; check its token and address in trust.yaml."],
     TOOL_FAILED: ["A tool answered with an error.", "The message carries the tool's own words."],
     LLM_DOWN: [
       "A model's server cannot be reached, or was too busy each time it was asked.",
@@ -412,10 +319,7 @@ export const CODES = {
       "Correct the key or the name; `cleared models test` tries each part.",
     ],
     LLM_ANSWER: ["A model's server sent an unusable answer.", "Run it again, or give the role another model in config.yaml."],
-    TOOL_DOWN: [
-      "A tool server cannot be reached, or refused the call; the call did not happen.",
-      "Start the server, or correct its entry in trust.yaml.",
-    ],
+    TOOL_DOWN: ["A tool server cannot be reached, or refused the call.", "Nothing happened. Start it, or correct its entry in trust.yaml."],
     TOOL_TIMEOUT: ["A tool did not answer in time.", "Run it again, or raise the server's timeout_ms in trust.yaml."],
     TOOL_LOST: [
       "A writing tool was called and its outcome is unknown; it is never sent a second time.",
@@ -423,18 +327,12 @@ export const CODES = {
     ],
     TOOL_ANSWER: ["A tool server sent an unusable answer.", "Correct the server; the message shows how its answer begins."],
     GIT_FAILED: ["A git command failed.", "The message carries git's own output."],
-    PLUGIN_FAILED: [
-      "A plugin's primitive threw, hung or returned the wrong shape.",
-      "Correct the plugin; the message carries its own text.",
-    ],
+    PLUGIN_FAILED: ["A plugin's primitive threw, hung or returned the wrong shape.", "Correct the plugin; the message carries its text."],
     PRIMITIVE_TIMEOUT: ["A primitive did not answer in time.", "Run it again; for an effect outside, the run asks a person first."],
     STORE_CORRUPT: ["The run store cannot be read.", "Move .cleared/store.db aside; the books are in git, waiting runs are in the copy."],
-    STORE_FULL: ["The disk is full; nothing was recorded or committed.", "Free space; the run goes on from its last recorded step."],
+    STORE_FULL: ["The disk is full; nothing was recorded or committed.", "Free space; the run continues from its last recorded step."],
     STORE_VERSION: ["The run store was written by a newer version.", "Use that version, or a newer one."],
-    PORT_BUSY: [
-      "The port of the status page is in use.",
-      "Choose another port (web.port, or `cleared start --port N`), or stop the program that uses this one.",
-    ],
+    PORT_BUSY: ["The port of the status page is in use.", "Choose another with `cleared start --port N`, or stop the program using it."],
     OWNER_BUSY: ["Another process owns this workspace.", "Use its status page or commands, which connect to it, or stop it first."],
     OWNER_FENCED: ["This process lost the workspace to another one.", "Nothing to do: the other process continues its runs."],
   }),
@@ -472,9 +370,7 @@ export class ClearedError extends Error {
 }
 
 /** Kind of a code, which may come from an older or newer version: an unknown code counts as internal. */
-export function kindOf(code: string): ErrorKind {
-  return Object.hasOwn(CODES, code) ? CODES[code as Code].kind : "internal";
-}
+export const kindOf = (code: string): ErrorKind => (Object.hasOwn(CODES, code) ? CODES[code as Code].kind : "internal");
 
 // Errors of the operating system about a path that the person at the machine has to resolve.
 const PATH_ERRORS = /^(?:EACCES|EPERM|EROFS|EISDIR|ENOTDIR|ELOOP|ENAMETOOLONG)$/;

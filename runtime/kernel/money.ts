@@ -15,9 +15,7 @@ const PLACES: Record<string, number> = {
   ...Object.fromEntries("BHD IQD JOD KWD LYD OMR TND".split(" ").map((code) => [code, 3])),
 };
 
-export function currencyPlaces(currency: string): number {
-  return PLACES[currency] ?? 2;
-}
+export const currencyPlaces = (currency: string): number => PLACES[currency] ?? 2;
 
 /**
  * One spelling for each decimal, for comparison: a number or decimal text without exponent, plus sign, needless zeros and "-0"

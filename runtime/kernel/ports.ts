@@ -787,18 +787,10 @@ export type Change =
 
 // ---------------------------------------------------------------- states, policy, tools
 
+/** The states in the order in which a process passes through them; ESCALATE and FAILED may be entered from every state. */
+export const ORDER = ["DECOMPOSE", "ASSESS", "COMPUTE", "POLICY_CHECK", "APPROVAL_GATE", "MUTATE", "SCHEDULE_NOTIFY", "COMPLETE"] as const;
 /** The ten states of a process (spec/worker.md 2.1); runtime/kernel/states.ts has what each allows. */
-export type State =
-  | "DECOMPOSE"
-  | "ASSESS"
-  | "COMPUTE"
-  | "POLICY_CHECK"
-  | "APPROVAL_GATE"
-  | "MUTATE"
-  | "SCHEDULE_NOTIFY"
-  | "COMPLETE"
-  | "ESCALATE"
-  | "FAILED";
+export type State = (typeof ORDER)[number] | "ESCALATE" | "FAILED";
 
 export type Verdict = z.output<typeof verdictShape>;
 export type VerdictWord = Verdict["verdict"];

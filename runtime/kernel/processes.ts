@@ -63,14 +63,10 @@ export function cpuMs(pid: number): number {
 }
 
 /** Resident memory in bytes; 0 where unknown. */
-export function rssBytes(pid: number): number {
-  return Number(readProc(`/proc/${pid}/statm`)?.split(" ")[1] ?? 0) * PAGE;
-}
+export const rssBytes = (pid: number): number => Number(readProc(`/proc/${pid}/statm`)?.split(" ")[1] ?? 0) * PAGE;
 
 /** How long the process was ready to run but had no core, in ms; 0 where unknown. */
-export function waitMs(pid: number): number {
-  return Number(readProc(`/proc/${pid}/schedstat`)?.split(" ")[1] ?? 0) / 1e6;
-}
+export const waitMs = (pid: number): number => Number(readProc(`/proc/${pid}/schedstat`)?.split(" ")[1] ?? 0) / 1e6;
 
 /**
  * Calls `tick` at intervals with the ms that passed while this process was awake. Time in which it is stopped, in a debugger or asleep with

@@ -51,9 +51,7 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
 /** A plugin as trust.yaml names it: a file of the workspace, or an exact version of a package in its node_modules. */
 export type PluginSource = string | { package: string; version: string };
 
-export function pluginName(source: PluginSource): string {
-  return typeof source === "string" ? source : `${source.package}@${source.version}`;
-}
+export const pluginName = (source: PluginSource): string => (typeof source === "string" ? source : `${source.package}@${source.version}`);
 
 /**
  * Imports the plugins a workspace names. dir: the workspace; files: paths relative to it.

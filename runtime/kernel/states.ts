@@ -4,20 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import { ClearedError } from "./errors.ts";
-import type { Access, State, Verdict } from "./ports.ts";
+import { type Access, ORDER, type State, type Verdict } from "./ports.ts";
 import { STRICTNESS } from "./verdict.ts";
 
-/** In the order in which a process passes through them; ESCALATE and FAILED may be entered from every state. */
-export const ORDER = [
-  "DECOMPOSE",
-  "ASSESS",
-  "COMPUTE",
-  "POLICY_CHECK",
-  "APPROVAL_GATE",
-  "MUTATE",
-  "SCHEDULE_NOTIFY",
-  "COMPLETE",
-] as const satisfies readonly State[];
 export const STATES: readonly State[] = [...ORDER, "ESCALATE", "FAILED"];
 
 const TABLE: Record<Access, readonly State[]> = {
@@ -38,9 +27,7 @@ export const ACCESSES = Object.keys(TABLE) as readonly Access[];
 /** What a state allows, for people and for lint. */
 export const accessesOf = (state: State): Access[] => ACCESSES.filter((access) => TABLE[access].includes(state));
 
-export function statesFor(access: Access): readonly State[] {
-  return TABLE[access];
-}
+export const statesFor = (access: Access): readonly State[] => TABLE[access];
 
 /** One state of an agent's `states:`. `conditional` (written `APPROVAL_GATE?`): it may be skipped when the verdict is pass. */
 export interface MachineState {
@@ -219,6 +206,4 @@ function edge(message: string, process: ProcessState, to: State): ClearedError {
   return new ClearedError("FSM_EDGE", message, { data: { from: process.current, to } });
 }
 
-function gateError(message: string): ClearedError {
-  return new ClearedError("FSM_GATE", message);
-}
+const gateError = (message: string): ClearedError => new ClearedError("FSM_GATE", message);

@@ -3,8 +3,8 @@
  * rule is refused with the problems and the nearest valid machine; only the bookends are added silently.
  * Source: spec/worker.md 5 (R). Everything in the text is untrusted.
  */
-import type { State } from "../kernel/ports.ts";
-import { type MachineState, machineProblems, ORDER } from "../kernel/states.ts";
+import { ORDER, type State } from "../kernel/ports.ts";
+import { type MachineState, machineProblems } from "../kernel/states.ts";
 
 export const RISKS = ["low", "medium", "high"] as const;
 

@@ -84,16 +84,10 @@ export function signalIn(code: number | null): NodeJS.Signals | null {
 }
 
 /** The program does not exist or may not be started: trying again is useless. */
-export function isMissing({ code }: NodeJS.ErrnoException): boolean {
-  return code === "ENOENT" || code === "EACCES" || code === "EPERM";
-}
+export const isMissing = ({ code }: NodeJS.ErrnoException): boolean => code === "ENOENT" || code === "EACCES" || code === "EPERM";
 
 /** The only child process of this one; 0 for none. */
-function inside(pid: number): number {
-  return childrenOf(pid)[0] ?? 0;
-}
+const inside = (pid: number): number => childrenOf(pid)[0] ?? 0;
 
 /** Empty where unknown. */
-function childrenOf(pid: number): number[] {
-  return (readProc(`/proc/${pid}/task/${pid}/children`) ?? "").split(" ").filter(Boolean).map(Number);
-}
+const childrenOf = (pid: number): number[] => (readProc(`/proc/${pid}/task/${pid}/children`) ?? "").split(" ").filter(Boolean).map(Number);

@@ -17,14 +17,10 @@ const CRASH = 3;
 // A moment for the cause of kills, such as a lack of memory, to pass.
 const PAUSE_MS = 20;
 
-export function isLost(end: unknown): end is Lost {
-  return (end as { kind?: unknown } | null)?.kind === "lost";
-}
+export const isLost = (end: unknown): end is Lost => (end as { kind?: unknown } | null)?.kind === "lost";
 
 /** Classifies the end of a child that nobody here has ended. */
-export function lostBy(signal: NodeJS.Signals | null): Lost {
-  return { kind: "lost", killed: signal === "SIGKILL" || signal === "SIGTERM" };
-}
+export const lostBy = (signal: NodeJS.Signals | null): Lost => ({ kind: "lost", killed: signal === "SIGKILL" || signal === "SIGTERM" });
 
 /** Repeats work that lost its child; returns Lost when that does not help. `progress` grows when the same place is not reached again. */
 export async function persist<T>(once: () => Promise<T | Lost>, progress = () => 0): Promise<T | Lost> {

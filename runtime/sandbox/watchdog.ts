@@ -84,9 +84,7 @@ export function createWatchdog(
 }
 
 /** An ended process counts too: the jail around it reports the end, unless the jail was stopped. */
-function isIdle(pid: number, traced = false): boolean {
-  return standsStill(pid, traced) || !exists(pid);
-}
+const isIdle = (pid: number, traced = false): boolean => standsStill(pid, traced) || !exists(pid);
 
 /**
  * Watches a process that works on one answer without reporting: `late` once it has computed for `ms`, `lost` when it was

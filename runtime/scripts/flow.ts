@@ -167,10 +167,6 @@ function one(parts: readonly Flow[]): Flow {
     : { one: [...kept.filter((part) => !isNothing(part)), ...(kept.some(isNothing) ? [NOTHING] : [])] };
 }
 
-function loop(turn: Flow): Flow {
-  return isNothing(turn) ? NOTHING : { loop: turn };
-}
+const loop = (turn: Flow): Flow => (isNothing(turn) ? NOTHING : { loop: turn });
 
-function isNothing(flow: Flow): boolean {
-  return typeof flow === "object" && "all" in flow && flow.all.length === 0;
-}
+const isNothing = (flow: Flow): boolean => typeof flow === "object" && "all" in flow && flow.all.length === 0;

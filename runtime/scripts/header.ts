@@ -141,9 +141,7 @@ export function isTimezone(name: string): boolean {
 }
 
 /** The calendar day of a moment in a time zone, YYYY-MM-DD. */
-export function dayIn(timezone: string, ms: number): string {
-  return zoned(ms, timezone).toPlainDate().toString();
-}
+export const dayIn = (timezone: string, ms: number): string => zoned(ms, timezone).toPlainDate().toString();
 
 function zoned(ms: number, timezone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);

@@ -53,6 +53,4 @@ export function prescan(source: string, file: string, maxBytes = SOURCE_BYTES): 
   return null;
 }
 
-function endOr(index: number, otherwise: number): number {
-  return index < 0 ? otherwise : index;
-}
+const endOr = (index: number, otherwise: number): number => (index < 0 ? otherwise : index);

@@ -70,9 +70,7 @@ export function rewrite(
 }
 
 /** A closing parenthesis comes before anything that opens at the same place. */
-function order(edit: Edit): number {
-  return edit.text === ")" ? 0 : edit.text === "return(" || edit.text === ";" ? 1 : 2;
-}
+const order = (edit: Edit): number => (edit.text === ")" ? 0 : edit.text === "return(" || edit.text === ";" ? 1 : 2);
 
 function collectAwaits(node: Node, edits: Edit[], awaits: Set<number>): void {
   // Inside an async function of the script (only without lint) `await` keeps its meaning.
@@ -118,9 +116,7 @@ function tailOf(list: readonly Node[], inSwitch: boolean): Node[] {
   return [];
 }
 
-function isBreak(node: Node | undefined): boolean {
-  return node?.type === "BreakStatement" && node["label"] === null;
-}
+const isBreak = (node: Node | undefined): boolean => node?.type === "BreakStatement" && node["label"] === null;
 
 /** Tails before a `break` that ends the switch early: `case 1: if (x) { 5; break }`. Loops and functions have breaks of their own. */
 function endsOfSwitch(node: Node): Node[] {

@@ -57,9 +57,7 @@ export const TYPED = new Set([
 ]);
 
 /** Without parentheses, types and `await`. */
-export function bare(node: Node): Node {
-  return TYPED.has(node.type) ? bare((node["expression"] ?? node["argument"]) as Node) : node;
-}
+export const bare = (node: Node): Node => (TYPED.has(node.type) ? bare((node["expression"] ?? node["argument"]) as Node) : node);
 
 /** True for a function's declaration or expression. */
 export function isFunction(node: Node): boolean {

@@ -18,9 +18,7 @@ export function bracketAnswer(items: readonly Scalar[]): string {
 }
 
 /** The bracket text of a result that is a list; else null, and the result stays as it is. */
-export function rankedAnswer(result: Json): string | null {
-  return isList(result) ? bracketAnswer(result) : null;
-}
+export const rankedAnswer = (result: Json): string | null => (isList(result) ? bracketAnswer(result) : null);
 
 const MANY = "(?:\\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|(?:a )?dozen)(?!\\w|[.,]\\d|\\s?%| percent)";
 // A superlative, also as a part: "highest-risk", "most overdue". The excluded words only end like one.

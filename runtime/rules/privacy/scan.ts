@@ -99,9 +99,7 @@ export function redact(text: string, groups: ReadonlySet<Group> = HIDDEN): strin
 }
 
 /** A JSON value with its texts, keys and numbers redacted. A value is read with its key: `{"password": "x"}` hides the x. */
-export function redactJson(value: Json, groups: ReadonlySet<Group> = HIDDEN): Json {
-  return walk(value, groups, "", 0);
-}
+export const redactJson = (value: Json, groups: ReadonlySet<Group> = HIDDEN): Json => walk(value, groups, "", 0);
 
 function walk(value: Json, groups: ReadonlySet<Group>, key: string, depth: number): Json {
   if (typeof value === "string" || typeof value === "number") {
