@@ -52,9 +52,7 @@ const lockFile = join(ROOT, ".cleared", "install.lock");
 function nodeBinary() {
   const path = BINARIES[platform];
   if (path === undefined) {
-    console.error(
-      `Cleared brings its own Node 26 for ${Object.keys(BINARIES).join(", ")}; this machine is ${platform}, which is not supported.`,
-    );
+    console.error(`Cleared brings its own Node 26 for ${Object.keys(BINARIES).join(", ")}; ${platform} is not supported.`);
     process.exit(UNSUPPORTED);
   }
   return join(modules, path);

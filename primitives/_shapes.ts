@@ -47,11 +47,7 @@ const isAmount = (value: unknown): value is string => typeof value === "string" 
 const isPositive = (value: unknown): boolean => isAmount(value) && !value.startsWith("-") && /[1-9]/.test(value);
 
 /** Signed decimal text. */
-export const money = checked<string>(isAmount, {
-  says: amountSays,
-  code: "JOURNAL_AMOUNT",
-  ts: "Money",
-});
+export const money = checked<string>(isAmount, { says: amountSays, code: "JOURNAL_AMOUNT", ts: "Money" });
 
 /** Decimal text above zero. */
 export const positiveMoney = checked<string>(isPositive, {
@@ -78,10 +74,7 @@ export const day = checked<string>((value) => typeof value === "string" && isDay
 /** An account by number (5020, "5020") or name. Primitives convert it to text. */
 export const account = checked<string | number>(
   (value) => (typeof value === "string" ? value !== "" && value.length <= 200 : Number.isSafeInteger(value) && (value as number) >= 0),
-  {
-    says: (value) => `${shown(value)} is not an account; pass its number (5020) or its name ("Expenses:Software")`,
-    ts: "string | number",
-  },
+  { says: (value) => `${shown(value)} is not an account; pass its number (5020) or its name ("Expenses:Software")`, ts: "string | number" },
 );
 
 /** An account as scripts see it: its number as a JS number if it is one, as in the seeds. */
@@ -130,11 +123,7 @@ export const entryId = checked<string>((value) => typeof value === "string" && /
 /** The name of a statement file in import/, as importer_scan gives it. */
 export const fileName = checked<string>(
   (value) => typeof value === "string" && value.length <= 255 && /^[^/\\\0]+$/.test(value) && !value.startsWith("."),
-  {
-    says: (value) => `${shown(value)} is not the name of a file in import/; importer_scan() lists them`,
-    code: "FILE_INVALID",
-    ts: "string",
-  },
+  { says: (value) => `${shown(value)} is not a file in import/; importer_scan() lists them`, code: "FILE_INVALID", ts: "string" },
 );
 
 /** Any JSON value. */

@@ -57,15 +57,9 @@ export const a2a_call = definePrimitive({
 });
 
 async function called(p: Asked, ctx: StepContext) {
-  const { agent, timeout } = p;
-  if (p.text === undefined && p.data === undefined) throw new ClearedError("PARAMS_INVALID", "a2a_call: give text, data or both.");
-  const call: RemoteCall = {
-    agent,
-    text: p.text,
-    data: p.data,
-    skill: p.skill,
-    timeoutMs: timeout === undefined ? undefined : timeout * 1000,
-  };
+  const { agent, text, data, skill, timeout } = p;
+  if (text === undefined && data === undefined) throw new ClearedError("PARAMS_INVALID", "a2a_call: give text, data or both.");
+  const call: RemoteCall = { agent, text, data, skill, timeoutMs: timeout === undefined ? undefined : timeout * 1000 };
   let { inDoubt } = ctx;
   try {
     for (;;) {

@@ -275,9 +275,7 @@ export const journal_balance = definePrimitive({
   ...OF_TREE,
   summary: "Balance of an account and its sub-accounts per currency; debit positive.",
   params: z.object({ account: account.describe("number or name"), through: day.optional().describe("last day that counts; default: all") }),
-  returns: z.object({
-    balance: z.record(z.string(), money).describe('by currency: { USD: "12.50" }; always includes the currency of config.yaml'),
-  }),
+  returns: z.object({ balance: z.record(z.string(), money).describe('by currency: { USD: "12.50" }; always with the workspace currency') }),
   errors: ["ACCOUNT_UNKNOWN", "JOURNAL_FORM"],
   example: "journal_balance(1010)",
   run: async (p, ctx) => ({ balance: await ctx.ports.books.balance(String(p.account), p.through) }),

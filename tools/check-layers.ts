@@ -71,9 +71,7 @@ for (const file of files) {
 }
 for (const [specifier, importers] of doors) {
   if (importers.size > 1)
-    findings.push(
-      `${specifier} has ${importers.size} doors (${[...importers].sort().join(", ")}). Keep one file that imports it, and import that.`,
-    );
+    findings.push(`${specifier} has ${importers.size} doors (${[...importers].sort().join(", ")}). Keep one, and import that file.`);
 }
 for (const circle of circles())
   findings.push(`${circle.join(" -> ")}: these files import each other. Move what both need into the lower one.`);
@@ -98,10 +96,7 @@ function checkImport(found: Import): void {
   else if (!known.has(target)) report(found, `${target} does not exist`);
   else if (theirs === -1) report(found, `${target} is in no layer: runtime code imports only runtime code.`);
   else if (theirs > mine)
-    report(
-      found,
-      `${LAYERS[mine]} may not import ${LAYERS[theirs]}: it is further right. Get what you need through a port, or move it down.`,
-    );
+    report(found, `${LAYERS[mine]} may not import ${LAYERS[theirs]}: it is further right. Use a port, or move it down.`);
 }
 
 function checkPackage(found: Import): void {

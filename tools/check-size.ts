@@ -24,9 +24,7 @@ for (const folder of [SOURCE, ["test", "bench", "examples"]]) {
     }
     const header = text.split("\n").slice(0, HEADER_LINES).join("\n");
     if (lines > FILE_LIMIT && !/\bSize: \S+/.test(header)) {
-      findings.push(
-        `${path}:1 has ${lines} lines (limit ${FILE_LIMIT}). Split it by subject, or say why not in its header: "Size: REASON".`,
-      );
+      findings.push(`${path}:1 has ${lines} lines (limit ${FILE_LIMIT}). Split it, or give the reason in its header: "Size: REASON".`);
     }
   }
 }

@@ -68,9 +68,7 @@ const after = cores();
 const costliest = cpu.toSorted((a, b) => b.seconds - a.seconds).slice(0, names.length > 0 ? cpu.length : MOST);
 for (const { path, seconds } of costliest) console.log(`${seconds.toFixed(1).padStart(7)} s of CPU time  ${path}`);
 console.log(`${(cpu.reduce((sum, { seconds }) => sum + seconds, 0) / 60).toFixed(1)} min of CPU time in ${cpu.length} files`);
-console.log(
-  `The cores were ${Math.round(100 - (100 * (after.idle - before.idle)) / (after.all - before.all))} % busy, with all that ran here`,
-);
+console.log(`The cores were ${Math.round(100 - (100 * (after.idle - before.idle)) / (after.all - before.all))} % busy in total`);
 const last = Math.max(...cpu.map(({ from }) => (from < Infinity ? from : 0)));
 for (const { path, to } of names.length > 0 ? [] : cpu.filter(({ to }) => to - last > LATE_MS))
   console.log(`Still ran ${((to - last) / 1000).toFixed(0)} s after all had begun, so it belongs in LONGEST of vitest.config.ts: ${path}`);

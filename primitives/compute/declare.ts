@@ -41,7 +41,7 @@ const TOO_LARGE = exact("1e30");
 
 /** An amount as text in the call's currency, rounded half-up once. */
 export function amount(value: bigint, params: { currency?: string | undefined }): string {
-  if (abs(value) >= TOO_LARGE) refuse("overflow", "The amount has more than 30 digits; check the units of the parameters.");
+  if (abs(value) >= TOO_LARGE) refuse("overflow", "The amount has more than 30 digits; check the parameters' units.");
   return fixed(value, placesOf(params));
 }
 
@@ -70,7 +70,5 @@ export const pctText = (value: bigint): string => plain(value, 6);
 
 /** A finite double, or a refusal: an overflow is not an answer. */
 export function finite(value: number): number {
-  return Number.isFinite(value)
-    ? value + 0
-    : refuse("overflow", "The result is too large for a number; check the units of the parameters.");
+  return Number.isFinite(value) ? value + 0 : refuse("overflow", "The result is too large for a number; check the parameters' units.");
 }

@@ -127,13 +127,8 @@ function figureOf(around: Around, style: Style): Figure | null {
   const kind = word.startsWith("d") ? "days" : word.startsWith("mo") ? "months" : "minutes";
   const readings =
     kind === "minutes" ? simple.map((one) => plain(times(exact(one), whole(Number(MINUTES[word[0] ?? ""] ?? 1n))), 18)) : simple;
-  return {
-    kind,
-    readings: range ? [] : readings,
-    currency: null,
-    from: at,
-    to: end + (unit[0].trimStart().startsWith("o") ? 0 : unit[0].length),
-  };
+  const to = end + (unit[0].trimStart().startsWith("o") ? 0 : unit[0].length);
+  return { kind, readings: range ? [] : readings, currency: null, from: at, to };
 }
 
 /** "2 hours and 30 minutes" is one length of time. */

@@ -57,9 +57,7 @@ export const compute_hr_overtime = defineCompute({
     daily_hours: list(figure({ from: "0", to: "24" }), 1, 7)
       .optional()
       .describe("hours of each day of the workweek, first day first, 0 for a day off"),
-    nondiscretionary_pay: nonNegativeMoney
-      .default("0")
-      .describe("rules flsa and california: bonuses that belong to the regular rate of this week"),
+    nondiscretionary_pay: nonNegativeMoney.default("0").describe("rules flsa and california: bonuses in the regular rate of this week"),
     ...inCurrency,
   }),
   returns: z.object({

@@ -108,9 +108,7 @@ function solve(fact: Fact, text: string, given: Record<string, { value: string |
   for (const name of [...needs, ...may]) {
     const from = name === "part" ? [...known("used"), ...known("remaining")] : known(name);
     if (from.length === 0) continue;
-    const other = (inputs[name] ?? []).find(
-      (one) => one.source === "text" && from.every((known) => exact(known.value) !== exact(one.value)),
-    );
+    const other = (inputs[name] ?? []).find((one) => one.source === "text" && from.every((each) => exact(each.value) !== exact(one.value)));
     if (other !== undefined) doubts.push(`${other.name}: the text says ${other.value}, ${from[0]?.source} says ${from[0]?.value}.`);
     inputs[name] = from;
   }

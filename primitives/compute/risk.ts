@@ -63,10 +63,8 @@ export const compute_risk_concentration = defineCompute({
   params: z.object({
     shares: list(real(0), 1).describe("any scale; normalised to percent"),
     top_n: count(1, 10_000).default(3).describe("how many of the largest to add up"),
-    moderate_from: real(0, 10_000)
-      .default(1500)
-      .describe("index from which concentration is moderate; US merger guidelines of 2023 use 1000"),
-    high_above: real(0, 10_000).default(2500).describe("index above which it is high; the same guidelines use 1800"),
+    moderate_from: real(0, 10_000).default(1500).describe("index from which concentration is moderate; US guidelines of 2023: 1000"),
+    high_above: real(0, 10_000).default(2500).describe("index above which it is high; same guidelines: 1800"),
   }),
   returns: z.object({
     result: z.number().describe("Herfindahl index, 0 to 10,000"),

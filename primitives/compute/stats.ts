@@ -61,8 +61,8 @@ export const compute_stats_regression = defineCompute({
   name: "compute_stats_regression",
   summary: "Line through points by least squares, and its value one step beyond the last point.",
   params: z.object({
-    x_values: numbers(2).describe("where each point lies"),
-    y_values: numbers(2).describe("its value, in the same order"),
+    x_values: numbers(2).describe("x of each point"),
+    y_values: numbers(2).describe("y of each point, in the same order"),
   }),
   returns: z.object({
     result: z.number().describe("slope"),

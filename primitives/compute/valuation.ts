@@ -49,9 +49,7 @@ export const compute_finance_irr = defineCompute({
     const [first = 0] = found;
     if (found.length > 1) {
       const shown = found.map((one) => `${Number(one.toFixed(4))} %`).join(", ");
-      refuse("multiple_roots", `These cash flows have ${found.length} internal rates of return: ${shown}.`, "COMPUTE_MANY_ROOTS", {
-        roots: found,
-      });
+      refuse("multiple_roots", `There are ${found.length} internal rates of return: ${shown}.`, "COMPUTE_MANY_ROOTS", { roots: found });
     }
     return { result: first };
   },

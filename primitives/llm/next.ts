@@ -51,10 +51,7 @@ export const llm_next = definePrimitive({
   }),
   returns: z.union([
     z.object({ call: z.object({ tool: z.string(), params: record }) }),
-    z.object({
-      result: json,
-      unsupported: z.array(z.string()).describe("numbers, dates and ids that are neither in the goal nor in an answer"),
-    }),
+    z.object({ result: json, unsupported: z.array(z.string()).describe("numbers, dates and ids in neither the goal nor an answer") }),
   ]),
   example: `llm_next({ goal: "is INV-7 paid?", tools: mcp_list({ server: "erp" }), done: [] })`,
   dryRun: () => ({ result: null, unsupported: [] }),

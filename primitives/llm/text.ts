@@ -35,9 +35,7 @@ export const llm_classify = definePrimitive({
   returns: z.object({
     class: z.string().nullable(),
     agreement: z.number().describe("share of the samples that named it"),
-    confidence: z
-      .number()
-      .describe("earned: lower bound of how often people left this class of this call unchanged; 0 before 20 decisions"),
+    confidence: z.number().describe("earned: lower bound of how often people left this class unchanged; 0 before 20 decisions"),
   }),
   example: `llm_classify({ text: "AWS EMEA 84.00", classes: [{ name: "Software" }, { name: "Travel", description: "tickets, hotels" }] })`,
   dryRun: () => ({ class: null, agreement: 0, confidence: 0 }),

@@ -42,14 +42,8 @@ export const CODES = {
     SCRIPT_LANGUAGE: ["The script uses something outside the language subset.", "Use the construct the message names instead."],
     SCRIPT_UNKNOWN_NAME: ["The script uses a name that is neither declared nor a primitive.", "Use the suggested name, or declare it."],
     SCRIPT_UNKNOWN_KEY: ["A primitive is called with a key it does not have.", "Use the suggested key; docs/PRIMITIVES.md lists all keys."],
-    SCRIPT_CAPABILITY: [
-      "The script calls a primitive whose domain is not in `uses:`.",
-      "Add the domain to `uses:` in the header, or drop the call.",
-    ],
-    SCRIPT_MONEY: [
-      "An operator is used on money, which is text or a Decimal.",
-      "Use .plus, .minus, .times, .div, .lt, .gt or .eq of Decimal.",
-    ],
+    SCRIPT_CAPABILITY: ["A primitive's domain is not in the script's `uses:`.", "Add it to `uses:` in the header, or drop the call."],
+    SCRIPT_MONEY: ["An operator is used on money, which is text or a Decimal.", "Use .plus, .minus, .times, .div, .lt, .gt or .eq."],
     SCRIPT_PLANNED: [
       "After a gate the script uses an amount as it planned it, which a person may have changed.",
       "Take the amount from the calls that approval_wait, or the script that asks, returns.",
@@ -92,10 +86,7 @@ export const CODES = {
     PRIMITIVE_UNKNOWN: ["No primitive of that name exists.", "Use the name the message suggests; docs/PRIMITIVES.md lists them all."],
     RUN_INPUT: ["The input of the run does not fit the header's `input:`.", "Correct the field the message names."],
     RUN_KEY: ["The key of a run was used before, with other input.", "Use a new key for a different matter."],
-    AGENT_UNKNOWN: [
-      "No agent of that name exists at HEAD of the configured branch.",
-      "`cleared agents` lists them; commit a new file first.",
-    ],
+    AGENT_UNKNOWN: ["No agent of that name exists at HEAD of the configured branch.", "`cleared agents` lists them; commit new files."],
     AGENT_DEPTH: ["Agents call each other too deeply.", "Let one agent call the others, or start them by an event."],
     RUN_UNKNOWN: ["No run has that id.", "`cleared runs` lists them."],
     HISTORY_GONE: [
@@ -129,10 +120,7 @@ export const CODES = {
     ],
     FILE_TOO_LARGE: ["The file is larger than the limit.", "Split it; the limit is 64 MiB for statements and 1 MiB for data files."],
     STATEMENT_DIALECT: ["No dialect reads this statement.", "Add a dialect in importers/, or name one in config.yaml under statements:."],
-    STATEMENT_ENCODING: [
-      "The statement's text encoding is not the one its dialect names.",
-      "Export it as UTF-8, or set encoding: in the dialect.",
-    ],
+    STATEMENT_ENCODING: ["The statement's encoding is not the one its dialect names.", "Use UTF-8, or set encoding: in the dialect."],
     STATEMENT_INVALID: ["The statement cannot be read as the format it claims to be.", "Export it again; the message shows the line."],
     STATEMENT_ROW: ["A row of a statement is refused; others are not affected.", "Correct the row in a new export, or decide its card."],
     STATEMENT_BALANCE: [
@@ -144,10 +132,7 @@ export const CODES = {
     JOURNAL_LEG: ["A leg needs either a debit or a credit, with a positive amount.", "Give each leg exactly one positive amount."],
     JOURNAL_AMOUNT: ["An amount is not an exact decimal text.", 'Write amounts as text such as "42.99", without any other signs.'],
     JOURNAL_DATE: ["A date is not a real calendar day, or lies outside its month's file.", "Write dates as YYYY-MM-DD."],
-    JOURNAL_KEY: [
-      "An entry has neither a known reference nor a key.",
-      "Pass the row's `reference`, or a `key` that stays the same on a repeat.",
-    ],
+    JOURNAL_KEY: ["An entry has neither a known reference nor a key.", "Pass the row's `reference`, or a stable `key`."],
     JOURNAL_ENTRY_MISSING: ["No entry has that id.", "Check the id with `cleared queue` or journal_query."],
     JOURNAL_STATUS: ["The entry's status does not allow this change.", "`cleared correct ENTRY --account NUMBER` moves a confirmed entry."],
     JOURNAL_ASSERTION: ["A balance assertion in the books fails.", "Compare it with the bank; `cleared verify` shows the difference."],
@@ -247,10 +232,7 @@ export const CODES = {
       "A person has paused the agent, or all of them.",
       "Resume it with `cleared resume`; what arrived in the meantime starts then. `cleared run --dry-run` still works.",
     ],
-    APPROVAL_REQUIRED: [
-      "An external call is not covered by a decided approval.",
-      "Ask for it first: approval_wait({ title, calls: [{ tool, params }] }).",
-    ],
+    APPROVAL_REQUIRED: ["No approval covers an external call.", "Ask first: approval_wait({ title, calls: [{ tool, params }] })."],
     PRIVACY_REFUSED: [
       "A task asks for secrets, or a text contains data that config.yaml `privacy:` does not allow.",
       "Leave it out; secrets of tools are stored with `cleared secrets` and are never shown.",
@@ -337,7 +319,7 @@ export const CODES = {
     OWNER_FENCED: ["This process lost the workspace to another one.", "Nothing to do: the other process continues its runs."],
   }),
   ...rows("divergence", {
-    HISTORY_DIVERGED: ["Script and history disagree at a step.", "Resume the run on its own version, or cancel it."],
+    HISTORY_DIVERGED: ["Script and history disagree at a step.", "Resume the run on its version, or cancel it."],
   }),
   ...rows("internal", { INTERNAL: ["A bug in Cleared.", "Report it with the message and `cleared doctor`."] }),
 };
@@ -387,10 +369,7 @@ export function toWire(error: unknown): WireError {
   }
   const { code = "", path } = error instanceof Error ? (error as Error & { code?: unknown; path?: unknown }) : {};
   if (typeof path === "string" && PATH_ERRORS.test(String(code)))
-    return {
-      code: "FILE_INVALID",
-      message: `${path} cannot be used (${String(code)}). Give this user access to it, or move it away.`,
-    };
+    return { code: "FILE_INVALID", message: `${path} cannot be used (${String(code)}). Give this user access to it, or move it away.` };
   return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
 }
 

@@ -34,10 +34,8 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
     get(name: string): Primitive {
       const found = byName.get(name);
       if (found !== undefined) return found;
-      throw new ClearedError(
-        "PRIMITIVE_UNKNOWN",
-        `There is no primitive "${name.slice(0, 80)}".${didYouMean(name.slice(0, 80), byName.keys())}`,
-      );
+      const shown = name.slice(0, 80);
+      throw new ClearedError("PRIMITIVE_UNKNOWN", `There is no primitive "${shown}".${didYouMean(shown, byName.keys())}`);
     },
     has: (name: string): boolean => byName.has(name),
     /** In the order of docs/PRIMITIVES.md, plugins last. */

@@ -24,13 +24,11 @@ export function* unseenIn(text: string): Generator<{ index: number; sign: string
 
 /** The text with unseen characters, and letters that look like others in their word, as JSON escapes; emoji stay. */
 export function visible(text: string): string {
-  const read = ASCII.test(text)
-    ? text
-    : text.replace(WORD, (word) => (MIXED_WORD.test(word) ? word.replace(/./gu, escapeLookalike) : word));
+  const read = ASCII.test(text) ? text : text.replace(WORD, (word) => (MIXED_WORD.test(word) ? word.replace(/./gu, escapeMixed) : word));
   return UNSEEN.test(read) ? read.replace(emojiOrUnseen(), (sign) => (isEmoji(sign) ? sign : escaped(sign))) : read;
 }
 
-const escapeLookalike = (letter: string): string => (MIXED_WORD.test(`a${letter}`) ? escaped(letter) : letter);
+const escapeMixed = (letter: string): string => (MIXED_WORD.test(`a${letter}`) ? escaped(letter) : letter);
 
 /** `\u202e`; two of them for a character above U+FFFF. */
 export function escaped(sign: string): string {

@@ -55,15 +55,11 @@ function createWall() {
 const NOBODY = 65534;
 const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** The standard locations of distributions; a PATH could name anything. */
-const found = (name: string): string | null =>
-  ["/usr/bin", "/bin", "/run/current-system/sw/bin"].map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;
 const LINUX = process.platform === "linux";
-export const TOOLS = {
-  bwrap: LINUX ? found("bwrap") : null,
-  setpriv: LINUX ? found("setpriv") : null,
-  prlimit: LINUX ? found("prlimit") : null,
-};
+/** The standard locations of distributions; a PATH could name anything. */
+const FOLDERS = LINUX ? ["/usr/bin", "/bin", "/run/current-system/sw/bin"] : [];
+const found = (name: string): string | null => FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;
+export const TOOLS = { bwrap: found("bwrap"), setpriv: found("setpriv"), prlimit: found("prlimit") };
 
 const limits = (which: readonly string[]): string[] => (TOOLS.prlimit === null ? [] : [TOOLS.prlimit, ...which, "--"]);
 // No core file with data of scripts, no writing of files, no more open files than Node needs (about 25).

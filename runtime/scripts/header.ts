@@ -57,9 +57,7 @@ const schema = z.strictObject({
     .default([])
     .meta({ ts: TRIGGERS.map((one) => JSON.stringify(one)).join(" | ") })
     .describe("what starts it, one or a list; on_demand is always allowed"),
-  schedule: line("a cron expression such as 0 6 * * *", 100)
-    .optional()
-    .describe("for trigger schedule: five fields, minute hour day month weekday"),
+  schedule: line("a cron expression such as 0 6 * * *", 100).optional().describe("for trigger schedule: minute hour day month weekday"),
   timezone: line("a time zone such as America/New_York", 60)
     .refine(isTimezone, "no such time zone; write one such as America/New_York")
     .optional()

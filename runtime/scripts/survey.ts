@@ -156,10 +156,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   };
   const deedOf = (node: Node, args: readonly Node[], around: Around): { deed: Deed; caller: Caller } => {
     const parts = args.map((one) => (isFunction(bare(one)) ? "" : exact(one)));
-    return {
-      deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node) },
-      caller: { around, at: altering.length },
-    };
+    return { deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node) }, caller: { around, at: altering.length } };
   };
   const put = (list: string, node: Node, args: readonly Node[], around: Around, counts?: () => boolean): void =>
     void putting.push({ list, line: line(node.start), ...deedOf(node, args, around), ...(counts && { counts }) });
@@ -378,12 +375,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     const name = idOf(id);
     functions.add(name);
     const result = resultOf(node);
-    define(name, {
-      form: form(node),
-      exact: exact(node),
-      node: result ?? node,
-      ...(result === null ? { body: true as const } : {}),
-    });
+    define(name, { form: form(node), exact: exact(node), node: result ?? node, ...(result === null ? { body: true as const } : {}) });
     enter(node, around, name, { of: `${NAME}${name}${NAME}` });
   };
   /** `rules[i].text` in a comparison: the literals of that column are only used in comparisons. */
@@ -464,10 +456,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       if (isFunction(plain)) {
         const each = over === null ? around : under(around, test(over, "each"));
         const handed = ENDING.test(methodOf(node)) ? under(each, { ...test(plain, "not"), shown: ENDED }) : each;
-        enter(plain, { ...handed, path: "" }, null, {
-          of: form(callee),
-          over: EACH.has(methodOf(node)) && i === 0 ? over : null,
-        });
+        enter(plain, { ...handed, path: "" }, null, { of: form(callee), over: EACH.has(methodOf(node)) && i === 0 ? over : null });
       } else {
         if (index !== undefined) field(`${own}.`, one, around);
         // `f(rows)`, `rows.forEach(f)`

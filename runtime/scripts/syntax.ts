@@ -48,13 +48,7 @@ export function* within(node: Node): Generator<Node> {
 }
 
 /** Nodes around an expression that do not change its value. */
-export const TYPED = new Set([
-  "TSAsExpression",
-  "TSSatisfiesExpression",
-  "TSNonNullExpression",
-  "ParenthesizedExpression",
-  "AwaitExpression",
-]);
+export const TYPED = new Set("TSAsExpression TSSatisfiesExpression TSNonNullExpression ParenthesizedExpression AwaitExpression".split(" "));
 
 /** Without parentheses, types and `await`. */
 export const bare = (node: Node): Node => (TYPED.has(node.type) ? bare((node["expression"] ?? node["argument"]) as Node) : node);

@@ -35,11 +35,7 @@ it.each<[string, Json, string]>([
     { cash_flows: ["100", "50"] },
     "COMPUTE_NO_ROOT No rate gives these cash flows a present value of zero: they never change sign, or their value stays on one side of zero.",
   ],
-  [
-    "compute_finance_irr",
-    { cash_flows: ["-100", "230", "-132"] },
-    "COMPUTE_MANY_ROOTS These cash flows have 2 internal rates of return: 10 %, 20 %.",
-  ],
+  ["compute_finance_irr", { cash_flows: ["-100", "230", "-132"] }, "COMPUTE_MANY_ROOTS There are 2 internal rates of return: 10 %, 20 %."],
   [
     "compute_sc_inventory_value",
     { purchases: [{ units: 5, unit_cost: "1.00" }], units_sold: 6 },

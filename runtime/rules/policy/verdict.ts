@@ -108,12 +108,8 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
   };
 }
 
-function summarize({
-  verdict,
-  level,
-  triggered,
-  indeterminate,
-}: Pick<Verdict, "verdict" | "level" | "triggered" | "indeterminate">): string {
+type Summarized = Pick<Verdict, "verdict" | "level" | "triggered" | "indeterminate">;
+function summarize({ verdict, level, triggered, indeterminate }: Summarized): string {
   const parts = [
     ...triggered.map((one) => `${one.because === "" ? one.description || "always" : one.because} (rule ${one.rule}, ${one.source})`),
     ...indeterminate.map((one) => `${one.rule} cannot be decided without ${one.missing.join(", ") || "its facts"}`),

@@ -50,12 +50,7 @@ function wordOf(group: Group, direction: Direction, policy: PrivacyPolicy): Priv
 }
 
 /** Classes of data that a task may be declared to contain and that are never handled here, whatever the text says (spec/worker.md 20). */
-const REFUSED_CLASSES = [
-  "private_customer_information",
-  "confidential_company_knowledge",
-  "sensitive_personal_data",
-  "restricted_financial_data",
-];
+const REFUSED = ["private_customer_information", "confidential_company_knowledge", "sensitive_personal_data", "restricted_financial_data"];
 
 /** The refused class that a declared class equals, however its words are joined; null for any other. */
 function refusedClass(declared: string | null | undefined): string | null {
@@ -64,7 +59,7 @@ function refusedClass(declared: string | null | undefined): string | null {
     .trim()
     .toLowerCase()
     .replace(/[\s_-]+/g, "_");
-  return REFUSED_CLASSES.find((one) => one === words) ?? null;
+  return REFUSED.find((one) => one === words) ?? null;
 }
 
 /** The groups treated in one of these ways in one direction. */
