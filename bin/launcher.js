@@ -77,10 +77,7 @@ export async function prepare() {
   }
 }
 
-/**
- * Runs the project's Node 26 on `args` in this terminal, and returns how it ended.
- * SIGINT is never forwarded, because the terminal sends it to the whole group. SIGTERM is.
- */
+/** Runs the project's Node 26 here, and returns how it ended. SIGTERM is forwarded; SIGINT the terminal sends to the whole group. */
 export function runNode(args, options = {}) {
   const follow = pathToFileURL(join(ROOT, "bin", "follow.js")).href;
   const child = spawn(nodeBinary(), [...nodeFlags(args), "--import", follow, ...args], {

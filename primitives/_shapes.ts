@@ -135,10 +135,7 @@ export const record = checked<Record<string, Json>>((value) => typeof value === 
   ts: "Record<string, unknown>",
 });
 
-/**
- * One of two object shapes, distinguished by a key, so that a message names the wrong key instead of "matches neither".
- * Derived typings and schemas show the union of both.
- */
+/** One of two shapes, chosen by a key, so that a message names a wrong key, not "matches neither". Typings show the union of both. */
 export function either<A extends z.ZodObject, B extends z.ZodObject>(key: string, withKey: A, without: B) {
   return z
     .unknown()

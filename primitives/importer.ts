@@ -1,7 +1,4 @@
-/**
- * Statements in import/: list, read, and write the receipt. A row's `reference` ties an entry to it.
- * Refused rows become review items and do not stop the others.
- */
+/** Statements in import/: list, read, receipt. A row's `reference` ties an entry to it. Refused rows become review items; the others go on. */
 import { z } from "zod";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { OF_TREE, fileName, money } from "./_shapes.ts";

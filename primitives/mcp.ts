@@ -50,10 +50,7 @@ async function called({ tool, params }: Asked, ctx: StepContext, alone = false):
   return redactJson(result);
 }
 
-/**
- * A failed write. A person is informed when its record has changed nevertheless, before anything is sent again, and when it ends its
- * process midway (`alone`), with the writes before it.
- */
+/** A failed write, with a review item if its record changed nevertheless, or if it ends its process midway (`alone`) after other writes. */
 async function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: StepContext, alone: boolean): Promise<ClearedError> {
   const changed = Object.keys(diff).length > 0;
   const ends = alone && ctx.process !== null;

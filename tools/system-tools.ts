@@ -1,7 +1,4 @@
-/**
- * Programs that some tests use, as independent checkers or as a jail, and that npm cannot install. One list, so that `npm test`, the
- * tests that skip without them and .ci/run agree.
- */
+/** Programs that some tests use and npm cannot install: one list for `npm test`, for tests that skip without them, and for .ci/run. */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";

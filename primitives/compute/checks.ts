@@ -1,7 +1,4 @@
-/**
- * Comparisons of amounts with a limit: variance, sub-limit, capacity of a card. All compare exact values, never rounded ones:
- * a value exactly at the threshold does not exceed it.
- */
+/** Comparisons of amounts with a limit, by exact values, never rounded ones: a value exactly at the threshold does not exceed it. */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText } from "./declare.ts";

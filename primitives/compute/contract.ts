@@ -1,7 +1,4 @@
-/**
- * Contracts: escalation, fees for early termination, changed orders. A fee never exceeds the amount it is a percentage of, and a net
- * change lists every item in it, in one order.
- */
+/** Contracts: escalation, termination fees, changed orders. No fee exceeds its base; a net change lists all items in one order. */
 import { z } from "zod";
 import { money, nonNegativeMoney, text } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";

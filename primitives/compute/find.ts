@@ -131,10 +131,7 @@ export function indexed(functions: readonly Findable[]): { functions: Indexed[];
   return { functions: all, spread };
 }
 
-/**
- * The functions that fit a description, best first. A phrase counts by its number of words; a shared word counts less the more functions
- * have it; equal scores are ordered by name.
- */
+/** The functions that fit, best first, then by name. Phrases count by their words, a shared word less the more functions have it. */
 export function rank(description: string, { functions, spread }: ReturnType<typeof indexed>, limit: number) {
   const words = wordsOf(description.slice(0, LONGEST_TEXT));
   const hits = hitsIn(words);

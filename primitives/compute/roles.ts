@@ -1,6 +1,4 @@
-/**
- * Assigns roles to the figures of a text by the words beside a figure, never by its size or position. Read by precompute.ts.
- */
+/** Assigns roles to the figures of a text by the words beside a figure, never by its size or position. Read by precompute.ts. */
 import { exact } from "../../runtime/kernel/exact.ts";
 import { type Figure, figuresIn } from "./figures.ts";
 

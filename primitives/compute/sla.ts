@@ -1,7 +1,4 @@
-/**
- * Service levels: uptime, credits and penalties. There are two methods for a credit, by breach units and by a table of tiers;
- * the contract decides which one applies, not this code.
- */
+/** Service levels: uptime, credits, penalties. A credit goes by breach units or by a table of tiers, as the contract says. */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText, refuse } from "./declare.ts";

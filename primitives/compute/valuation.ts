@@ -1,7 +1,4 @@
-/**
- * Value and return of cash flows. Values are exact; rates found by a search (irr, newton_raphson) are doubles and returned as
- * numbers.
- */
+/** Value and return of cash flows. Values are exact; rates found by a search (irr, newton_raphson) are doubles, returned as numbers. */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, finite, pctText, placesOf, refuse, settled } from "./declare.ts";

@@ -403,10 +403,7 @@ export function formatAt(at: At): string {
   return [at.file, at.line, at.line === undefined ? undefined : at.col].filter((part) => part !== undefined).join(":");
 }
 
-/**
- * The nearest of the allowed words, for "did you mean". A shared prefix beats edit distance (thresholds.auto -> thresholds.auto_confirm).
- * Returns undefined when no word is near.
- */
+/** The nearest allowed word, or undefined. A shared prefix beats edit distance (thresholds.auto -> thresholds.auto_confirm). */
 export function nearest(word: string, allowed: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestScore = Number.POSITIVE_INFINITY;

@@ -215,10 +215,7 @@ export interface RunQuery {
   before?: string;
 }
 
-/**
- * The engine port: durable runs. Implemented by SQLite in process; a distributed engine must pass the same contract tests.
- * Nothing of an engine leaks through it.
- */
+/** The engine port: durable runs. SQLite in process implements it; a distributed engine must pass the same contract tests. */
 export interface Working {
   /** Resolves to true when nothing that was begun is still running. */
   stop(graceMs: number): Promise<boolean>;
@@ -298,10 +295,7 @@ export type Released =
   /** The run continues with this decision: the gate's card shows it, if still open. */
   | { kind: "decided"; gate: string; decision: Decision };
 
-/**
- * Permanent storage of the histories of closed runs, many to a bundle: immutable bytes, named by their content. In git they travel with a
- * clone, a push of refs/cleared/ and a backup.
- */
+/** Permanent storage of closed runs' histories, many to a bundle: immutable, named by their content, pushed and backed up with git. */
 export interface Archive {
   /** Null when it is not here. */
   read(name: string): Promise<Uint8Array | null>;
@@ -723,10 +717,7 @@ export type RowsQuestion =
   /** For all statements of this account; `hash` is the one that asked. */
   | { kind: "account"; hash: string; match: UnknownAccount["match"]; card: boolean };
 
-/**
- * What a step changed in the run's view. Recorded with the step, so that a resumed run has the same view;
- * the commit applies it as data to HEAD.
- */
+/** What a step changed in the run's view. Recorded, so that a resumed run has the same view; the commit applies it as data to HEAD. */
 export type Change =
   /** Entries to add, as canonical journal text. */
   | { op: "entries"; text: string }
@@ -873,10 +864,7 @@ export interface ToolAnswer {
 
 /** The policy packs of the run's commit, and the policy passed with the run. */
 export interface Policies {
-  /**
-   * `own` judges in addition to the named pack, so that naming another one never makes the verdict milder; unless `required` it may be
-   * missing. @throws POLICY_INVALID, POLICY_UNKNOWN
-   */
+  /** `own` judges too, so that naming another pack never softens the verdict; may be missing unless `required`. @throws POLICY_* */
   evaluate(name: string, facts: Record<string, Json>, own?: { name: string; required: boolean }): Promise<Verdict>;
 }
 
@@ -1246,19 +1234,13 @@ export type JobEnd =
   | { kind: "diverged"; seq: number; recorded: { name: string; params: string }; actual: { name: string; params: string } | null; at?: At };
 
 export interface Sandbox {
-  /**
-   * Lints (if `lint`), strips and rewrites in a child that is replaced after a crash. Cached by blob, kind and lint.
-   * survey: the survey of the text is returned, too.
-   */
+  /** Lints (if `lint`), strips and rewrites in a child that is replaced after a crash. Cached by blob, kind and lint. */
   compile(
     source: string,
     options: { file: string; blob: string; lint: boolean; primitives: readonly string[]; survey?: true },
   ): Promise<{ compiled: Compiled | null; findings: Finding[]; survey?: Survey }>;
   execute(job: Job): Promise<JobEnd>;
-  /**
-   * Executes a job that a run waits for while holding its slot: in a slot of its own, one for each level. A job may wait for jobs of lower
-   * levels only, so that none waits for itself.
-   */
+  /** Executes a job that a run waits for, in a slot of its level. Jobs wait only for lower levels, so that none waits for itself. */
   executeBeside(job: Job, level: number): Promise<JobEnd>;
   close(): Promise<void>;
 }

@@ -1,7 +1,4 @@
-/**
- * The shape of a primitive and the one way to call it. A primitive is declared once; typings, lint, dry run,
- * documentation and the contract test are derived from the declaration.
- */
+/** What a primitive is, declared once (typings, lint, dry run, docs and the contract test are derived), and the one way to call it. */
 import { z } from "zod";
 import { ClearedError, type Code, didYouMean } from "./errors.ts";
 import type {

@@ -51,10 +51,7 @@ export type PluginSource = string | { package: string; version: string };
 
 export const pluginName = (source: PluginSource): string => (typeof source === "string" ? source : `${source.package}@${source.version}`);
 
-/**
- * Imports the plugins a workspace names. dir: the workspace; files: paths relative to it.
- * @throws PLUGIN_INVALID naming the file or package and the reason
- */
+/** Imports the plugins of a workspace. @throws PLUGIN_INVALID naming the file or package and the reason */
 export async function loadPlugins(dir: string, sources: readonly PluginSource[]): Promise<Primitive[]> {
   if (sources.length > 0) holdPlugins();
   const root = realpathSync(dir);

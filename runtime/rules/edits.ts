@@ -114,10 +114,7 @@ function likeOld(path: string, old: Json, text: string): Json {
   throw new ClearedError("USAGE", `${path} is ${JSON.stringify(old)}; enter another ${typeof old}, not "${text}".`);
 }
 
-/**
- * What was typed into a form, as the types of its fields; an empty input is left out. A text that does not fit its type stays text,
- * so that the check names it.
- */
+/** The input of a form in the types of its fields, without empty ones. Text of a wrong type stays text, so that the check names it. */
 export function readForm(fields: Json, given: Readonly<Record<string, string>>): { [name: string]: Json } {
   const types = fields as Record<string, { type?: string; enum?: Json[] }>;
   return Object.fromEntries(

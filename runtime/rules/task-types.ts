@@ -41,10 +41,7 @@ const wordsOf = (text: string): string[] => (normalText(text).match(/[\p{L}\p{N}
 /** Words that occur in tasks of every kind. */
 const ANY = new Set("request please need want would like process approve approval decide make give get help asap urgent".split(" "));
 
-/**
- * Whether two tasks are of one kind: apart from figures and ids, most words of the shorter one are in the other, and neither is so long
- * that it contains everything.
- */
+/** Whether two tasks are of one kind: without figures and ids they share most words of the shorter one, and the longer is not too long. */
 export function isOneKind(a: string, b: string): boolean {
   if (normalText(a) === normalText(b)) return true;
   const about = (word: string) => word.length > 2 && !/\d/.test(word) && !STOP.has(word) && !ANY.has(word);

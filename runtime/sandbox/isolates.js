@@ -20,10 +20,7 @@ const WORTH_SNAPSHOT = 12;
  * @typedef {{ isolate: any, memory: number, key: string | null, runs: number, baseHeap: number, began: bigint, before: any[], context: any, scripts: Map<string, any>, target: { run: any } }} Prepared
  */
 
-/**
- * @param {any} ivm @param {string} decimalPath
- * @param {(run: any, parts: unknown[]) => unknown} onDoor the only function a script can reach; must not throw
- */
+/** @param {any} ivm @param {string} decimalPath @param {(run: any, parts: unknown[]) => unknown} onDoor must not throw */
 export function createIsolates(ivm, decimalPath, onDoor) {
   const realmSource = readFileSync(new URL("./realm.js", import.meta.url), "utf8");
   const decimalSource = readFileSync(decimalPath, "utf8");

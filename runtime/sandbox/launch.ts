@@ -1,7 +1,4 @@
-/**
- * One started process of the sandbox: the program itself, or bubblewrap around it. Knows which process does the work,
- * for those that watch it, and ends all of it together.
- */
+/** One process of the sandbox, with or without bubblewrap around it: knows which process does the work, and ends all of them together. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { constants } from "node:os";

@@ -185,10 +185,7 @@ export function cut(
   };
 }
 
-/**
- * The header of a script. A test script (one with `expect:`) may leave out its name.
- * @throws SCRIPT_HEADER at file:line:col, HEADER_TRIGGER when a trigger lacks its key
- */
+/** The header of a script. @throws SCRIPT_HEADER at file:line:col, HEADER_TRIGGER when a trigger lacks its key */
 export function parseHeader(source: string, file: string, cache?: DiskCache): Header {
   const { text, place } = cut(source, file);
   const from: YamlSource = { file, code: "SCRIPT_HEADER", maxLength: HEADER_LENGTH, place, cache };

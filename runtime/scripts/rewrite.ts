@@ -19,10 +19,7 @@ interface Edit {
   text: string;
 }
 
-/**
- * `wrapped` is PARSE_PREFIX + source + SUFFIX, `body` its statements.
- * @throws what Node's stripping throws on syntax that cannot be erased
- */
+/** `wrapped` is PARSE_PREFIX + source + SUFFIX, `body` its statements. @throws Node's error on syntax that cannot be erased */
 export function rewrite(
   wrapped: string,
   body: readonly Node[],

@@ -1,7 +1,4 @@
-/**
- * Business documents with required sections (spec/worker.md 19). Pure: the time is a parameter. A missing section is named, never
- * invented, and a section that was not evaluated says so.
- */
+/** Business documents with required sections (spec/worker.md 19). Pure. Missing sections are named, never invented. */
 import type { Call, Json, Verdict } from "../../kernel/ports.ts";
 
 /** Required sections, in order. */

@@ -58,10 +58,7 @@ function isKind(value: Json, kind: Kind): boolean {
   return typeof value === (kind === "text" ? "string" : kind);
 }
 
-/**
- * missingIsFalse: a missing bare field counts as false, the one exception of spec/worker.md 7.6. Verdicts use it only where it
- * makes a rule fire.
- */
+/** missingIsFalse: a missing bare field is false, the one exception of spec/worker.md 7.6. Verdicts use it only to make a rule fire. */
 export function evaluate(condition: Condition, scope: Scope, missingIsFalse: boolean): Truth {
   switch (condition.op) {
     case "and":

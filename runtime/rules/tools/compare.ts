@@ -1,7 +1,4 @@
-/**
- * Compares a record with the intended result of a write (spec/worker.md 14): the right record, the expected fields, the status that the
- * verb implies, or its absence. Calls nothing.
- */
+/** Compares a record with the intended result of a write (spec/worker.md 14): id, expected fields, implied status or absence. No calls. */
 import type { Json, Verification, VerifiedWrite } from "../../kernel/ports.ts";
 import { redactJson } from "../privacy/scan.ts";
 import { nameWords, spelled } from "./classify.ts";

@@ -17,10 +17,7 @@ export function failureIn(answer: Json): string | null {
   return success === false || ok === false ? text(message) : null;
 }
 
-/**
- * Whether an answer equals the expected value: decimals by value (1200 = "1200.00"), objects by the expected keys, lists item by item,
- * all other values exactly.
- */
+/** Whether values are equal: decimals by value (1200 = "1200.00"), objects by the expected keys, lists by item, others exactly. */
 export function matches(expected: Json, actual: Json | undefined): boolean {
   if (actual === undefined) return false;
   if (Array.isArray(expected))
