@@ -39,9 +39,7 @@ export const NODE_ENV = { MALLOC_MMAP_THRESHOLD_: "262144" };
 const OWNER_FLAGS = ["--max-semi-space-size=4", "--expose-gc"];
 
 /** Node's own flags for a command line of ours. */
-export function nodeFlags(args) {
-  return args.includes("start") ? OWNER_FLAGS : NODE_FLAGS;
-}
+const nodeFlags = (args) => (args.includes("start") ? OWNER_FLAGS : NODE_FLAGS);
 
 const platform = `${process.platform}-${process.arch}`;
 const modules = join(ROOT, "node_modules");

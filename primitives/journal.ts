@@ -67,13 +67,7 @@ const legged = z
 const added = z.object({ entry_id: entryId, known: z.boolean().describe("true: it was in the books already and nothing was written") });
 
 const ADD_ERRORS = [
-  "JOURNAL_UNBALANCED",
-  "JOURNAL_LEG",
-  "JOURNAL_AMOUNT",
-  "JOURNAL_DATE",
-  "JOURNAL_KEY",
-  "JOURNAL_CLOSED",
-  "JOURNAL_FORM",
+  ...["JOURNAL_UNBALANCED", "JOURNAL_LEG", "JOURNAL_AMOUNT", "JOURNAL_DATE", "JOURNAL_KEY", "JOURNAL_CLOSED", "JOURNAL_FORM"],
   "ACCOUNT_UNKNOWN",
 ];
 

@@ -76,7 +76,7 @@ export const compute_gift_card_capacity = defineCompute({
     const overflow = most(0n, projected - exact(p.capacity_limit));
     return {
       fits: overflow === 0n,
-      ...amounts(p, { overflow: overflow, projected_balance: projected }),
+      ...amounts(p, { overflow, projected_balance: projected }),
       direction: incoming >= 0n ? "refund" : "charge",
     };
   },

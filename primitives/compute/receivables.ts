@@ -17,10 +17,7 @@ const BUCKETS = [
 type Bucket = (typeof BUCKETS)[number][0];
 const NAMES = BUCKETS.map(([name]) => name);
 
-function bucketOf(days: number): Bucket {
-  for (const [name, upTo] of BUCKETS) if (days <= upTo) return name;
-  return "over_120";
-}
+const bucketOf = (days: number): Bucket => BUCKETS.find(([, upTo]) => days <= upTo)?.[0] ?? "over_120";
 
 const receivable = z.object({
   amount: money.describe("amount open; below zero is a credit"),

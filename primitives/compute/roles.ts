@@ -82,16 +82,14 @@ function spoken(part: string, given: Roles, side: "behind" | "ahead"): { role: s
   return words.sort((a, b) => (side === "behind" ? b.end - a.end : a.start - b.start))[0];
 }
 
+const lastPart = (text: string, separator: RegExp): string => text.split(separator).at(-1) ?? "";
+
 /** Figures of one kind by role; those without one under "". A word after a figure gives no role to the next figure. */
 function byRole(text: string, figures: readonly Figure[], given: Roles): Record<string, Figure[]> {
   const found: Record<string, Figure[]> = {};
   let from = 0;
   for (const [i, one] of figures.entries()) {
-    const near =
-      text
-        .slice(Math.max(from, one.from - BESIDE), one.from)
-        .split(STOPS)
-        .at(-1) ?? "";
+    const near = lastPart(text.slice(Math.max(from, one.from - BESIDE), one.from), STOPS);
     const after = text.slice(one.to, Math.min(figures[i + 1]?.from ?? text.length, one.to + BESIDE)).split(AHEAD_STOPS, 1)[0] ?? "";
     const back = spoken(near.replace(REFERENCE, " "), given, "behind") ?? spoken(near, given, "behind");
     // After a comma the word belongs to the figure before it: "a 30-day cycle, 12 days elapsed".
@@ -111,11 +109,7 @@ function partsOf(text: string, figures: readonly Figure[]): Record<string, Figur
     const whole = figures[i + 1];
     const between = whole === undefined ? "" : text.slice(one.to, whole.from);
     if (whole === undefined || !/^[\w\s-]{0,30}\bof (?:the |a |an |its |all )?(?:total |full )?$/i.test(between)) continue;
-    const before =
-      text
-        .slice(Math.max(0, one.from - BESIDE), one.from)
-        .split(/[,.;:!?\n](?=\s)/)
-        .at(-1) ?? "";
+    const before = lastPart(text.slice(Math.max(0, one.from - BESIDE), one.from), /[,.;:!?\n](?=\s)/);
     const after = text.slice(whole.to, whole.to + BESIDE).split(AHEAD_STOPS, 1)[0] ?? "";
     const word = spoken(between, given, "ahead") ?? spoken(after, given, "ahead") ?? spoken(before, given, "behind");
     (found[word?.role ?? ""] ??= []).push(one);

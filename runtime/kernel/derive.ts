@@ -82,15 +82,10 @@ function unnamed(schema: z.ZodType, side: Side, names: Map<string, z.ZodType>): 
       return inner();
     case "pipe":
       return tsType((side === "in" ? def.in : def.out) ?? z.unknown(), side, names);
-    case "string":
-    case "number":
-    case "boolean":
-    case "null":
-      return def.type;
     case "int":
       return "number";
     default:
-      return "any";
+      return ["string", "number", "boolean", "null"].includes(def.type) ? def.type : "any";
   }
 }
 

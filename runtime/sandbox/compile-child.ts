@@ -101,13 +101,8 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
 /** Statements of the script if the program is exactly `"use strict"; __run(function(input){ ... })`. */
 function bodyOf(program: readonly Node[], length: number): Node[] | null {
   const [directive, statement] = program;
-  if (
-    program.length !== 2 ||
-    directive?.["directive"] !== "use strict" ||
-    statement?.type !== "ExpressionStatement" ||
-    statement.end !== length
-  )
-    return null;
+  if (program.length !== 2 || directive?.["directive"] !== "use strict") return null;
+  if (statement?.type !== "ExpressionStatement" || statement.end !== length) return null;
   const call = statement["expression"] as Node;
   const [body, ...more] = call.type === "CallExpression" ? (call["arguments"] as Node[]) : [];
   if (body?.type !== "FunctionExpression" || more.length > 0 || call.end !== length || body.end !== length - 1) return null;

@@ -107,14 +107,7 @@ export function lintLanguage(
       // The inside would only repeat the same complaint.
       return;
     }
-    if (
-      type.startsWith("TS") &&
-      type !== "TSAsExpression" &&
-      type !== "TSSatisfiesExpression" &&
-      type !== "TSNonNullExpression" &&
-      type !== "TSInstantiationExpression"
-    )
-      return visitTypes(node);
+    if (/^TS(?!(?:As|Satisfies|NonNull|Instantiation)Expression$)/.test(type)) return visitTypes(node);
     switch (type) {
       case "ForStatement":
       case "ForInStatement":

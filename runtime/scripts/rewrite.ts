@@ -85,14 +85,8 @@ function collectErased(node: Node, edits: Edit[]): void {
   else for (const child of children(node)) collectErased(child, edits);
 }
 
-function isErased(node: Node): boolean {
-  return (
-    node.type === "TSTypeAliasDeclaration" ||
-    node.type === "TSInterfaceDeclaration" ||
-    node.type === "TSDeclareFunction" ||
-    node["declare"] === true
-  );
-}
+const isErased = (node: Node): boolean =>
+  /^TS(?:TypeAliasDeclaration|InterfaceDeclaration|DeclareFunction)$/.test(node.type) || node["declare"] === true;
 
 /** The statement lists directly inside a node. */
 function lists(node: Node): (readonly Node[])[] {
