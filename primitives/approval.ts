@@ -74,9 +74,10 @@ export const approval_wait = definePrimitive({
   // No dryRun: a dry run must pass the gate too, or the calls it covers would be refused.
   run: async (p, ctx) => {
     // Rejected at the escalation: its card did not show the calls of `otherwise`, so none of them may be made.
-    const no = ctx.process?.answered === "rejected" ? ctx.process.refusal : null;
-    if (no !== null && p.otherwise?.length !== 0) throw new End("rejected", no.why, no);
-    if (no !== null) return { decision: "rejected", by: no.by, ...(no.reason === undefined ? {} : { reason: no.reason }), calls: [] };
+    const rejection = ctx.process?.answered === "rejected" ? ctx.process.refusal : null;
+    if (rejection !== null && p.otherwise?.length !== 0) throw new End("rejected", rejection.why, rejection);
+    if (rejection !== null)
+      return { decision: "rejected", by: rejection.by, ...(rejection.reason === undefined ? {} : { reason: rejection.reason }), calls: [] };
     const decided = await ctx.gate({
       reason: "approval",
       card: {

@@ -35,9 +35,9 @@ export const fsm_enter = definePrimitive({
       enter(p.state);
       return { state: p.state, line: process.machine.states.find((one) => one.state === p.state)?.line ?? "" };
     }
-    const no = await ctx.escalate(p.reason);
+    const rejection = await ctx.escalate(p.reason);
     // At its gate the script may still report the rejection; elsewhere it would continue as if approved.
-    if (no !== null && p.state !== "APPROVAL_GATE") throw no;
+    if (rejection !== null && p.state !== "APPROVAL_GATE") throw rejection;
     if (process.current !== "ESCALATE") enter("ESCALATE");
     enter("APPROVAL_GATE");
     return { state: "APPROVAL_GATE", line: "" };

@@ -27,10 +27,10 @@ async function send(p: z.output<typeof params>, ctx: StepContext, live: boolean)
   const { id: run, agent } = ctx.run;
   const key = p.key === undefined ? ctx.key : `${agent}:${p.key}`;
   // Whatever the script says, the recipient learns which writes are not verified.
-  const { not_verified: open } = standing(ctx.writes ?? []);
-  const words = [p.text, ...(open.length === 0 ? [] : ["", "Not verified:", ...open])].join("\n");
+  const { not_verified: unverified } = standing(ctx.writes ?? []);
+  const body = [p.text, ...(unverified.length === 0 ? [] : ["", "Not verified:", ...unverified])].join("\n");
   const to = p.to === null ? { to: "nobody: no address is known", channel: "page" } : { to: p.to };
-  const { due, ...sent } = await ctx.ports.notices.send({ ...p, ...to, text: words, key, run, agent }, { now: ctx.now, live });
+  const { due, ...sent } = await ctx.ports.notices.send({ ...p, ...to, text: body, key, run, agent }, { now: ctx.now, live });
   const at = new Date(due).toISOString();
   if (due > ctx.now) ctx.ports.log(`Quiet hours: "${p.subject}" to ${to.to} goes out at ${at}.`);
   return { ...sent, due: at };

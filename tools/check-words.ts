@@ -25,8 +25,8 @@ let seen = 0;
 function look(path: string, source: string, start = 0, end = source.length): void {
   seen++;
   for (const [pattern, instead] of BANNED)
-    for (const { 0: said, index } of source.slice(start, end).matchAll(pattern))
-      findings.push(`${path}:${source.slice(0, start + index).split("\n").length} says "${said.trim()}"; write ${instead}`);
+    for (const { 0: found, index } of source.slice(start, end).matchAll(pattern))
+      findings.push(`${path}:${source.slice(0, start + index).split("\n").length} says "${found.trim()}"; write ${instead}`);
 }
 for (const { path, text } of sourceFiles(["runtime", "primitives"], [".ts", ".js"]))
   for (const { type, start, end } of within(parseSync(path, text).program as unknown as Node))

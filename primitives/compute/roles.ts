@@ -183,9 +183,9 @@ export function inputsOf(text: string, fact: Fact, doubts: string[]): Inputs {
   const sized = [...bare].sort((a, b) => Number(b.readings[0] ?? 0) - Number(a.readings[0] ?? 0));
   // Of two lengths the one without a word, or the longer of two without, is the whole: a part cannot exceed it.
   const whole = named.length > 0 ? named : sized.length === (part.length > 0 ? 1 : 2) ? sized.slice(0, 1) : [];
-  const open = bare.filter((one) => !whole.includes(one));
+  const unassigned = bare.filter((one) => !whole.includes(one));
   const year = unit === "months" && whole.length === 0 ? /\b(?:annual|yearly)\b/i.exec(text) : null;
-  const said = candidates("of", whole);
+  const written = candidates("of", whole);
   const calendar = unit === "days" ? monthsIn(text).map((one) => ({ ...one, name: "of" })) : [];
   const yearly: Candidate[] =
     year === null ? [] : [{ name: "of", value: "12", span: [year.index, year.index + year[0].length], source: "text", currency: null }];
@@ -194,8 +194,8 @@ export function inputsOf(text: string, fact: Fact, doubts: string[]): Inputs {
   const price = prices["total"] ?? (figures.filter((one) => one.kind === "amount").length === 1 ? prices[""] : undefined);
   return {
     total: candidates("total", price),
-    part: part.length > 0 ? part : [...candidates("used", open), ...candidates("remaining", open)],
-    of: said.length > 0 ? said : [...yearly, ...calendar],
+    part: part.length > 0 ? part : [...candidates("used", unassigned), ...candidates("remaining", unassigned)],
+    of: written.length > 0 ? written : [...yearly, ...calendar],
     unit: [{ name: "unit", value: unit, span: null, source: "", currency: null }],
   };
 }

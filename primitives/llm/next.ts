@@ -92,14 +92,14 @@ export const llm_next = definePrimitive({
         const tool = named.get(called.tool);
         if (called.tool !== FINISH && tool !== undefined) return { call: { tool: tool.tool, params } };
         if (called.tool === FINISH) {
-          const said = fields.map(([name]) => wordsOf(params[name] ?? null)).join("\n");
+          const resultText = fields.map(([name]) => wordsOf(params[name] ?? null)).join("\n");
           // The model's own parameters, and errors, which may repeat them, are not sources: the model wrote them itself.
           const answers = p.done.flatMap(({ answer: one, failed }) => (failed === true ? [] : [JSON.stringify(one)]));
           ground ??= groundOf([p.goal, ...answers].join("\n"));
-          const unsupported = ungrounded(said, ground);
+          const unsupported = ungrounded(resultText, ground);
           const missing = fields.map(([name]) => name).filter((name) => wordsOf(params[name] ?? null).trim() === "");
           if (repairs === 2 || unsupported.length + missing.length === 0) {
-            if (unsupported.length > 0) ctx.changed({ op: "doubtful", text: said });
+            if (unsupported.length > 0) ctx.changed({ op: "doubtful", text: resultText });
             return { result: params, unsupported };
           }
           wrong = [

@@ -71,19 +71,19 @@ export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, 
   const known = scalarsOf(calls);
   const mentioned = new Set<string>();
   for (const [given, text] of Object.entries(sets)) {
-    const whole = /^calls\.\d+\.params\./.test(given);
-    const called = [...known.keys()].filter((one) => one.replace(/^calls\.\d+\.params\./, "") === given);
-    const path = whole || called.length !== 1 ? given : (called[0] as string);
+    const isFullPath = /^calls\.\d+\.params\./.test(given);
+    const matching = [...known.keys()].filter((one) => one.replace(/^calls\.\d+\.params\./, "") === given);
+    const path = isFullPath || matching.length !== 1 ? given : (matching[0] as string);
     const [, place = "", inside = ""] = /^calls\.(\d{1,4})\.params\.(.+)$/.exec(path) ?? [];
     const call = edited[Number(place)];
     const keys = inside.split(".");
     const last = keys.pop() ?? "";
     let holder: Json | undefined = place === "" ? undefined : call?.params;
     for (const key of keys) holder = holds(holder, key) ? holder[key] : undefined;
-    const there = holds(holder, last);
+    const exists = holds(holder, last);
     const old = known.get(path);
-    const adds = whole && typeof holder === "object" && holder !== null && !Array.isArray(holder) && last !== "__proto__";
-    const fits = there ? old !== undefined : adds;
+    const canAdd = isFullPath && typeof holder === "object" && holder !== null && !Array.isArray(holder) && last !== "__proto__";
+    const fits = exists ? old !== undefined : canAdd;
     if (!fits) {
       const names = [...known.keys()].map((one) => (calls.length === 1 ? one.replace("calls.0.params.", "") : one));
       throw new ClearedError(
@@ -92,7 +92,7 @@ export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, 
       );
     }
     mentioned.add(path);
-    (holder as Record<string, Json>)[last] = there ? likeOld(given, old ?? null, text) : text;
+    (holder as Record<string, Json>)[last] = exists ? likeOld(given, old ?? null, text) : text;
   }
   assertEqualsKept(calls, edited, mentioned);
   return edited;

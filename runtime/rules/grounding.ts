@@ -114,22 +114,22 @@ export function readField(
 /** Numbers, dates and ids of a text that are missing from the ground, as written and in order. */
 export function ungrounded(text: string, ground: Ground): string[] {
   const dates = datesIn(normalText(text));
-  let left = normalText(text);
+  let rest = normalText(text);
   const wrong: string[] = [];
   for (const { found, days } of dates) {
     if (!days.some((one) => hasDate(ground, one))) wrong.push(found);
-    left = left.replace(found, " ");
+    rest = rest.replace(found, " ");
   }
   // Letters and digits in one word: INV-2024-447, run_01J9.
-  for (const [id] of left.matchAll(/(?<![\p{L}\p{N}])(?=[\p{L}\p{N}_/-]*\d)(?=[\p{L}\p{N}_/-]*\p{L})[\p{L}\p{N}][\p{L}\p{N}_/-]*/gu)) {
-    left = left.replace(id, " ");
+  for (const [id] of rest.matchAll(/(?<![\p{L}\p{N}])(?=[\p{L}\p{N}_/-]*\d)(?=[\p{L}\p{N}_/-]*\p{L})[\p{L}\p{N}][\p{L}\p{N}_/-]*/gu)) {
+    rest = rest.replace(id, " ");
     if (/^\d+(?:st|nd|rd|th)$/.test(id) || hasWords(ground, id)) continue;
     wrong.push(id);
   }
   // Digits of other scripts are not read, so they match no figure of the ground.
-  for (const [number] of left.matchAll(/[^\P{Nd}0-9](?:[\p{Nd}.,' ]{0,30}\p{Nd})?/gu)) wrong.push(number);
+  for (const [number] of rest.matchAll(/[^\P{Nd}0-9](?:[\p{Nd}.,' ]{0,30}\p{Nd})?/gu)) wrong.push(number);
   // Groups of three separated by blanks are one number: its parts alone would be other numbers.
-  for (const [found] of left.matchAll(NUMBER))
+  for (const [found] of rest.matchAll(NUMBER))
     for (const [number] of found.matchAll(/\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?= |$)|[^ ]+/g))
       if (!readingsOf(number).some((one) => ground.numbers.has(one))) wrong.push(number.replace(/[.,']+$/, ""));
   return [...new Set(wrong)];

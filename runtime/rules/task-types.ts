@@ -5,7 +5,7 @@
 import { normalText } from "./grounding.ts";
 
 /** What people call a process, besides the words of its header. */
-const SAID: Record<string, string> = {
+const SYNONYMS: Record<string, string> = {
   expense_approval: "expense, expense report, reimbursement, reimburse, receipt, spend, claim",
   procurement: "vendor, purchase order, po, rfp, supplier, procurement, requisition, quote, buy",
   hr_offboarding: "offboarding, offboard, termination, resignation, access revocation, last day, leaves the company",
@@ -53,16 +53,16 @@ export function isOneKind(a: string, b: string): boolean {
 /** Best first. confidence: share of the evidence in its favour; 0 when there is none. */
 export function rankTasks(text: string, known: readonly Known[]): { name: string; confidence: number }[] {
   const phrases = known.map(({ process, words }) => {
-    const said = SAID[process ?? ""]?.split(", ").map((one) => [wordsOf(one).join(" "), 2] as const) ?? [];
-    const own = wordsOf(`${words} ${(process ?? "").replaceAll("_", " ")}`).filter((one) => one.length > 2 && !STOP.has(one));
-    return new Map([...own.map((one) => [one, 1] as const), ...said]);
+    const synonyms = SYNONYMS[process ?? ""]?.split(", ").map((one) => [wordsOf(one).join(" "), 2] as const) ?? [];
+    const ownWords = wordsOf(`${words} ${(process ?? "").replaceAll("_", " ")}`).filter((one) => one.length > 2 && !STOP.has(one));
+    return new Map([...ownWords.map((one) => [one, 1] as const), ...synonyms]);
   });
   // The "order" in "purchase order" does not count alone.
-  const whole = ` ${wordsOf(text).join(" ")} `;
-  const long = new Set(phrases.flatMap((own) => [...own.keys()].filter((one) => one.includes(" ") && whole.includes(` ${one} `))));
-  const rest = [...long].reduce((left, one) => left.replaceAll(` ${one} `, " "), whole);
+  const allWords = ` ${wordsOf(text).join(" ")} `;
+  const long = new Set(phrases.flatMap((own) => [...own.keys()].filter((one) => one.includes(" ") && allWords.includes(` ${one} `))));
+  const rest = [...long].reduce((left, one) => left.replaceAll(` ${one} `, " "), allWords);
   const scores = phrases.map((own) => {
-    const hit = [...own].filter(([phrase]) => (phrase.includes(" ") ? whole : rest).includes(` ${phrase} `));
+    const hit = [...own].filter(([phrase]) => (phrase.includes(" ") ? allWords : rest).includes(` ${phrase} `));
     const having = (phrase: string) => phrases.filter((other) => other.has(phrase)).length;
     const score = hit.reduce((sum, [phrase, weight]) => sum + weight * Math.log(1 + known.length / having(phrase)), 0);
     // One word of a header is not enough to be sure; one that people use for the process is.

@@ -6,7 +6,7 @@ import { readProc, standsStill } from "../kernel/processes.ts";
 import { type Way, giveFilter } from "./jail.ts";
 
 // Characters kept of a tool's message about why it cannot start a child.
-const SAID = 500;
+const MAX_OUTPUT = 500;
 // A process that is starting another one stops some ms later.
 const STOP_MS = 50;
 const SLEEP = new Int32Array(new SharedArrayBuffer(4));
@@ -36,7 +36,7 @@ export function launch(command: string, args: string[], cwd: string, { filter, p
     return null;
   }
   let said = "";
-  words?.on("data", (text: Buffer) => (said = (said + text.toString()).slice(0, SAID))).on("error", () => undefined);
+  words?.on("data", (text: Buffer) => (said = (said + text.toString()).slice(0, MAX_OUTPUT))).on("error", () => undefined);
   giveFilter(stdio, filter);
   const { pid } = child;
   const jailed = filter !== null;

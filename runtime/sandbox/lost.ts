@@ -39,17 +39,17 @@ export async function untilEnded(job: Job, once: (job: Job) => Promise<JobEnd | 
   const answered: Served[] = [];
   let underWay: Promise<unknown> = Promise.resolve();
   let suspended = false;
-  const act = async (asked: DoorCall) => {
-    const given = await job.call(asked);
-    if (given.kind === "suspend") suspended = true;
+  const act = async (doorCall: DoorCall) => {
+    const answer = await job.call(doorCall);
+    if (answer.kind === "suspend") suspended = true;
     else {
-      const [result, error] = given.kind === "value" ? [given.json, null] : [null, given.error];
-      answered.push({ name: asked.name, params: asked.params, result, error, at: given.now });
+      const [result, error] = answer.kind === "value" ? [answer.json, null] : [null, answer.error];
+      answered.push({ name: doorCall.name, params: doorCall.params, result, error, at: answer.now });
     }
-    return given;
+    return answer;
   };
-  const call = (asked: DoorCall) => {
-    const acting = act(asked);
+  const call = (doorCall: DoorCall) => {
+    const acting = act(doorCall);
     underWay = acting;
     return acting;
   };

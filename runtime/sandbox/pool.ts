@@ -26,8 +26,8 @@ export interface SandboxOptions {
 }
 
 /** Idle children of closed sandboxes, for the next sandbox of this process: a child does not depend on the workspace. */
-const left = new Set<Slot>();
-const MAX_LEFT = 2;
+const reusable = new Set<Slot>();
+const MAX_REUSABLE = 2;
 
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const { slots = 2, jit = false, idleMs = 30_000, ahead = true, cache, sourceBytes } = options;
@@ -37,16 +37,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   let closed = false;
 
   const start = () => {
-    const slot = [...left].find((one) => one.jit === jit && one.alive()) ?? createSlot({ jit });
-    left.delete(slot);
+    const slot = [...reusable].find((one) => one.jit === jit && one.alive()) ?? createSlot({ jit });
+    reusable.delete(slot);
     slot.idleSince = Date.now();
     children.add(slot);
     return slot;
   };
   const end = async (slot: Slot) => {
-    if (slot.busy || !slot.alive() || left.size >= MAX_LEFT) return slot.kill();
-    left.add(slot);
-    setTimeout(() => left.delete(slot) && slot.kill(), idleMs).unref();
+    if (slot.busy || !slot.alive() || reusable.size >= MAX_REUSABLE) return slot.kill();
+    reusable.add(slot);
+    setTimeout(() => reusable.delete(slot) && slot.kill(), idleMs).unref();
   };
   const sweep = setInterval(
     () => {

@@ -77,8 +77,8 @@ export function matchColumn(
   }
   // A misspelt alias (custmer_name) means what the alias means.
   const aliases = GROUPS.flat().filter((one) => nearness(name, one) >= 0.8);
-  const meant = possible.filter((one) => aliases.some((alias) => sameGroup(alias, spelled(one))));
-  return meant.length === 1 ? { match: meant[0] ?? null, candidates: [] } : { match: null, candidates: meant };
+  const matching = possible.filter((one) => aliases.some((alias) => sameGroup(alias, spelled(one))));
+  return matching.length === 1 ? { match: matching[0] ?? null, candidates: [] } : { match: null, candidates: matching };
 }
 
 const sameGroup = (a: string, b: string): boolean => GROUPS.some((group) => group.includes(a) && group.includes(b));
@@ -129,8 +129,8 @@ function fitsType(value: Json, type: string): boolean {
 
 /** Replaces whole identifiers, in keys and in text. */
 export function replaceIdentifiers(params: Json, from: string, to: string): Json {
-  const whole = new RegExp(`(?<![\\p{L}\\p{N}_$])${RegExp.escape(from)}(?![\\p{L}\\p{N}_$])`, "gu");
-  const renamed = (value: Json): Json => (typeof value === "string" ? value.replace(whole, () => to) : value);
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}_$])${RegExp.escape(from)}(?![\\p{L}\\p{N}_$])`, "gu");
+  const renamed = (value: Json): Json => (typeof value === "string" ? value.replace(pattern, () => to) : value);
   return mapScalars(params, renamed, (key) => (key === from ? to : key));
 }
 

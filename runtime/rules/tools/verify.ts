@@ -221,7 +221,7 @@ export async function verifiedWrite(options: {
   if (spec !== null && early !== null && before !== undefined) {
     if (!again((one) => one.params, call.params) && isDone(spec, params, early, before))
       return { answer: shown, write: { ...outcome(early, before, "its record shows it already; nothing was sent"), status: "VERIFIED" } };
-    const others = again((one) => one.read?.params ?? null, early) ? "" : amountsElse(spec, params, early, before);
+    const others = again((one) => one.read?.params ?? null, early) ? "" : differingAmounts(spec, params, early, before);
     const then = options.seen?.({ tool: spec.read, params: early });
     const isMoved = then !== undefined && (spec.untouched === "different" || !isUntouched(spec, params, early, before));
     const moved = isMoved ? movedSince(recordOf(then, early), before, spec.expect(params)) : "";
@@ -262,23 +262,23 @@ export async function happened(call: Call, spec: VerifySpec | null, read: (call:
   if (spec === null || key === null) return null;
   const record = await snapshot({ tool: spec.read, params: key }, read);
   if (Object.keys(spec.expect(params).fields).length === 0) return null;
-  if (stands(spec, params, key, record)) return true;
+  if (isAsRequested(spec, params, key, record)) return true;
   return isUntouched(spec, params, key, record) ? false : null;
 }
 
 /** True only if the spec distinguishes the record before the write from the one after, and this is the one after. */
 function isDone(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
-  return spec.untouched !== null && stands(spec, params, key, record) && !isUntouched(spec, params, key, record);
+  return spec.untouched !== null && isAsRequested(spec, params, key, record) && !isUntouched(spec, params, key, record);
 }
 
 /** Other amounts in a record, if the write is declared to add it: adding another would not correct it. */
-function amountsElse({ untouched, expect }: VerifySpec, params: Fields, key: Fields, record: Snapshot): string {
+function differingAmounts({ untouched, expect }: VerifySpec, params: Fields, key: Fields, record: Snapshot): string {
   const adds = untouched !== null && untouched !== "different" && untouched["found"] === false;
   return !adds || record == null || Object.keys(wrongId(key, record)).length > 0 ? "" : otherAmounts(expect(params), params, record);
 }
 
 /** The record has all declared fields, and nothing differs from the request; without declared fields nothing is known. */
-function stands(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
+function isAsRequested(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
   const expected = spec.expect(params);
   return Object.keys(expected.fields).length > 0 && compare(expected, key, undefined, record).status === "VERIFIED";
 }
