@@ -1,4 +1,4 @@
-/** A part of an amount, and a total over time: the parts always add up to the whole, because one of them is the remainder (spec/worker.md 8.2, 35.1). */
+/** Parts of an amount, also over time: they always add up to it, because one of them is the remainder (spec/worker.md 8.2, 35.1). */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, placesOf, refuse, settled } from "./declare.ts";

@@ -3,7 +3,7 @@
  * several; picking one silently would be a guess, so callers get all.
  */
 
-/** Intervals searched, evenly in the logarithm of 1 + rate: for flows that differ by a factor of 1,000, two roots within 0.35 % of it count as one. */
+/** Intervals, even in the logarithm of 1 + rate: for flows that differ by a factor of 1,000, roots within 0.35 % of it count as one. */
 const STEPS = 4000;
 
 /** Net present value at a rate given as a fraction. */

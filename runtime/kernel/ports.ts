@@ -224,7 +224,7 @@ export interface Working {
 export interface Engine {
   /** `also`: stores more in the same transaction; called with the run's id. */
   start(spec: RunSpec, also?: (run: string) => void): Promise<{ id: string; created: boolean }>;
-  /** The signal list of a gate is append-only and unique by key; it may be filled before the run waits. Closed: the gate is decided or the run has ended. */
+  /** Appends to the signals of a gate, unique by key, also before the run waits for it. Closed: the gate is decided or the run has ended. */
   signal(
     run: string,
     gate: string,
@@ -244,7 +244,7 @@ export interface Engine {
   events(run: string, from: number, options?: { follow?: boolean; abort?: AbortSignal }): AsyncIterable<RunEvent>;
   /** Resolves when the run is done, failed, diverged, canceled or (unless `ended`) waiting for a person. */
   result(run: string, options?: { timeoutMs?: number; ended?: boolean }): Promise<RunRecord>;
-  /** A new run with the first `steps` steps of this one as its history, on its own or another pin. It inherits no approval. `by`: who requests it. */
+  /** A new run with the first `steps` steps of this one as history, on the same or another pin. Inherits no approval. `by`: who requests it. */
   fork(run: string, steps: number, pin?: ScriptPin, by?: string): Promise<string>;
   /** Moves a run that is not done and not executing to other code; the next execution proves that its history still holds. */
   migrate(run: string, pin: ScriptPin): Promise<void>;

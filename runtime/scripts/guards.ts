@@ -1,6 +1,6 @@
 /**
  * Branches of a script that are taken only on a certain day, or only for one odd value, which a few trials of the script rarely reach.
- * Returned as data; lintHidden in change/checks/read-scripts.ts judges them, because it knows the calls in them. Values that are not literals are not seen.
+ * Returned as data; lintHidden (change/checks/read-scripts.ts) judges them, because it knows their calls. Only literal values are seen.
  */
 import type { Compiled } from "../kernel/ports.ts";
 import type { Names } from "./names.ts";

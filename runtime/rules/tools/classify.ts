@@ -123,7 +123,7 @@ function byName(name: string): { class: ToolClass; why: string } {
   return { class: "mutate", why: "its name does not prove that it only reads" };
 }
 
-/** `fetch_delete`, `query_sql_execute`: an act in any position; `get_or_x`, `check_and_release`: a conjunction after the verb, or before a verb that writes. */
+/** `fetch_delete`, `query_sql_execute`: an act; `get_or_x`, `check_and_release`: a conjunction after the verb, or before a verb that writes. */
 function hidesWrite(rest: readonly string[]): boolean {
   const writes = (word = ""): boolean => WRITE_VERBS.has(word) || OFTEN_NOUNS.has(word);
   return rest.some((word, index) => ACTS.has(word) || (CONJUNCTIONS.has(word) && (index === 0 || writes(rest[index + 1]))));

@@ -14,7 +14,7 @@ const MONEY = new Set(
   subtotal sum tax tip total value vat wage wages`.split(/\s+/),
 );
 
-/** Words of a key whose value is not an amount: payment_id, credit_days, tax_code. The last word of either kind decides: account_balance is money. */
+/** Words of a key whose value is not an amount: payment_id, credit_days. The last word of either kind decides: account_balance is money. */
 const OTHER = new Set(
   `id ids number no code ref reference date day days month months year years at on count quantity qty hours minutes index version zip phone
   account method type status currency key name term terms hash iban email pct percent ratio score confidence`.split(/\s+/),
