@@ -107,7 +107,7 @@ export function otherAmounts(expected: Expectation, params: Fields, record: Fiel
 export function movedSince(then: Snapshot, now: Snapshot, expected: Expectation): string {
   if (then === undefined || now == null || isAbsent(now)) return "";
   const names = Object.keys(comparable(expected, then, now));
-  // In what a run has read, numbers of persons are hidden.
+  // In what a run has read, identity and card numbers are redacted.
   const [was, is] = [then === null || isAbsent(then) ? null : then, redactJson(now) as Fields];
   const moved = names.flatMap((name) => {
     const [before, after] = [was === null ? null : fieldNamed(was, [name]), fieldNamed(is, [name])];
