@@ -31,7 +31,7 @@ const NOT_READ = { read: null, expected: {}, before: null, after: null, diff: {}
 
 type Asked = { tool: string; params: Record<string, Json> };
 
-/** Makes the call and records its read-back. Secrets, identity and card numbers are redacted in it. @throws TOOL_* */
+/** Makes the call and records its read-back; secrets and personal numbers are redacted before script and history see them. @throws TOOL_* */
 async function called({ tool, params }: Asked, ctx: StepContext, alone = false): Promise<Json> {
   const { result, write, notes } = await ctx.ports.tools.call(
     { tool, params },

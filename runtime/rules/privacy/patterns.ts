@@ -2,7 +2,7 @@
  * Patterns of secrets, identity and card numbers, health data and pay data (spec/worker.md 20). One row per shape. Rules for a row:
  * - linear: every repeat is bounded, or ends at a character that no other start can follow, so hostile text costs no more than its length;
  * - no word boundary where a checksum or a prefix is proof enough: a letter before or after a secret must not hide it. Only a digit
- *  may: a longer number is a different number.
+ *   may: a longer number is a different number.
  */
 import { ibanLength, isCard, isItin, isNpi, isRouting, isSsn } from "./checksums.ts";
 
