@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `cleared`: installs if need be, then runs the command line under the project's own Node 26. */
+/** The command `cleared`: installs the packages if necessary, then runs the command line under the project's own Node 26. */
 import { join } from "node:path";
 import { endLike, prepare, ROOT, runNode } from "./launcher.js";
 

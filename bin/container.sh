@@ -1,5 +1,5 @@
 #!/bin/sh
-# The entry of the container. Options serve the workspace of this folder, which the first start makes; other words are a command of cleared.
+# Entry point of the container. Options serve the workspace of this folder, created at the first start; other words are a command of cleared.
 set -eu
 if [ ! -e config.yaml ]; then
   cleared init . --name "${CLEARED_NAME:-My Business}" --person "${CLEARED_PERSON:-operator}" >&2

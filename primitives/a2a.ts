@@ -1,4 +1,4 @@
-/** Agents elsewhere, over A2A. What one answers is somebody's word: data, redacted, and no source of an amount. */
+/** External agents, over A2A. An answer is somebody's statement: data, redacted, and not a source of amounts. */
 import { z } from "zod";
 import { ClearedError } from "../runtime/kernel/errors.ts";
 import type { Json, RemoteCall } from "../runtime/kernel/ports.ts";
@@ -10,19 +10,19 @@ import { json, record, text } from "./_shapes.ts";
 
 const params = z.object({
   agent: text.describe("a name under a2a: in trust.yaml"),
-  text: text.optional().describe("the task in words; or data, or both"),
+  text: text.optional().describe("the task in words; pass this, data, or both"),
   data: json.optional(),
-  skill: text.optional().describe("which of its skills; else it finds out"),
+  skill: text.optional().describe("which of its skills; default: it decides"),
   timeout: z
     .int()
     .min(1)
     .max(604_800)
     .optional()
-    .describe("seconds at work, waiting for people not counted; default: timeout_ms of trust.yaml"),
+    .describe("seconds of work, without waiting for people; default: timeout_ms of trust.yaml"),
   fallback: z
     .strictObject({ agent: text, input: record.default({}) })
     .optional()
-    .describe("an agent of this workspace that does it where the other is down or too late; needs `agent:NAME` in `uses:`"),
+    .describe("an agent of this workspace that does it when the other is down or too late; needs `agent:NAME` in `uses:`"),
 });
 type Asked = z.output<typeof params>;
 
@@ -35,7 +35,7 @@ export const a2a_call = definePrimitive({
   idempotent: "key",
   stated: true,
   summary:
-    "Give a task to an agent elsewhere and wait for its end. Its questions go to a person here, its approvals are waited for. One that trust.yaml gives class read counts as a read.",
+    "Give a task to an external agent and wait for its end. A person here answers its questions; its own approvals are waited for. With the class read in trust.yaml the call counts as a read.",
   params,
   returns: z.object({
     agent: z.string(),
@@ -57,15 +57,9 @@ export const a2a_call = definePrimitive({
 });
 
 async function called(p: Asked, ctx: StepContext) {
-  const { agent, timeout } = p;
-  if (p.text === undefined && p.data === undefined) throw new ClearedError("PARAMS_INVALID", "a2a_call: give text, data or both.");
-  const call: RemoteCall = {
-    agent,
-    text: p.text,
-    data: p.data,
-    skill: p.skill,
-    timeoutMs: timeout === undefined ? undefined : timeout * 1000,
-  };
+  const { agent, text, data, skill, timeout } = p;
+  if (text === undefined && data === undefined) throw new ClearedError("PARAMS_INVALID", "a2a_call: give text, data or both.");
+  const call: RemoteCall = { agent, text, data, skill, timeoutMs: timeout === undefined ? undefined : timeout * 1000 };
   let { inDoubt } = ctx;
   try {
     for (;;) {
@@ -82,13 +76,13 @@ async function called(p: Asked, ctx: StepContext) {
   } catch (error) {
     const late = error instanceof ClearedError && ["REMOTE_DOWN", "REMOTE_TIMEOUT"].includes(error.code) && error.data?.["open"] !== true;
     if (!late || p.fallback === undefined) throw error;
-    ctx.ports.log(`${error.message} ${p.fallback.agent} does it instead.`);
+    ctx.ports.log(`${error.message} ${p.fallback.agent} takes over.`);
     await ctx.ports.agents.giveUp(agent, ctx.key);
     return instead(p, ctx);
   }
 }
 
-/** Its question is data from outside; a person of this business answers it, as any form. */
+/** Its question is data from outside; a person of this business answers it, like any form. */
 async function answer(
   call: RemoteCall,
   { id, text: asked, data }: { id: string; text: string; data: Json },
@@ -103,7 +97,7 @@ async function answer(
   await ctx.ports.agents.answer(call, { key: ctx.key, question: id, values, abort: ctx.abort });
 }
 
-/** The fields that it names, as a header's input:, else one for words. */
+/** The fields that it names, as in a header's input:, else one for free text. */
 function fieldsIn(data: Json): Json {
   const named = isObject(data) && isObject(data["fields"]) ? Object.entries(data["fields"]) : [];
   const known = named.flatMap(([name, one]) => {
@@ -114,7 +108,7 @@ function fieldsIn(data: Json): Json {
   return known.length === 0 || known.length > 20 ? { answer: { type: "string", required: true } } : Object.fromEntries(known);
 }
 
-/** Only a person can tell whether it was given the task. */
+/** Only a person can tell whether the external agent was given the task. */
 async function happened(p: Asked, sent: number, ctx: StepContext): Promise<"no"> {
   const { decision, result } = await ctx.gate({
     reason: "in_doubt",
@@ -132,8 +126,8 @@ async function happened(p: Asked, sent: number, ctx: StepContext): Promise<"no">
     },
   });
   if (decision === "rejected") return "no";
-  const said = typeof result === "string" ? ` ${result}` : "";
-  throw new ClearedError("REMOTE_REFUSED", `A person says that ${p.agent} has this task; what comes of it is not told here.${said}`);
+  const comment = typeof result === "string" ? ` ${result}` : "";
+  throw new ClearedError("REMOTE_REFUSED", `A person says that ${p.agent} has this task; its result is not reported here.${comment}`);
 }
 
 /** A run of this workspace, with its own rights and gates. */

@@ -1,4 +1,4 @@
-/** The chart of accounts, read only: it is edited in main.journal, by people. */
+/** The chart of accounts, read only: people edit it in main.journal. */
 import { z } from "zod";
 import { didYouMean } from "../runtime/kernel/errors.ts";
 import type { Account } from "../runtime/kernel/ports.ts";

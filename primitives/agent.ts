@@ -1,4 +1,4 @@
-/** Another agent as a step of this one: the child is a run of its own, with its own header's rights, its own gates and its own commits. */
+/** Another agent as a step of this one: the child is a separate run, with the rights of its own header, its own gates and its own commits. */
 import { z } from "zod";
 import type { Json } from "../runtime/kernel/ports.ts";
 import { type StepContext, Suspend, definePrimitive } from "../runtime/kernel/primitive.ts";
@@ -13,7 +13,7 @@ export const agent_call = definePrimitive({
   effect: "external",
   idempotent: "key",
   summary:
-    "Run another agent and wait until it ends; needs `agent:NAME` in `uses:`. What this run wrote is committed first. An agent with `mutates: false` counts as a read.",
+    "Run another agent and wait until it ends; needs `agent:NAME` in `uses:`. This run's writes are committed first. An agent with `mutates: false` counts as a read.",
   params: z.object({ agent: name.describe("name of a file in agents/"), input: record.optional().describe("the child's input") }),
   returns: z.object({
     run: z.string(),
@@ -28,7 +28,7 @@ export const agent_call = definePrimitive({
   classify: async (p, ctx) =>
     (await ctx.ports.children.readOnly(p.agent, ctx.key)) ? { effect: "read", access: "read" } : { effect: "external", access: "external" },
   run: called,
-  // Against a recording the child's answer is looked up, never made up.
+  // In a backtest the child's answer is looked up in the recording, never made up.
   dryRun: (p, ctx) =>
     ctx.run.mode === "backtest"
       ? called(p, ctx)

@@ -1,5 +1,5 @@
 /**
- * The gate names the exact external calls it asks for and stops the run until a person has decided; the form asks for data instead.
+ * The gate names the exact external calls to approve and stops the run until a person decides; the form asks for data instead.
  * Expiry ends the run (outcome expired); the script never sees it.
  */
 import { z } from "zod";
@@ -11,7 +11,7 @@ import { json, record, shown, text } from "./_shapes.ts";
 
 const call = z.strictObject({
   tool: text.describe("the primitive's name, or SERVER/TOOL for mcp_call"),
-  params: record.describe('exactly as they will be passed; "@approver" stands for who decides, "@reason" for why'),
+  params: record.describe('exactly as they will be passed; "@approver" is replaced by who decides, "@reason" by why'),
 });
 
 const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
@@ -53,12 +53,12 @@ export const approval_wait = definePrimitive({
   name: "approval_wait",
   effect: "control",
   access: "ask",
-  summary: "Ask a person to approve exactly these calls, and wait for the decision, for days if need be.",
+  summary: "Ask a person to approve exactly these calls, and wait for the decision, for days if necessary.",
   params: z.object({
     title: text.describe("the question, in words"),
     calls: z.array(call).max(1000).describe("the external calls this covers"),
-    otherwise: z.array(call).max(1000).optional().describe("what a rejection allows instead; the run goes on with these alone"),
-    fixed: z.boolean().optional().describe("the calls belong together: none may be changed before approval"),
+    otherwise: z.array(call).max(1000).optional().describe("what a rejection allows instead; the run continues with these only"),
+    fixed: z.boolean().optional().describe("the calls belong together: none may be edited before approval"),
     level: text.optional().describe("rank or role of the ladder, in addition to what the policy demands"),
     ...waiting,
     details: json.optional().describe("facts shown to the person"),
@@ -67,16 +67,17 @@ export const approval_wait = definePrimitive({
     decision: z.enum(["approved", "rejected", "edited"]),
     by: z.string(),
     reason: z.string().optional(),
-    calls: z.array(z.object({ tool: z.string(), params: json })).describe("the calls that are covered now"),
+    calls: z.array(z.object({ tool: z.string(), params: json })).describe("the calls that are now covered"),
   }),
   errors: ["PARAMS_INVALID"],
   example: `approval_wait({ title: "Pay ACME 120.00 USD?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: "120.00" } }], expires: "3d" })`,
-  // No dryRun: a dry run passes the gate too, or the calls it covers would be refused.
+  // No dryRun: a dry run must pass the gate too, or the calls it covers would be refused.
   run: async (p, ctx) => {
-    // Said at the escalation: what `otherwise` names was not on that card, so nothing of it may be called.
-    const no = ctx.process?.answered === "rejected" ? ctx.process.refusal : null;
-    if (no !== null && p.otherwise?.length !== 0) throw new End("rejected", no.why, no);
-    if (no !== null) return { decision: "rejected", by: no.by, ...(no.reason === undefined ? {} : { reason: no.reason }), calls: [] };
+    // Rejected at the escalation: its card did not show the calls of `otherwise`, so none of them may be made.
+    const rejection = ctx.process?.answered === "rejected" ? ctx.process.refusal : null;
+    if (rejection !== null && p.otherwise?.length !== 0) throw new End("rejected", rejection.why, rejection);
+    if (rejection !== null)
+      return { decision: "rejected", by: rejection.by, ...(rejection.reason === undefined ? {} : { reason: rejection.reason }), calls: [] };
     const decided = await ctx.gate({
       reason: "approval",
       card: {
@@ -92,7 +93,7 @@ export const approval_wait = definePrimitive({
       },
     });
     if (decided.decision === "expired")
-      throw new ClearedError("INTERNAL", "An expired gate answered its script instead of ending the run.");
+      throw new ClearedError("INTERNAL", "An expired gate returned to its script instead of ending the run.");
     const calls = decided.calls ?? (decided.decision === "rejected" ? [] : p.calls);
     return { decision: decided.decision, by: decided.by, ...(decided.reason === undefined ? {} : { reason: decided.reason }), calls };
   },
@@ -108,20 +109,20 @@ const field = z.strictObject({
   describe: text.optional(),
 });
 
-// What a dry run goes on with.
+// The values a dry run continues with.
 const SAMPLES = { string: "", number: 0, integer: 0, boolean: false, money: "0.00", date: "2026-01-01", list: [], object: {} };
 
 export const approval_form = definePrimitive({
   name: "approval_form",
   effect: "control",
   access: "ask",
-  summary: "Ask a person for data that is missing, and wait for it. Their figures count as read.",
+  summary: "Ask a person for missing data, and wait for it. Figures they enter count as read.",
   params: z.object({
     title: text.describe("the question, in words"),
     fields: z
       .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,59}$/), field)
       .refine((fields) => Object.keys(fields).length > 0 && Object.keys(fields).length <= 50, "has 1 to 50 fields")
-      .describe("what is asked for, as in a header's input:"),
+      .describe("the requested fields, as in a header's input:"),
     ...waiting,
     details: json.optional().describe("facts shown to the person"),
   }),

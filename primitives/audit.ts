@@ -1,4 +1,4 @@
-/** The audit record: what a process did and why, for who asks later. Part of the run's commit, below audit/. */
+/** The audit record: what a process did and why, for later questions. Part of the run's commit, below audit/. */
 import { z } from "zod";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { text } from "./_shapes.ts";
@@ -11,7 +11,7 @@ export const audit_add = definePrimitive({
   params: z.object({
     subject: text.describe("what it is about, one line"),
     text: text.describe("what was done, and why"),
-    refs: z.array(text).max(100).default([]).describe("ids of what it is about: entries, invoices, cards"),
+    refs: z.array(text).max(100).default([]).describe("ids of its subjects: entries, invoices, cards"),
   }),
   returns: z.object({ id: z.string(), file: z.string() }),
   example: `audit_add({ subject: "INV-7", text: "Paid after approval of the manager.", refs: ["INV-7"] })`,

@@ -1,4 +1,4 @@
-/** Values of config.yaml, as it stands at the run's commit. */
+/** Values of config.yaml at the run's commit. */
 import { z } from "zod";
 import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";

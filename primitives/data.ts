@@ -1,6 +1,6 @@
 /**
- * Files below data/, which agents own (paths are relative to data/; nothing outside can be named), and lists of records: grouped, added
- * up exactly, freed of duplicates. What may be incomplete is refused: a total of half the records looks like any other.
+ * Files below data/, which agents own (paths are relative to data/; nothing outside can be named), and lists of records: grouped,
+ * summed exactly, deduplicated. Lists that may be incomplete are refused: a total of half the records looks like any other.
  */
 import { z } from "zod";
 import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
@@ -14,7 +14,7 @@ import { exact, plain, sum } from "../runtime/kernel/exact.ts";
 
 const path = text.describe("relative to data/");
 
-/** A leading data/ is the folder itself: both spellings name the same file. */
+/** A leading data/ is dropped: both spellings name the same file. */
 const below = (name: string): string => name.replace(/^data\//, "");
 
 export const data_read = definePrimitive({
@@ -68,7 +68,7 @@ const own = (one: Fields, field: string): Json => (Object.hasOwn(one, field) ? (
 export const data_group_by = definePrimitive({
   name: "data_group_by",
   effect: "pure",
-  summary: "Records by the value of a field, in the order they first appear; null and missing are unknown.",
+  summary: "Records by the value of a field, in order of first appearance; null and missing values are grouped as unknown.",
   params: z.object({ records, by: text.describe("the field") }),
   returns: z.array(z.object({ key: z.string(), count: z.number(), records: z.array(record) })),
   errors: ["PARAMS_INVALID"],
@@ -86,7 +86,7 @@ export const data_first = definePrimitive({
   name: "data_first",
   effect: "pure",
   summary: "The first record whose fields equal these. If there is none, the run ends with an input error that names the nearest.",
-  params: z.object({ records, where: record, missing: text.optional().describe("what is then missing, in words") }),
+  params: z.object({ records, where: record, missing: text.optional().describe("the message then: what is missing") }),
   returns: json,
   errors: ["PARAMS_INVALID", "RECORD_UNKNOWN"],
   example: `data_first({ records: [{ plan: "PRO", price: "499.00" }], where: { plan: "PRO" } })`,
@@ -116,7 +116,7 @@ export const data_sum = definePrimitive({
   name: "data_sum",
   effect: "pure",
   summary:
-    "Exact sum of a field of records. Null and missing count as nothing; a value that is not a decimal is an error that names its rows.",
+    "Exact sum of a field of records. Null and missing values are skipped; a value that is not a decimal is an error that names its rows.",
   params: z.object({ records, field: text }),
   returns: z.object({ sum: z.string().describe("decimal text"), count: z.number().describe("records that have the field") }),
   errors: ["PARAMS_INVALID"],
@@ -139,7 +139,7 @@ export const data_sum = definePrimitive({
       );
     }
     const texts = values.flatMap((value) => plainDecimal(value) ?? []);
-    // As many decimals as were written, two at least: 10.10 + 0.20 is 10.30.
+    // As many decimals as written, at least two: 10.10 + 0.20 is 10.30.
     const written = (value: Json): number => (typeof value === "string" ? (value.split(".")[1]?.length ?? 0) : 0);
     const places = values.reduce((most: number, value) => Math.max(most, written(value)), 2);
     const total = plain(sum(texts.map(exact)), 60);
@@ -151,7 +151,7 @@ export const data_sum = definePrimitive({
 export const data_dedupe = definePrimitive({
   name: "data_dedupe",
   effect: "pure",
-  summary: "The first record of each key, and the others apart. Records without the key are all kept.",
+  summary: "The first record of each key, and separately the duplicates. All records without the key remain.",
   params: z.object({ records, key: text.describe("the field") }),
   returns: z.object({ records: z.array(record), duplicates: z.array(record) }),
   errors: ["PARAMS_INVALID"],

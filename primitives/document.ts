@@ -31,10 +31,10 @@ const lines = z.array(text).default([]);
 export const document_build = definePrimitive({
   name: "document_build",
   ...OF_RUN,
-  summary: "A document of a type with required sections; those that are missing are named and marked.",
+  summary: "A document of a type with required sections; missing ones are listed and marked.",
   params: z.object({
     type: type.describe("which sections it must have"),
-    sections: record.describe("section -> text, list or object; others than the required ones follow them"),
+    sections: record.describe("section -> text, list or object; sections that are not required come last"),
     metadata: record.optional().describe("lines under the title"),
   }),
   returns: document,
@@ -43,10 +43,7 @@ export const document_build = definePrimitive({
   run(p, ctx) {
     const doubtful = ctx.ports.llm.doubtful(JSON.stringify(p));
     if (doubtful !== null)
-      throw new ClearedError(
-        "LLM_UNSUPPORTED",
-        `document_build: the text "${doubtful}..." has figures that the model that wrote it was not given.`,
-      );
+      throw new ClearedError("LLM_UNSUPPORTED", `document_build: the text "${doubtful}..." has figures that its model was not given.`);
     return buildDocument(p.type, p.sections, p.metadata ?? {}, ctx.now);
   },
 });
@@ -67,11 +64,11 @@ export const document_format = definePrimitive({
 export const document_approval_brief = definePrimitive({
   name: "document_approval_brief",
   ...OF_RUN,
-  summary: "What an approver must know: request, actions, policy, risk, decision. A gate makes one by itself.",
+  summary: "What an approver must know: request, actions, policy, risk, decision. A gate creates one automatically.",
   params: z.object({
     process: text.describe("such as invoice_reconciliation"),
     title: text.describe("what is asked for"),
-    actions: z.array(z.union([text, z.object({ tool: text, params: json })])).describe("calls, or words"),
+    actions: z.array(z.union([text, z.object({ tool: text, params: json })])).describe("calls, or descriptions"),
     verdict: z
       .object({
         passed: z.boolean(),
@@ -151,7 +148,7 @@ const sprint = z.object({
   carryover: lines,
 });
 
-/** Metadata: `allocated_points`, and `over_capacity` naming who or what is over, when any is. */
+/** Metadata: `allocated_points`, and `over_capacity` with the names of everything over its capacity, if any. */
 function sprintPlan(plan: z.output<typeof sprint>, at: number): BusinessDocument {
   const sum = (stories: (typeof plan)["stories"]): number => Math.round(stories.reduce((all, one) => all + one.points * 100, 0)) / 100;
   const allocated = sum(plan.stories);
@@ -201,7 +198,7 @@ export const document_sprint_plan = definePrimitive({
 export const document_check = definePrimitive({
   name: "document_check",
   ...OF_RUN,
-  summary: "Look at an answer as the end of the run will: the fields its process needs are there, and its sums come out.",
+  summary: "Check an answer as the end of the run will: it has the fields its process needs, and its sums are right.",
   params: z.object({ answer: record.describe("what the script's last expression will be") }),
   returns: z.null(),
   errors: ["OUTPUT_INCOMPLETE"],

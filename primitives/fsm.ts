@@ -1,4 +1,4 @@
-/** The state machine of a process agent: the script says where it is, the host decides what that state allows (runtime/kernel/states.ts). */
+/** The state machine of a process agent: the script enters states, the host decides what each allows (runtime/kernel/states.ts). */
 import { z } from "zod";
 import { ClearedError } from "../runtime/kernel/errors.ts";
 import type { State } from "../runtime/kernel/ports.ts";
@@ -11,10 +11,10 @@ export const fsm_enter = definePrimitive({
   effect: "control",
   access: "context",
   summary:
-    "Enter the next state of the agent's `states:`. A blocked verdict ends the run here; a verdict that escalates waits here for a person and goes on at APPROVAL_GATE, where approval_wait knows what they said; FAILED after a rejection ends it as rejected.",
+    "Enter the next state of the agent's `states:`. A blocked verdict ends the run here; a verdict that escalates waits here for a person and continues at APPROVAL_GATE, where approval_wait returns their decision; FAILED after a rejection ends it as rejected.",
   params: z.object({
     state: z.enum(STATES).describe("one of the header's states, or ESCALATE, FAILED"),
-    reason: text.optional().describe("why, for the person who reads it; for ESCALATE and FAILED"),
+    reason: text.optional().describe("why, for the person who reads it; with ESCALATE and FAILED"),
   }),
   returns: z.object({ state: z.string(), line: z.string().describe("what the header says happens in it") }),
   errors: ["FSM_EDGE", "FSM_GATE"],
@@ -35,9 +35,9 @@ export const fsm_enter = definePrimitive({
       enter(p.state);
       return { state: p.state, line: process.machine.states.find((one) => one.state === p.state)?.line ?? "" };
     }
-    const no = await ctx.escalate(p.reason);
-    // At its gate the script may still tell whoever asked; anywhere else it would go on as after a yes.
-    if (no !== null && p.state !== "APPROVAL_GATE") throw no;
+    const rejection = await ctx.escalate(p.reason);
+    // At its gate the script may still report the rejection; elsewhere it would continue as if approved.
+    if (rejection !== null && p.state !== "APPROVAL_GATE") throw rejection;
     if (process.current !== "ESCALATE") enter("ESCALATE");
     enter("APPROVAL_GATE");
     return { state: "APPROVAL_GATE", line: "" };

@@ -1,4 +1,4 @@
-/** Commits of the run and the log of the repository. Everything else git can do belongs to people. */
+/** Commits of the run and the log of the repository. All other git operations belong to people. */
 import { z } from "zod";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { text } from "./_shapes.ts";
@@ -6,7 +6,7 @@ import { text } from "./_shapes.ts";
 export const git_commit = definePrimitive({
   name: "git_commit",
   effect: "write",
-  summary: "Commit what this run has written so far; what is written later is committed at its end.",
+  summary: "Commit the run's writes so far; later writes are committed at its end.",
   params: z.object({
     message: text
       .refine((message) => message.trim() !== "", 'needs a subject, such as "import: 12 transactions"')
@@ -19,7 +19,7 @@ export const git_commit = definePrimitive({
   run: async (p, ctx) => ({ commit: await ctx.commit(p.message) }),
 });
 
-// Outside, git answers with the machine's own paths.
+// For a path outside, git's error message shows paths of the machine.
 const insideWorkspace = text.refine(
   (path) => !/^[/\\]|^[A-Za-z]:|\0/.test(path) && !path.split(/[/\\]/).includes(".."),
   "write a path inside the workspace, such as journal/",

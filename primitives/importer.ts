@@ -1,7 +1,4 @@
-/**
- * Statements in import/: list, read, and write the receipt. A row's `reference` is what ties an entry to it.
- * Rows that are refused become review items and do not stop the others.
- */
+/** Statements in import/: list, read, receipt. A row's `reference` ties an entry to it. Refused rows become review items; the others go on. */
 import { z } from "zod";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { OF_TREE, fileName, money } from "./_shapes.ts";
@@ -40,31 +37,24 @@ const receipt = z
         z.object({ entry: z.string().describe("id of the entry it may be"), date: z.string(), amount: money, description: z.string() }),
       )
       .describe("rows that may be in the books under another name; a person is asked, nothing is booked until then"),
-    removed: z.array(z.string()).describe("rows that were booked once and deleted by hand since; not booked again"),
-    later: z.number().optional().describe("rows that the next run takes, which starts by itself"),
+    removed: z.array(z.string()).describe("booked rows that were later deleted by hand; not booked again"),
+    later: z.number().optional().describe("rows left for the next run, which starts automatically"),
     earlier: z.string().optional().describe("hash of the shorter statement that this one continues"),
     opening: money.nullable(),
     closing: money.nullable(),
-    gap: money.nullable().describe("closing as the bank says minus as the books say; null when they agree or nothing is known"),
+    gap: money.nullable().describe("the bank's closing balance minus that of the books; null when equal or unknown"),
   })
   .meta({ name: "Receipt" });
 
 const STATEMENT_ERRORS = [
-  "FILE_MISSING",
-  "FILE_INVALID",
-  "FILE_UNFINISHED",
-  "FILE_TOO_LARGE",
-  "STATEMENT_DIALECT",
-  "STATEMENT_ENCODING",
-  "STATEMENT_INVALID",
-  "STATEMENT_ACCOUNT",
-  "JOURNAL_FORM",
+  ...["FILE_MISSING", "FILE_INVALID", "FILE_UNFINISHED", "FILE_TOO_LARGE", "STATEMENT_DIALECT", "STATEMENT_ENCODING"],
+  ...["STATEMENT_INVALID", "STATEMENT_ACCOUNT", "JOURNAL_FORM"],
 ];
 
 export const importer_scan = definePrimitive({
   name: "importer_scan",
   effect: "read",
-  summary: "Whole files in import/ that have no receipt yet.",
+  summary: "Complete files in import/ without a receipt.",
   params: z.object({}),
   returns: z.array(z.object({ name: z.string(), size: z.number().describe("bytes"), modified: z.string() })),
   example: "importer_scan()",
@@ -76,7 +66,7 @@ export const importer_parse = definePrimitive({
   effect: "read",
   from: "statement",
   summary:
-    "The rows of a statement that are not in the books yet, in the order of the file; of a large one the first 10,000, the next run gets more.",
+    "The rows of a statement that are not in the books yet, in the order of the file; of a large statement the first 10,000; the next run gets more.",
   params: z.object({
     name: fileName.describe("as importer_scan returns it"),
     all: z.boolean().default(false).describe("true: also rows that are in the books"),
@@ -101,7 +91,7 @@ export const importer_mark_processed = definePrimitive({
 export const importer_deduplicate = definePrimitive({
   name: "importer_deduplicate",
   ...OF_TREE,
-  summary: "Those of the rows that are not in the books.",
+  summary: "The rows that are not in the books.",
   params: z.object({ transactions: z.array(row).describe("rows from importer_parse") }),
   returns: z.array(row),
   errors: ["JOURNAL_FORM"],

@@ -1,4 +1,4 @@
-/** The list of built-in primitives, in the order of docs/PRIMITIVES.md: a new domain is one import and its name in FILES. */
+/** The built-in primitives, in the order of docs/PRIMITIVES.md: a new domain is one import and its name in FILES. */
 import type { Primitive } from "../runtime/kernel/primitive.ts";
 import * as a2a from "./a2a.ts";
 import * as accounts from "./accounts.ts";

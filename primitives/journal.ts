@@ -1,6 +1,6 @@
 /**
- * The journal: add, find, void and confirm entries. What is written goes to the run's overlay and lands with its commit.
- * An entry is known by the key of its statement row (through `reference`) or by `key`: adding it again writes nothing.
+ * The journal: add, find, void and confirm entries. Writes go to the run's overlay and are stored with its commit.
+ * An entry is identified by the key of its statement row (through `reference`) or by `key`: adding it again writes nothing.
  */
 import { z } from "zod";
 import { ClearedError } from "../runtime/kernel/errors.ts";
@@ -23,16 +23,16 @@ import {
   text,
 } from "./_shapes.ts";
 
-const heading = { date: day.describe("day of the entry"), description: text.describe("what the bank or a person says it is") };
+const heading = { date: day.describe("day of the entry"), description: text.describe("the bank's or a person's words") };
 
 const about = {
   counterparty: text.optional().describe("who was paid or who paid"),
   reference: text.optional().describe("the `reference` of a row parsed in this run, or any text of yours (then pass `key` too)"),
-  key: text.optional().describe("import key of an entry that comes from no statement: stays the same on a repeat"),
+  key: text.optional().describe("import key of an entry that is not from a statement: the same on every repeat"),
   confidence: confidence.optional().describe("how sure the classification is, 0 to 1"),
   status: status.default("pending-review").describe("pending-review asks a person"),
   evidence: text.optional().describe("why these accounts: the rule or source"),
-  note: text.optional().describe("kept as a tag of the entry"),
+  note: text.optional().describe("stored as a tag of the entry"),
 };
 
 const double = z
@@ -67,13 +67,7 @@ const legged = z
 const added = z.object({ entry_id: entryId, known: z.boolean().describe("true: it was in the books already and nothing was written") });
 
 const ADD_ERRORS = [
-  "JOURNAL_UNBALANCED",
-  "JOURNAL_LEG",
-  "JOURNAL_AMOUNT",
-  "JOURNAL_DATE",
-  "JOURNAL_KEY",
-  "JOURNAL_CLOSED",
-  "JOURNAL_FORM",
+  ...["JOURNAL_UNBALANCED", "JOURNAL_LEG", "JOURNAL_AMOUNT", "JOURNAL_DATE", "JOURNAL_KEY", "JOURNAL_CLOSED", "JOURNAL_FORM"],
   "ACCOUNT_UNKNOWN",
 ];
 
@@ -184,7 +178,7 @@ const found = z
   })
   .meta({ name: "Entry" });
 
-/** An entry as scripts see it. Numbers of accounts that have one, names of the others. */
+/** An entry as scripts see it, with account numbers, or the name of an account without one. */
 function toFound(entry: Entry, numbers: Map<string, string | number>): z.input<typeof found> {
   const legs = entry.postings.map((posting) => ({
     account: numbers.get(posting.account) ?? posting.account,
@@ -249,7 +243,7 @@ export const journal_void = definePrimitive({
   name: "journal_void",
   effect: "write",
   summary: "Cancel an entry by adding its mirror image; the entry itself is never edited.",
-  params: z.object({ entry_id: entryId, reason: text.describe("kept with the reversal") }),
+  params: z.object({ entry_id: entryId, reason: text.describe("stored with the reversal") }),
   returns: z.object({ void_entry_id: entryId }),
   errors: ["JOURNAL_ENTRY_MISSING", "JOURNAL_STATUS", "JOURNAL_CLOSED", "JOURNAL_FORM"],
   example: `journal_void({ entry_id: "261106-9sd0ee4k2m", reason: "duplicate import" })`,
@@ -275,9 +269,7 @@ export const journal_balance = definePrimitive({
   ...OF_TREE,
   summary: "Balance of an account and its sub-accounts per currency; debit positive.",
   params: z.object({ account: account.describe("number or name"), through: day.optional().describe("last day that counts; default: all") }),
-  returns: z.object({
-    balance: z.record(z.string(), money).describe('by currency: { USD: "12.50" }; the currency of config.yaml is always in it'),
-  }),
+  returns: z.object({ balance: z.record(z.string(), money).describe('by currency: { USD: "12.50" }; always with the workspace currency') }),
   errors: ["ACCOUNT_UNKNOWN", "JOURNAL_FORM"],
   example: "journal_balance(1010)",
   run: async (p, ctx) => ({ balance: await ctx.ports.books.balance(String(p.account), p.through) }),

@@ -1,6 +1,6 @@
 /**
- * Tools of the servers trust.yaml names, and of an endpoint given with the run. What a call may do follows from the class of its tool
- * (runtime/rules/tools/classify.ts): a read is a read, everything else acts outside and needs the approval its verdict demands.
+ * Tools of the servers in trust.yaml, and of an endpoint passed with the run. What a call may do follows from the class of its tool
+ * (runtime/rules/tools/classify.ts): a read is a read, everything else acts outside and needs the approval that its verdict demands.
  */
 import { z } from "zod";
 import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
@@ -13,7 +13,7 @@ import { takeBack } from "../runtime/rules/tools/undo.ts";
 import { checked, json, record, shown, text } from "./_shapes.ts";
 
 const tool = checked<string>((value) => typeof value === "string" && value.length <= 300 && /^[^/\s]+\/\S+$/.test(value), {
-  says: (value) => `${shown(value)} is not a tool; write SERVER/NAME, such as "erp/get_invoice"; mcp_list() has them all`,
+  says: (value) => `${shown(value)} is not a tool; write SERVER/NAME, such as "erp/get_invoice"; mcp_list() lists them`,
   ts: "string",
 });
 const params = record.default({}).describe("the tool's own parameters");
@@ -21,9 +21,9 @@ const READ_ERRORS = ["TOOL_UNKNOWN", "TOOL_ARGUMENTS", "TOOL_FAILED", "TOOL_DOWN
 
 const listed = z.object({
   tool: z.string(),
-  description: z.string().describe("the server's words"),
+  description: z.string().describe("the server's own text"),
   class: z.enum(["read", "compute", "mutate"]),
-  why: z.string().describe("what made it this class"),
+  why: z.string().describe("the reason for its class"),
   input_schema: json,
 });
 
@@ -31,7 +31,7 @@ const NOT_READ = { read: null, expected: {}, before: null, after: null, diff: {}
 
 type Asked = { tool: string; params: Record<string, Json> };
 
-/** Make the call and keep what its read-back showed. Secrets and numbers of people are hidden before script and history see them. @throws TOOL_* */
+/** Makes the call and records its read-back; secrets and personal numbers are redacted before script and history see them. @throws TOOL_* */
 async function called({ tool, params }: Asked, ctx: StepContext, alone = false): Promise<Json> {
   const { result, write, notes } = await ctx.ports.tools.call(
     { tool, params },
@@ -39,7 +39,7 @@ async function called({ tool, params }: Asked, ctx: StepContext, alone = false):
   );
   for (const note of notes) ctx.ports.log(note);
   if (write !== null) ctx.changed({ op: "verified", write });
-  // In a process the next call waits for a person (settleWrites); without one the script goes on, and a person is told.
+  // In a process the next call waits for a person (settleWrites); elsewhere the script continues, and a review item is created.
   if (write?.status === "MISMATCH" && ctx.process === null)
     ctx.ports.review({
       title: `MISMATCH: ${tool} says it wrote, its record says otherwise`,
@@ -50,10 +50,7 @@ async function called({ tool, params }: Asked, ctx: StepContext, alone = false):
   return redactJson(result);
 }
 
-/**
- * A write that failed. A person is told where its record has changed all the same, before anything is sent again, and where it ends its
- * process in the middle (`alone`), with what was written before it.
- */
+/** A failed write, with a review item if its record changed nevertheless, or if it ends its process midway (`alone`) after other writes. */
 async function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: StepContext, alone: boolean): Promise<ClearedError> {
   const changed = Object.keys(diff).length > 0;
   const ends = alone && ctx.process !== null;
@@ -71,7 +68,7 @@ async function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: 
 export const mcp_call = definePrimitive({
   name: "mcp_call",
   effect: "external",
-  summary: "Call a tool; one that writes is verified against its record afterwards. Takes a call of approval_wait as it is.",
+  summary: "Call a tool; a write is verified against its record afterwards. Accepts a call of approval_wait unchanged.",
   params: z.object({ tool, params }),
   returns: json,
   errors: [...READ_ERRORS, "TOOL_LOST"],
@@ -83,7 +80,7 @@ export const mcp_call = definePrimitive({
   call: ({ tool, params }) => ({ tool, params }),
   run: (p, ctx) => called(p, ctx, true),
   dryRun: async (p, ctx) => {
-    // Live it is the answer of a write that a person says has happened: its server may be gone, and is not called again.
+    // In a live run this answers a write that a person confirms as done: its server may be gone, and is not called again.
     if (ctx.run.mode === "live") {
       const answer = "a person says that it happened";
       ctx.changed({ op: "verified", write: await ctx.ports.tools.undoable({ ...NOT_READ, ...p, status: "UNVERIFIABLE", answer }) });
@@ -102,14 +99,14 @@ export const mcp_call = definePrimitive({
   },
 });
 
-/** Nothing was done, for sure: the server, or its schema, said no. */
+/** Certainly nothing was done: the server, or its schema, refused. */
 const REFUSALS: readonly string[] = ["TOOL_FAILED", "TOOL_ARGUMENTS"];
 
 export const mcp_try = definePrimitive({
   ...mcp_call,
   name: "mcp_try",
   summary:
-    "An mcp_call for one of many: what the tool refuses is an answer, so that the others still get their turn. Approvals cover it in the same way.",
+    "An mcp_call for one of many: a refusal by the tool is an answer, so that the script can go on with the others. Approvals cover it in the same way.",
   returns: z.discriminatedUnion("ok", [
     z.object({ ok: z.literal(true), result: json }),
     z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),
@@ -171,7 +168,7 @@ export const mcp_record = definePrimitive({
   name: "mcp_record",
   effect: "read",
   remote: true,
-  summary: "The one record that a reading tool answers. If there is none, the run ends with an input error that names the nearest id.",
+  summary: "The one record that a reading tool returns. If there is none, the run ends with an input error that names the nearest id.",
   params: z.object({ tool, params }),
   returns: json,
   errors: [...READ_ERRORS, "PARAMS_INVALID", "RECORD_UNKNOWN"],
@@ -197,7 +194,7 @@ const ABSENT = /not found|no such|does not exist|unknown/i;
 const isAbsent = (answer: Json): boolean =>
   answer === null || (isObject(answer) && (Object.keys(answer).length === 0 || answer["found"] === false));
 
-/** For each id that no record of the tool's list has, the nearest that one has: "get_invoice" has "list_invoices". */
+/** For each id that is in no record of the tool's list, the nearest one: "get_invoice" belongs to "list_invoices". */
 async function nearestIds(tool: string, params: Record<string, Json>, ctx: StepContext): Promise<string> {
   const [server = "", noun = ""] = tool.split(/\/(?:[a-z]+_)?/);
   const names = [`${noun}s`, noun.replace(/y$/, "ies"), noun].map((name) => `${server}/list_${name}`);
@@ -216,7 +213,7 @@ export const mcp_fetch_all = definePrimitive({
   name: "mcp_fetch_all",
   effect: "read",
   remote: true,
-  summary: "All pages of a reading tool. Check complete before adding up: data_sum and its kin refuse an incomplete answer.",
+  summary: "All pages of a reading tool. Check complete before adding up: the data_* functions refuse an incomplete answer.",
   params: z.object({ tool, params, where: record.optional().describe("only records whose fields equal these") }),
   returns: z.object({
     records: z.array(json),

@@ -1,6 +1,6 @@
 /**
- * Bank files of a payroll: ISO 20022 pain.001.001.03 for accounts with an IBAN, NACHA (ACH, PPD credits) for US routing numbers. Every
- * account is checked by its digits, totals are the exact sum of the payments, and nothing here sends anything.
+ * Bank files of a payroll: ISO 20022 pain.001.001.03 for accounts with an IBAN, NACHA (ACH, PPD credits) for US routing numbers. The check
+ * digits of every account are verified, totals are the exact sum of the payments, and nothing is sent.
  */
 import { z } from "zod";
 import { ClearedError } from "../runtime/kernel/errors.ts";
@@ -10,7 +10,7 @@ import { currency, day, money, shown, text } from "./_shapes.ts";
 import { exact, fixed, sum } from "../runtime/kernel/exact.ts";
 
 const account = {
-  name: text.describe("of the holder"),
+  name: text.describe("account holder"),
   iban: text.nullish().describe("pain.001"),
   bic: text.nullish().describe("pain.001, if known"),
   routing_number: text.nullish().describe("NACHA"),
@@ -18,7 +18,7 @@ const account = {
 };
 const params = z.object({
   format: z.enum(["pain.001", "nacha"]),
-  reference: text.describe("names this file; the same twice is the same file to the bank"),
+  reference: text.describe("names this file; the bank treats two files with one reference as the same"),
   created_on: day,
   pay_date: day,
   payer: z.object({ ...account, ach_company_id: text.nullish().describe("NACHA, ten digits") }),
@@ -32,10 +32,10 @@ type Params = z.output<typeof params>;
 type Account = Pick<Params["payments"][number], "name" | "iban" | "bic" | "routing_number" | "account_number">;
 
 function refuse(who: string, problem: string): never {
-  throw new ClearedError("PAYROLL_ACCOUNT", `payroll_bank_file: ${who}: ${problem}. No file was made.`);
+  throw new ClearedError("PAYROLL_ACCOUNT", `payroll_bank_file: ${who}: ${problem}. No file was created.`);
 }
 
-/** Digits and capitals of the account, or the call's end. @throws PAYROLL_ACCOUNT */
+/** Digits and capitals of the account. @throws PAYROLL_ACCOUNT */
 function ibanOf({ name, iban }: Account): string {
   const plain = (iban ?? "").replaceAll(" ", "").toUpperCase();
   return plain !== "" && ibanLength(plain) === plain.length
@@ -43,16 +43,17 @@ function ibanOf({ name, iban }: Account): string {
     : refuse(name, `${shown(iban ?? "")} is not an IBAN (length and check digits)`);
 }
 
-/** Refuses what a bank could not read or tell apart. @throws PAYROLL_ACCOUNT */
+/** Refuses names and ids that a bank could not read or distinguish. @throws PAYROLL_ACCOUNT */
 function mustBeReadable(p: Params): void {
   const seen = new Set<string>();
   for (const { id, name } of p.format === "nacha" ? [] : p.payments) {
     const key = endToEnd(id, p.pay_date);
-    if (seen.has(key)) refuse(name, `its id ${shown(id)} is like another one in the letters and the length a bank takes`);
+    if (seen.has(key))
+      refuse(name, `its id ${shown(id)} equals another one after reduction to the characters and length that banks accept`);
     seen.add(key);
   }
   for (const name of [p.payer.name, ...p.payments.map((one) => one.name)])
-    if (!/[A-Za-z0-9]/.test(sepa(name, 70))) refuse(name, "the name has no letter a bank takes; write it in Latin letters");
+    if (!/[A-Za-z0-9]/.test(sepa(name, 70))) refuse(name, "the name has no letter that banks accept; write it in Latin letters");
 }
 
 function usAccount({ name, routing_number: routing, account_number: number }: Account): { routing: string; number: string } {
@@ -72,7 +73,7 @@ const centsOf = (p: Params): bigint[] =>
 
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;" };
 const LETTERS: Record<string, string> = { ß: "ss", ø: "o", Ø: "O", æ: "ae", Æ: "AE", ł: "l", Ł: "L", đ: "d", Đ: "D" };
-/** The letters every bank takes (SEPA, EPC217-08), no longer than a field. */
+/** The letters that every bank accepts (SEPA, EPC217-08), cut to the length of the field. */
 const sepa = (text: string, longest: number): string =>
   text
     .replace(/[ßøØæÆłŁđĐ]/g, (letter) => LETTERS[letter] ?? "")
@@ -128,10 +129,10 @@ function nacha(p: Params, cents: readonly bigint[]): { text: string; hash: strin
     // 22: a credit to a checking account; the trace number is the bank's eight digits and a running number.
     return `622${routing}${left(number, 17)}${right(cents[i] ?? 0n, 10)}${left(one.id, 15)}${left(one.name, 22)}  0${bank}${right(i + 1, 7)}`;
   });
-  // The sum of the first eight digits of each receiving bank, its last ten digits.
+  // The sum of the first eight digits of each receiving bank, cut to its last ten digits.
   const hash = right(p.payments.reduce((all, one) => all + Number((one.routing_number ?? "").slice(0, 8)), 0) % 10 ** 10, 10);
   const sumOf = cents.reduce((all, one) => all + one, 0n);
-  if (sumOf >= 10n ** 12n) refuse(p.payer.name, "together the payments are 10 billion or more; a NACHA file has no room for that");
+  if (sumOf >= 10n ** 12n) refuse(p.payer.name, "the payments total 10 billion or more, which does not fit into a NACHA file");
   const total = right(sumOf, 12);
   const counts = `${hash}${right(0, 12)}${total}`;
   const records = [
@@ -152,7 +153,7 @@ function nacha(p: Params, cents: readonly bigint[]): { text: string; hash: strin
 export const payroll_bank_file = definePrimitive({
   name: "payroll_bank_file",
   effect: "pure",
-  summary: "A payroll as a file for the bank, pain.001 or NACHA, with its control totals; every account is checked. It is not sent.",
+  summary: "A payroll as a file for the bank, pain.001 or NACHA, with its control totals; every account is checked. Sends nothing.",
   params,
   returns: z.object({
     text: z.string().describe("the whole file"),
@@ -166,7 +167,7 @@ export const payroll_bank_file = definePrimitive({
   run(p) {
     const ids = new Set<string>();
     const twice = p.payments.find(({ id }) => ids.size === ids.add(id).size);
-    if (twice !== undefined) refuse(twice.name, `${twice.id} is in it twice`);
+    if (twice !== undefined) refuse(twice.name, `the id ${twice.id} occurs twice`);
     if (p.format === "nacha" && p.currency !== "USD") refuse(p.payer.name, `a NACHA file is in USD, not ${p.currency}`);
     mustBeReadable(p);
     const cents = centsOf(p);

@@ -1,4 +1,4 @@
-/** What the rules of policies/ say about the facts of a run. The verdict is kept with the run; the gate and the state machine follow it. */
+/** Applies the rules of policies/ to the facts of a run. The verdict is stored with the run; the gate and the state machine follow it. */
 import { z } from "zod";
 import type { Json } from "../runtime/kernel/ports.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
@@ -10,13 +10,13 @@ export const policy_evaluate = definePrimitive({
   effect: "control",
   from: "tree",
   access: "decide",
-  summary: "What the rules say about facts: pass, inform, require_approval, escalate or block. A missing fact never passes.",
+  summary: "The verdict of the rules about facts: pass, inform, require_approval, escalate or block. A missing fact never passes.",
   params: z.object({
     facts: record.describe("values of the facts the policy declares; money as text or Decimal"),
     policy: text
       .optional()
       .describe("name of a file in policies/ that judges in addition to the agent's own, which is named by `process:` or the agent"),
-    about: record.optional().describe("what the answer says of the case where the run ends here or at its gate: amount, vendor, who"),
+    about: record.optional().describe("what the answer says about the case if the run ends here or at its gate: amount, vendor, person"),
   }),
   returns: verdictShape,
   errors: ["POLICY_INVALID", "POLICY_UNKNOWN"],

@@ -1,4 +1,4 @@
-/** Changes that an agent asks for: a person decides, on a card, and a yes is one commit. Nothing changes before. */
+/** Changes that an agent requests: a person decides, on a card, and an approval is one commit. Nothing changes before it. */
 import { z } from "zod";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { json } from "./_shapes.ts";
@@ -20,13 +20,13 @@ export const propose_change = definePrimitive({
       )
       .min(1)
       .max(200)
-      .describe("each file as it shall be"),
-    evidence: json.optional().describe("facts it rests on, kept with it"),
+      .describe("each file with its new content"),
+    evidence: json.optional().describe("facts that justify it, stored with it"),
   }),
   returns: z.object({
     accepted: z.boolean(),
     proposal: z.string().nullable().describe("its id; null when it was not accepted, and in a dry run"),
-    reason: z.string().describe("why it was not accepted, or that it is proposed already"),
+    reason: z.string().describe("why it was not accepted, or that it already is a proposal"),
   }),
   example: `propose_change({ title: "AWS is Software", reason: "It was corrected three times.", files: [{ path: "knowledge/vendors.md", text: "AWS: 5020\\n" }] })`,
   run: async ({ title, reason, files, evidence }, ctx) => {
@@ -40,11 +40,11 @@ export const propose_rules = definePrimitive({
   name: "propose_rules",
   effect: "control",
   access: "ask",
-  summary: "Offer a person a rule for each payee whose entries people have moved to another account: a card each, once.",
+  summary: "Offer a person a rule for each payee whose entries people have moved to another account: one card each.",
   params: z.object({}),
   returns: z.object({
     offered: z.array(z.number()).describe("numbers of the new cards; 0 in a dry run"),
-    unclear: z.array(z.string()).describe("corrected entries that no words tell from others: `cleared rule ENTRY` asks a model"),
+    unclear: z.array(z.string()).describe("corrected entries that no words distinguish from others: `cleared rule ENTRY` asks a model"),
   }),
   example: "propose_rules()",
   run: (_, ctx) => ctx.ports.wishes.rules(),
@@ -55,11 +55,11 @@ export const propose_process = definePrimitive({
   effect: "control",
   access: "model_task",
   summary:
-    "Ask for a process for a task that nothing here carries out: a model writes it, once for tasks of a kind, and a person approves it.",
-  params: z.object({ task: z.string().trim().min(1).max(10_000).describe("the task in words, as it came") }),
+    "Ask for a process for a task that no agent carries out: a model writes it, once for each kind of task, and a person approves it.",
+  params: z.object({ task: z.string().trim().min(1).max(10_000).describe("the task in words, unchanged") }),
   returns: z.object({
-    agent: z.string().nullable().describe("one that carries out such tasks already"),
-    request: z.number().nullable().describe("the request that looks for one; null: none, and `says` why"),
+    agent: z.string().nullable().describe("an agent that already carries out such tasks"),
+    request: z.number().nullable().describe("the request for one; null: none, and `says` gives the reason"),
     says: z.string(),
   }),
   example: `propose_process("a travel request: 900.00 for Berlin, the director decides")`,

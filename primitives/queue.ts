@@ -1,4 +1,4 @@
-/** Review items: what a person must look at. Cards are opened with the commit of the run. */
+/** Review items: what a person must look at. The run's commit opens their cards. */
 import { z } from "zod";
 import { ClearedError } from "../runtime/kernel/errors.ts";
 import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";

@@ -1,4 +1,4 @@
-/** Runs that start once, later: a follow-up, a reminder. Queued durably; `cleared runs --scheduled` lists them, `runs cancel` takes one back. */
+/** Runs that start once, later: a follow-up, a reminder. Queued durably; `cleared runs --scheduled` lists them, `runs cancel` cancels one. */
 import { z } from "zod";
 import { isDay } from "../runtime/kernel/day.ts";
 import { ClearedError } from "../runtime/kernel/errors.ts";
@@ -8,7 +8,7 @@ import { json, shown, text } from "./_shapes.ts";
 
 const params = z.object({
   agent: text.describe("name of the agent"),
-  at: text.describe('"in 3d" (m, h, d, w), a day (it opens at 09:00), or a date-time with its zone; what has passed opens at once'),
+  at: text.describe('"in 3d" (m, h, d, w), a day (at 09:00), or a date-time with its zone; a time in the past starts at once'),
   input: json.optional().describe("its input"),
   key: text.describe("starts one run for each key of this agent"),
 });
@@ -16,7 +16,7 @@ const params = z.object({
 const UNITS = { m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
 const OPENS = "T09:00";
 
-/** ms. Days and weeks keep the time of day where the clock changes. @throws PARAMS_INVALID */
+/** ms. Days and weeks keep the time of day across changes of the clock. @throws PARAMS_INVALID */
 function opensAt(at: string, now: number, timezone: string): number {
   const [, count, unit] = /^in ([1-9]\d{0,4})([mhdw])$/.exec(at) ?? [];
   if (count !== undefined && unit !== undefined) {

@@ -7,10 +7,10 @@ export const script_run = definePrimitive({
   name: "script_run",
   effect: "control",
   access: "context",
-  summary: "Run scripts/NAME.ts with the caller's rights; answers the value of its last expression.",
+  summary: "Run scripts/NAME.ts with the caller's rights; returns the value of its last expression.",
   params: z.object({
     name: text.describe("name of the file without .ts, as a literal"),
-    params: json.optional().describe("the global `input` of the sub-script, as the `input:` of its header demands"),
+    params: json.optional().describe("the global `input` of the sub-script, as its header's `input:` requires"),
   }),
   returns: json,
   errors: ["SCRIPT_MISSING"],

@@ -1,15 +1,15 @@
 /**
  * Who may import whom (STYLE.md section 3): a file imports its own folder or anything further left in LAYERS; `import type`
- * from ports.ts is allowed everywhere; primitives see no Node and no package but zod; each package has one door file; no file
- * leads back to itself, by types or when it runs; SQL stands in engine/store/ alone.
- * Prints how many imports it saw and fails on zero: a check that looks at nothing must not pass.
+ * from ports.ts is allowed everywhere; primitives import no Node module and no package but zod; each package has one door file; no file
+ * imports itself indirectly, not even for types; SQL is only in engine/store/.
+ * Prints how many imports it saw and fails on zero: a check that checks nothing must not pass.
  */
 import { builtinModules } from "node:module";
 import { posix } from "node:path";
 import { parseSync } from "oxc-parser";
 import { type SourceFile, sourceFiles } from "./source-files.ts";
 
-/** Left to right. A path belongs to the longest prefix that fits. */
+/** Left to right. A path belongs to its longest matching prefix. */
 const LAYERS = [
   "runtime/kernel/errors.ts",
   "runtime/kernel/",
@@ -37,7 +37,7 @@ const LAYERS = [
   "runtime/cli/",
 ];
 
-/** Imported in more than one place on purpose: zod is the language declarations are written in. */
+/** Imported in more than one place on purpose: declarations are written in zod. */
 const OPEN_PACKAGES = new Set(["zod"]);
 
 const STORE = "runtime/engine/store/";
@@ -47,7 +47,7 @@ interface Import {
   from: SourceFile;
   offset: number;
   specifier: string;
-  /** Erased before it runs: `import type`, or every name in it is a type. */
+  /** Erased before it runs: `import type`, or all its names are types. */
   typeOnly: boolean;
 }
 
@@ -66,20 +66,17 @@ for (const file of files) {
   const sql = file.path.startsWith(STORE) ? null : SQL.exec(file.text);
   if (sql !== null) {
     const line = file.text.slice(0, sql.index).split("\n").length;
-    findings.push(`${file.path}:${line} speaks SQL. Ask by a function of ${STORE}, so that another store can stand behind it.`);
+    findings.push(`${file.path}:${line} contains SQL. Use a function of ${STORE}, so that the store can be replaced.`);
   }
 }
 for (const [specifier, importers] of doors) {
   if (importers.size > 1)
-    findings.push(
-      `${specifier} has ${importers.size} doors (${[...importers].sort().join(", ")}). Keep one file that imports it, and import that.`,
-    );
+    findings.push(`${specifier} has ${importers.size} doors (${[...importers].sort().join(", ")}). Keep one, and import that file.`);
 }
 for (const circle of circles())
   findings.push(`${circle.join(" -> ")}: these files import each other. Move what both need into the lower one.`);
-if (!files.some(({ path, text }) => path.startsWith(STORE) && SQL.test(text)))
-  findings.push("no SQL was seen: the check looked at nothing");
-if (seen === 0) findings.push("no import was seen: the check looked at nothing");
+if (!files.some(({ path, text }) => path.startsWith(STORE) && SQL.test(text))) findings.push("no SQL was found: the check checked nothing");
+if (seen === 0) findings.push("no import was found: the check checked nothing");
 
 for (const finding of findings) console.error(finding);
 console.log(`layers: ${seen} imports in ${files.length} files, ${findings.length} findings`);
@@ -99,10 +96,7 @@ function checkImport(found: Import): void {
   else if (!known.has(target)) report(found, `${target} does not exist`);
   else if (theirs === -1) report(found, `${target} is in no layer: runtime code imports only runtime code.`);
   else if (theirs > mine)
-    report(
-      found,
-      `${LAYERS[mine]} may not import ${LAYERS[theirs]}: it stands further right. Take what you need as a port, or move it down.`,
-    );
+    report(found, `${LAYERS[mine]} may not import ${LAYERS[theirs]}: it is further right. Use a port, or move it down.`);
 }
 
 function checkPackage(found: Import): void {
@@ -110,7 +104,7 @@ function checkPackage(found: Import): void {
   const builtin = specifier.startsWith("node:") || builtinModules.includes(specifier);
   if (builtin && !specifier.startsWith("node:")) report(found, `write it as "node:${specifier}".`);
   if (from.path.startsWith("primitives/") && specifier !== "zod") {
-    report(found, "primitives import nothing but zod and our own files; they get the world as ctx.ports.");
+    report(found, "primitives import nothing but zod and our own files; everything else comes through ctx.ports.");
   }
   if (builtin || typeOnly || OPEN_PACKAGES.has(specifier)) return;
   const importers = doors.get(specifier) ?? new Set();
@@ -159,7 +153,7 @@ function importsOf(file: SourceFile): Import[] {
       imports.push({ from: file, offset: each.start, specifier: source.value, typeOnly: each.entries.every((entry) => entry.isType) });
   }
   for (const match of file.text.matchAll(/\b(?:import|require)\(\s*"([^"\n]+)"\s*\)/g)) {
-    // `typeof import("x")` and a comment that shows an import are erased; a false hit here would only be a stricter answer.
+    // `typeof import("x")` and an import in a comment are erased; a false match here would only make the check stricter.
     const typeOnly = /(?:typeof\s+|:\s*|\*.*|\/\/.*)$/.test(file.text.slice(0, match.index).split("\n").at(-1) ?? "");
     imports.push({ from: file, offset: match.index, specifier: match[1] ?? "", typeOnly });
   }

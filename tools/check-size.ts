@@ -1,6 +1,6 @@
 /**
  * Sizes: a file over 300 lines must give its reason in its header (a line with `Size:`), and all source together stays
- * under 72,110 lines (docs/DECISIONS.md). Tests are not counted as source, but obey the same limit for one file.
+ * under 72,110 lines (docs/DECISIONS.md). Tests do not count as source, but have the same limit for one file.
  */
 import { sourceFiles } from "./source-files.ts";
 
@@ -24,13 +24,11 @@ for (const folder of [SOURCE, ["test", "bench", "examples"]]) {
     }
     const header = text.split("\n").slice(0, HEADER_LINES).join("\n");
     if (lines > FILE_LIMIT && !/\bSize: \S+/.test(header)) {
-      findings.push(
-        `${path}:1 has ${lines} lines (limit ${FILE_LIMIT}). Split it by subject, or say why not in its header: "Size: REASON".`,
-      );
+      findings.push(`${path}:1 has ${lines} lines (limit ${FILE_LIMIT}). Split it, or give the reason in its header: "Size: REASON".`);
     }
   }
 }
-if (files === 0) findings.push("no source file was found: the check looked at nothing");
+if (files === 0) findings.push("no source file was found: the check checked nothing");
 if (total > TOTAL_LIMIT) findings.push(`all source together has ${total} lines (limit ${TOTAL_LIMIT})`);
 
 for (const finding of findings) console.error(finding);

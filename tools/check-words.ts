@@ -1,5 +1,5 @@
 /**
- * Words: what people read says things as an English-speaking bookkeeper would, in the terms of docs/GLOSSARY.md. Looked at are the texts
+ * Words: texts for people read like those of an English-speaking bookkeeper, in the terms of docs/GLOSSARY.md. Checks the literals
  * in the code of runtime and primitives, and all of agents, scripts, settings and docs.
  */
 import { parseSync } from "oxc-parser";
@@ -25,14 +25,14 @@ let seen = 0;
 function look(path: string, source: string, start = 0, end = source.length): void {
   seen++;
   for (const [pattern, instead] of BANNED)
-    for (const { 0: said, index } of source.slice(start, end).matchAll(pattern))
-      findings.push(`${path}:${source.slice(0, start + index).split("\n").length} says "${said.trim()}"; write ${instead}`);
+    for (const { 0: found, index } of source.slice(start, end).matchAll(pattern))
+      findings.push(`${path}:${source.slice(0, start + index).split("\n").length} says "${found.trim()}"; write ${instead}`);
 }
 for (const { path, text } of sourceFiles(["runtime", "primitives"], [".ts", ".js"]))
   for (const { type, start, end } of within(parseSync(path, text).program as unknown as Node))
     if (type === "TemplateElement" || type === "Literal") look(path, text, start, end);
 for (const { path, text } of sourceFiles(["agents", "scripts", "*.md", "*.yaml"], [".ts", ".md", ".yaml"])) look(path, text);
-if (seen === 0) findings.push("no text was seen: the check looked at nothing");
+if (seen === 0) findings.push("no text was found: the check checked nothing");
 for (const finding of findings) console.error(finding);
 console.log(`words: ${seen} texts, ${findings.length} findings`);
 process.exit(findings.length > 0 ? 1 : 0);

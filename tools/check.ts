@@ -1,7 +1,4 @@
-/**
- * `npm run check`: types, lint, layers, sizes, words, generated docs. Each runs even when an earlier one fails, so that one run shows
- * everything; the exit code is 1 when any failed.
- */
+/** `npm run check`: every check runs even when an earlier one fails, so that one run shows everything; exits 1 when any failed. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { ROOT } from "./source-files.ts";

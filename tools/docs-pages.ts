@@ -29,7 +29,7 @@ export function primitivesDoc(primitives: readonly Primitive[]): string {
   const shapes = [...names].map(([name, schema]) => `### ${name}\n\n${fields(schema, sideOf(schema))}`);
   return `${GENERATED}# Primitives
 
-The functions an agent script may call. Each takes one object; where one parameter is enough it may be passed bare. \`uses:\` in the header
+The functions an agent script may call. Each takes one object; a single required parameter may be passed bare. \`uses:\` in the header
 names the domains a script needs. Effects: pure, read, write (git can undo it), external, notify, control. Money is decimal text or a
 \`Decimal\`, never a number. Codes are explained in [ERRORS.md](ERRORS.md).
 
@@ -56,7 +56,7 @@ ${primitive.summary}
 effect: ${primitive.effect} · access: ${primitive.access}${bare}
 
 ${fields(primitive.params, "in")}
-Answers ${code(tsType(primitive.returns, "out", names).replace(/\/\*\* (.*?) \*\/ /g, ""))}
+Returns ${code(tsType(primitive.returns, "out", names).replace(/\/\*\* (.*?) \*\/ /g, ""))}
 ${errors}
 \`\`\`ts
 ${primitive.example}
@@ -74,7 +74,7 @@ function fields(schema: z.ZodType, side: "in" | "out"): string {
   return `| ${side === "in" ? "parameter" : "field"} | ${side === "in" ? "required" : "always"} | type | meaning |\n|---|---|---|---|\n${rows.join("\n")}\n`;
 }
 
-/** A table for each schema of a file that people write, by the name it has there. */
+/** A table for each schema of a file that people write, under its name in that file. */
 function keys(schemas: Record<string, z.ZodObject>): string {
   for (const [name, { shape }] of Object.entries(schemas))
     for (const [key, one] of Object.entries(shape))
@@ -86,7 +86,7 @@ function keys(schemas: Record<string, z.ZodObject>): string {
 
 export const headerDoc = (): string => `${GENERATED}# The header of a script
 
-YAML in the block comment that an agent or a sub-script begins with. Unknown keys are errors.
+YAML in the block comment at the start of an agent or a sub-script. Unknown keys are errors.
 
 \`\`\`ts
 /*
@@ -122,7 +122,7 @@ ${keys(DIALECT_SCHEMAS)}`;
 
 const KINDS: Record<ErrorKind, string> = {
   script: "The agent script is wrong.",
-  input: "What the caller or a file gave is wrong.",
+  input: "Input from the caller or a file is wrong.",
   policy: "A rule, a state or a person refused it.",
   external: "Something outside failed.",
   divergence: "History and script disagree; a person decides.",

@@ -1,7 +1,4 @@
-/**
- * Writes the generated pages of docs/; with --check it writes nothing and exits 1 when one is stale.
- * Run by `npm run gen` and `npm run check`.
- */
+/** Writes the generated pages of docs/; with --check (`npm run check`) writes nothing and exits 1 when one is stale. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { primitives } from "../primitives/index.ts";

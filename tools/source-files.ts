@@ -18,7 +18,7 @@ export function sourceFiles(folders: string[], endings: string[]): SourceFile[] 
     encoding: "utf8",
   });
   const paths = [...new Set(listed.split("\0"))].filter((path) => endings.some((ending) => path.endsWith(ending))).sort();
-  // A file that git still lists but that was just removed is no source.
+  // A file that git still lists but that was just removed is not source.
   const there = paths.filter((path) => existsSync(join(ROOT, path)));
   return there.map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 }

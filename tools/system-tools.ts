@@ -1,7 +1,4 @@
-/**
- * Programs that some tests use, as independent checkers or as a jail, and that npm cannot install. One list, so that `npm test`, the
- * tests that skip without them and .ci/run agree.
- */
+/** Programs that some tests use and npm cannot install: one list for `npm test`, for tests that skip without them, and for .ci/run. */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -17,16 +14,16 @@ export function findTool(name: SystemTool): string | null {
       accessSync(path, constants.X_OK);
       return path;
     } catch {
-      // Not in this folder: the next one may have it, and null says that none has.
+      // Not in this folder: the next one may have it; null means that none has.
     }
   }
   return null;
 }
 
-/** A skipped test with this reason is nobody's to mend in the machine: also CI may run where namespaces are forbidden from outside. */
+/** Reason of a skipped test that nobody can fix on the machine: CI may also run where the host forbids namespaces. */
 export const FORBIDDEN = "namespaces are forbidden here";
 
-/** Why bubblewrap starts nothing, null when it does. Asked without any code of the product: a fault there is no reason to skip its tests. */
+/** Why bubblewrap starts nothing; null when it works. Uses no code of the product: a fault there is no reason to skip its tests. */
 export function whyNoJail(): string | null {
   const bwrap = findTool("bwrap");
   if (bwrap === null) return "bubblewrap is not installed";
@@ -34,6 +31,4 @@ export function whyNoJail(): string | null {
   return status === 0 ? null : `${FORBIDDEN}: ${stderr.trim()}`;
 }
 
-export function missingTools(): SystemTool[] {
-  return SYSTEM_TOOLS.filter((name) => findTool(name) === null);
-}
+export const missingTools = (): SystemTool[] => SYSTEM_TOOLS.filter((name) => findTool(name) === null);

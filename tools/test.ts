@@ -1,17 +1,17 @@
 /**
  * `npm test [-- NAME...] [--fast | --long]`: vitest, the CPU time of the files that took the most (with NAME: of each), and one closing line
- * `N passed, N failed[, N skipped]` that people and scripts can read. NAME keeps the test files whose path contains it. With CI=true a
- * skipped test counts as a failure of the whole, unless what it needs is forbidden from outside.
+ * `N passed, N failed[, N skipped]` that people and scripts can read. NAME selects the test files whose path contains it. With CI=true a
+ * skipped test fails the run, unless the host forbids what it needs.
  */
 import { cpus } from "node:os";
 import { startVitest } from "vitest/node";
 import { FORBIDDEN, missingTools } from "./system-tools.ts";
 
-/** Of a whole run so many files are named at the end, those that took the most CPU time. */
+/** Number of files listed at the end of a full run, those that took the most CPU time. */
 const MOST = 10;
-/** A file of a whole run that still runs so long after the last one has begun should have begun earlier. */
+/** A file that still runs this long after the last one has started should have started earlier. */
 const LATE_MS = 10_000;
-/** Idle and whole time of the cores: tells also of killed processes, whose CPU time no file hears of. */
+/** Idle and total time of the cores: includes killed processes, whose CPU time no file reports. */
 const cores = () => {
   const times = cpus().flatMap((core) => Object.entries(core.times));
   const sum = (wanted: RegExp) => times.reduce((total, [name, ms]) => total + (wanted.test(name) ? ms : 0), 0);
@@ -26,7 +26,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 if (args.includes("--fast")) process.env["CLEARED_FAST"] = "1";
-// Suites that try a seeded share of something (drills, rewrites, statements) try all of it.
+// Suites that try a seeded share of their cases (drills, rewrites, statements) try all of them.
 if (args.includes("--long")) process.env["CLEARED_LONG"] = "1";
 
 const ci = process.env["CI"] === "true" || process.env["CI"] === "1";
@@ -64,13 +64,11 @@ count.failed += vitest.state.getUnhandledErrors().length;
 await vitest.close();
 const after = cores();
 
-// Where the time of a run goes: what each file took, with the processes that it has seen end.
+// Where the time of a run went: CPU time of each file, including processes whose end it saw.
 const costliest = cpu.toSorted((a, b) => b.seconds - a.seconds).slice(0, names.length > 0 ? cpu.length : MOST);
 for (const { path, seconds } of costliest) console.log(`${seconds.toFixed(1).padStart(7)} s of CPU time  ${path}`);
 console.log(`${(cpu.reduce((sum, { seconds }) => sum + seconds, 0) / 60).toFixed(1)} min of CPU time in ${cpu.length} files`);
-console.log(
-  `The cores were ${Math.round(100 - (100 * (after.idle - before.idle)) / (after.all - before.all))} % busy, with all that ran here`,
-);
+console.log(`The cores were ${Math.round(100 - (100 * (after.idle - before.idle)) / (after.all - before.all))} % busy in total`);
 const last = Math.max(...cpu.map(({ from }) => (from < Infinity ? from : 0)));
 for (const { path, to } of names.length > 0 ? [] : cpu.filter(({ to }) => to - last > LATE_MS))
   console.log(`Still ran ${((to - last) / 1000).toFixed(0)} s after all had begun, so it belongs in LONGEST of vitest.config.ts: ${path}`);

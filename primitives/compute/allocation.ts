@@ -1,4 +1,4 @@
-/** A part of an amount, and a total over time: the parts always add up to it, because one is the rest (spec/worker.md 8.2, 35.1). */
+/** Parts of an amount, also over time: they always add up to it, because one of them is the remainder (spec/worker.md 8.2, 35.1). */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, placesOf, refuse, settled } from "./declare.ts";
@@ -9,7 +9,7 @@ const days = figure({ from: "-100000", to: "100000" });
 
 export const compute_percent_of = defineCompute({
   name: "compute_percent_of",
-  summary: "A percentage of an amount, and the rest of it.",
+  summary: "A percentage of an amount, and the remainder.",
   params: z.object({ amount: money, pct: percentTo100.describe("2 is 2 %"), ...inCurrency }),
   returns: z.object({ result: moneyOut.describe("the part"), rest: moneyOut.describe("the amount without it") }),
   example: `compute_percent_of({ amount: "52340.00", pct: "2" })`,
@@ -49,7 +49,7 @@ export const compute_prorated_for_period = defineCompute({
   example: `compute_prorated_for_period({ total: "100.00", period_num: 2, total_periods: 3 })`,
   run(p) {
     if (p.period_num > p.total_periods)
-      refuse("period_out_of_range", `period_num: ${p.period_num} is beyond the ${p.total_periods} periods there are.`);
+      refuse("period_out_of_range", `period_num: ${p.period_num} is greater than total_periods ${p.total_periods}.`);
     const upTo = (k: number): bigint => round(share(exact(p.total), BigInt(k), BigInt(p.total_periods)), placesOf(p));
     return amount(upTo(p.period_num) - upTo(p.period_num - 1), p);
   },
@@ -60,7 +60,7 @@ export const compute_dt_prorata = defineCompute({
   summary: "Part of a period's amount for some of its days; multiplied first, rounded once.",
   params: z.object({
     full_period_amount: money.describe("amount of the whole period"),
-    days_in_period: figure({ from: "0", to: "100000" }).describe("days that count"),
+    days_in_period: figure({ from: "0", to: "100000" }).describe("days to charge"),
     total_days_in_period: figure({ above: "0", to: "100000" }).describe("days of the period"),
     ...inCurrency,
   }),
@@ -69,7 +69,7 @@ export const compute_dt_prorata = defineCompute({
   run(p) {
     const [total, part, all] = [exact(p.full_period_amount), exact(p.days_in_period), exact(p.total_days_in_period)];
     if (part > all)
-      refuse("days_exceed_period", `days_in_period: ${p.days_in_period} is more than the ${p.total_days_in_period} days there are.`);
+      refuse("days_exceed_period", `days_in_period: ${p.days_in_period} is more than the ${p.total_days_in_period} days of the period.`);
     return {
       ...amounts(p, { result: share(total, part, all), daily_rate: share(total, ONE, all), full_period_amount: total }),
       days_fraction: plain(share(part, ONE, all)),
@@ -86,7 +86,7 @@ export const compute_recognize_revenue = defineCompute({
     periods_elapsed: count(0, 1200).describe("months that have passed; beyond the contract counts as all"),
     ...inCurrency,
   }),
-  returns: z.object({ recognized_per_period: moneyOut.describe("of an average month"), recognized_total: moneyOut, deferred: moneyOut }),
+  returns: z.object({ recognized_per_period: moneyOut.describe("average per month"), recognized_total: moneyOut, deferred: moneyOut }),
   example: `compute_recognize_revenue({ contract_value: "12000.00", contract_months: 12, periods_elapsed: 3 })`,
   run(p) {
     const [value, months] = [exact(p.contract_value), BigInt(p.contract_months)];

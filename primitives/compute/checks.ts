@@ -1,7 +1,4 @@
-/**
- * Comparisons of amounts against a limit: variance, sub-limit, capacity of a card. All compare the exact values, never rounded ones:
- * what lies exactly at a threshold does not exceed it.
- */
+/** Comparisons of amounts with a limit, by exact values, never rounded ones: a value exactly at the threshold does not exceed it. */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText } from "./declare.ts";
@@ -10,7 +7,8 @@ import { exactOut, inCurrency, moneyOut, percent } from "./shapes.ts";
 
 export const compute_variance_check = defineCompute({
   name: "compute_variance_check",
-  summary: "Whether an invoice differs from its order by more than a threshold in percent; exactly at it does not exceed.",
+  summary:
+    "Whether an invoice differs from its order by more than a threshold in percent; a value exactly at the threshold does not exceed it.",
   params: z.object({
     invoiced: money.describe("amount invoiced"),
     po_amount: money.describe("amount ordered"),
@@ -31,7 +29,7 @@ export const compute_variance_check = defineCompute({
     const variance = invoiced - ordered;
     const pct = ordered === 0n ? null : share(abs(variance), HUNDRED, abs(ordered));
     return {
-      // |invoiced - ordered| * 100 > threshold * |ordered|: no quotient, so nothing is rounded before it is compared.
+      // |invoiced - ordered| * 100 > threshold * |ordered|: without a quotient nothing is rounded before the comparison.
       exceeds: ordered === 0n ? invoiced !== 0n : abs(variance) * HUNDRED > exact(p.threshold_pct) * abs(ordered),
       variance: amount(variance, p),
       pct: pct === null ? null : pctText(pct),
@@ -44,7 +42,7 @@ export const compute_variance_check = defineCompute({
 
 export const compute_sub_limit = defineCompute({
   name: "compute_sub_limit",
-  summary: "What an insurance pays of a claim under its sub-limit, or under a rider that is higher.",
+  summary: "Amount an insurance pays for a claim under its sub-limit, or under a higher rider.",
   params: z.object({
     claimed: nonNegativeMoney.describe("amount claimed"),
     sub_limit: nonNegativeMoney.describe("limit of the policy"),
@@ -61,13 +59,13 @@ export const compute_gift_card_capacity = defineCompute({
   summary: "Whether an amount fits on a gift card; exactly full fits.",
   params: z.object({
     current_balance: money.describe("balance now"),
-    incoming_amount: money.describe("what is added; below zero is taken off"),
+    incoming_amount: money.describe("amount added; below zero is deducted"),
     capacity_limit: nonNegativeMoney.describe("most the card may hold"),
     ...inCurrency,
   }),
   returns: z.object({
     fits: z.boolean(),
-    overflow: moneyOut.describe("what does not fit"),
+    overflow: moneyOut.describe("amount that does not fit"),
     projected_balance: moneyOut,
     direction: z.enum(["refund", "charge"]),
   }),
@@ -78,7 +76,7 @@ export const compute_gift_card_capacity = defineCompute({
     const overflow = most(0n, projected - exact(p.capacity_limit));
     return {
       fits: overflow === 0n,
-      ...amounts(p, { overflow: overflow, projected_balance: projected }),
+      ...amounts(p, { overflow, projected_balance: projected }),
       direction: incoming >= 0n ? "refund" : "charge",
     };
   },

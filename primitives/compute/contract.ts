@@ -1,7 +1,4 @@
-/**
- * Contracts: escalation, fees for leaving early, changed orders. A fee is never more than what it is a fee of, and a net change names
- * every item it is made of, in one order.
- */
+/** Contracts: escalation, termination fees, changed orders. No fee exceeds its base; a net change lists all items in one order. */
 import { z } from "zod";
 import { money, nonNegativeMoney, text } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
@@ -67,7 +64,7 @@ export const compute_contract_termination_fee = defineCompute({
 
 export const compute_early_termination_fee = defineCompute({
   name: "compute_early_termination_fee",
-  summary: "What is refunded of a remaining value after an early termination fee in percent of it.",
+  summary: "Refund of a remaining value after an early termination fee in percent of it.",
   params: z.object({
     remaining_value: nonNegativeMoney.describe("value of the unused part"),
     fee_pct: percentTo100.describe("fee in percent: 10 is 10 %"),
@@ -79,7 +76,7 @@ export const compute_early_termination_fee = defineCompute({
 });
 
 const item = z.object({
-  id: text.describe("what names the item in both lists"),
+  id: text.describe("identifies the item in both lists"),
   price: money.describe("price of one"),
   quantity: figure({ from: "0" }).default(1).describe("how many"),
 });
@@ -113,11 +110,11 @@ export const compute_net_price_delta = defineCompute({
     const original = totals("original_items", p.original_items, places);
     const modified = totals("modified_items", p.modified_items, places);
     const cancelled = new Set(p.cancelled_ids);
-    // By code unit, which no locale changes: a replay must list them in the same order.
+    // By code unit, independent of the locale: a replay must list them in the same order.
     const ids = [...new Set([...original.keys(), ...modified.keys()])].sort();
     const rows = ids.map((id) => {
       const [was, now] = [original.get(id), modified.get(id) ?? original.get(id)];
-      // The same price and quantity once more changes nothing; another split of the same total does.
+      // A row with unchanged price and quantity changes nothing; another split of the same total does.
       const same = was?.price === now?.price && was?.quantity === now?.quantity;
       const action = cancelled.has(id) ? "cancelled" : was === undefined ? "added" : same ? "unchanged" : "modified";
       return { id, action, before: was?.total ?? 0n, after: cancelled.has(id) ? 0n : (now?.total ?? 0n) } as const;
@@ -136,7 +133,7 @@ export const compute_net_price_delta = defineCompute({
   },
 });
 
-/** Each item with its amount. Two rows of one id would hide one of them. */
+/** Each item with its amount. Two rows with one id would hide one of them. */
 function totals(list: string, items: readonly z.output<typeof item>[], places: number) {
   const byId = new Map<string, { price: bigint; quantity: bigint; total: bigint }>();
   for (const { id, ...given } of items) {

@@ -1,4 +1,4 @@
-/** Working days between two days of the calendar. Days are counted, not milliseconds, so no time zone and no clock change matters. */
+/** Working days between two calendar days. Counts days, not milliseconds, so time zones and clock changes do not matter. */
 import { z } from "zod";
 import { day } from "../_shapes.ts";
 import { defineCompute, refuse } from "./declare.ts";
@@ -11,7 +11,7 @@ const isWeekend = (dayNumber: number): boolean => [6, 0].includes((((dayNumber +
 
 export const compute_dt_business_days = defineCompute({
   name: "compute_dt_business_days",
-  summary: "Working days from one day to another, Monday to Friday without the holidays given.",
+  summary: "Working days from one day to another, Monday to Friday without the given holidays.",
   params: z.object({
     start_date: day.describe("first day"),
     end_date: day.describe("last day"),
@@ -30,7 +30,7 @@ export const compute_dt_business_days = defineCompute({
     const end = numberOf(p.end_date) + (p.inclusive ? 1 : 0);
     if (numberOf(p.end_date) < start) refuse("end_before_start", `end_date: ${p.end_date} lies before ${p.start_date}.`);
     const length = end - start;
-    // Each whole week has two; what is left of the last one is counted.
+    // Each whole week has two weekend days; those in the remaining days are counted.
     const weekend = 2 * Math.floor(length / 7) + Array.from({ length: length % 7 }, (_, i) => end - 1 - i).filter(isWeekend).length;
     const off = [...new Set(p.holidays.map(numberOf))].filter((one) => one >= start && one < end && !isWeekend(one)).length;
     return { result: length - weekend - off, calendar_days: length, weekend_days: weekend, holidays_excluded: off };

@@ -1,6 +1,6 @@
 /**
- * Depreciation in the books and for tax. A schedule whose shares are fixed is rounded cumulatively, so the last book value is the
- * salvage value to the cent and no row is further than one from its exact value.
+ * Depreciation for the books and for tax. A schedule with fixed shares is rounded cumulatively, so the last book value is the
+ * salvage value to the cent and no row differs from its exact value by more than one cent.
  */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
@@ -8,11 +8,11 @@ import { amount, amounts, defineCompute, placesOf, refuse, settled, spread } fro
 import { exact, HUNDRED, least, most, percentOf, round, share, sum } from "../../runtime/kernel/exact.ts";
 import { count, fields, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 
-const cost = nonNegativeMoney.describe("what the asset cost");
+const cost = nonNegativeMoney.describe("purchase cost of the asset");
 const salvage = nonNegativeMoney.describe("value at the end of its life");
 const lifeMonths = count(1, 1200).describe("useful life in months");
 
-/** What is written off in all. */
+/** The total to depreciate. */
 function base(p: { cost: string; currency?: string | undefined }, salvageValue: string): bigint {
   const value = settled(p.cost, p) - settled(salvageValue, p);
   return value < 0n ? refuse("salvage_above_cost", `The salvage value ${salvageValue} is above the cost ${p.cost}.`) : value;
@@ -82,7 +82,7 @@ export const compute_finance_depreciation = defineCompute({
   },
 });
 
-/** 2/n of the book value, straight line over the rest once that is more, never below salvage (Kieso, Intermediate Accounting, ch. 11). */
+/** 2/n of the book value, straight line over the rest once that is greater, never below salvage (Kieso, Intermediate Accounting, ch. 11). */
 function declining(cost: bigint, total: bigint, n: number, places: number): bigint[] {
   let [book, left] = [cost, total];
   return Array.from({ length: n }, (_, k) => {
@@ -122,7 +122,7 @@ export const compute_tax_depreciation_tax = defineCompute({
     let left = total;
     const rows = Array.from({ length: p.years }, (_, k) => {
       const share = round(percentOf(p.method === "reducing_balance" ? left : total, rate), placesOf(p));
-      // The year in which 100 % are reached takes the rest: four years of 25 % leave nothing.
+      // The year that reaches 100 % takes the rest: four years of 25 % leave nothing.
       const ends = p.method === "straight_line" && rate * BigInt(k + 1) >= HUNDRED;
       const allowance = table[k] ?? (ends ? left : least(left, share));
       left -= allowance;

@@ -1,6 +1,6 @@
 /**
- * Amounts, percentages and lengths of time as people write them in a text. A figure that can be read in two ways keeps both readings; one
- * that cannot be read keeps none. Each number is looked at once, with a few characters around it, so the work is linear in the text.
+ * Amounts, percentages and lengths of time as people write them in a text. A figure with two possible readings keeps both; one
+ * that cannot be read keeps none. Each number is read once, with a few characters around it, so the work is linear in the text.
  */
 import { currencyPlaces } from "../../runtime/kernel/money.ts";
 import { exact, plain, sum, times, whole } from "../../runtime/kernel/exact.ts";
@@ -9,9 +9,9 @@ export interface Figure {
   kind: "amount" | "percent" | "minutes" | "days" | "months";
   /** Decimal texts, one for each way to read it. */
   readings: string[];
-  /** Code of an amount's currency; a bare sign is taken for the best known currency that has it. */
+  /** Currency code of an amount; a bare sign means the best-known currency that has it. */
   currency: string | null;
-  /** Offsets in the text, the end not included. */
+  /** Offsets in the text, end exclusive. */
   from: number;
   to: number;
 }
@@ -36,14 +36,14 @@ const CODE_BEFORE = /(?:^|[^A-Za-z])([A-Z]{3})\s?$/;
 const CURRENCY_AFTER = /^\s?(?:(€|£|¥|₹)|([A-Z]{3})(?![A-Za-z])|(dollar|euro|pound|franc|yen)s?\b)/;
 const MAGNITUDE_AFTER = /^(?:([kKmM]|mn|bn|B)(?![A-Za-z])|\s(thousand|million|billion)\b)/;
 const UNIT_AFTER = /^[\s-]?(min(?:ute)?s?|h(?:(?:ou)?rs?)?|days?|months?)(?![A-Za-z])/i;
-/** "7 of 30 days": the unit of a part stands behind its whole. */
+/** "7 of 30 days": the unit of the part is after the whole. */
 const UNIT_OF_WHOLE = /^\s(?:out )?of (?:the |a |an |its |all )?\d{1,5}[\s-](days?|months?)(?![A-Za-z])/i;
 const RANGE_AFTER = /^\s?(?:[-\u2013\u2014]|to\s)\s?[$€£¥₹]?\d/;
 const RANGE_BEFORE = /\d\s?(?:[-\u2013\u2014]|to)\s?$/;
-/** Characters looked at on each side of a number. */
+/** Characters read on each side of a number. */
 const AROUND = 24;
 
-/** How a text writes numbers: the sign before its decimals, where one number shows it. */
+/** The decimal sign of a text, if one of its numbers reveals it. */
 type Style = "." | "," | null;
 
 function styleOf(numbers: readonly string[]): Style {
@@ -52,12 +52,12 @@ function styleOf(numbers: readonly string[]): Style {
   return point === comma ? null : point ? "." : ",";
 }
 
-/** Ways to read the digits of an amount. places: decimals its currency has. */
+/** Ways to read the digits of an amount. places: decimals of its currency. */
 function readingsOf(digits: string, style: Style, places: number, magnitude: boolean): string[] {
   if (/^\d+$/.test(digits)) return [digits];
   const bare = digits.replace(/['\u2019\u00a0\u202f ]/g, "");
   if (bare !== digits) {
-    // "1 234" may also be two numbers; decimals or another kind of space make it one.
+    // "1 234" may also be two numbers; decimals, or another kind of space, make it one.
     if (!/^\d{1,3}(?:['\u2019\u00a0\u202f ]\d{3})+(?:[.,]\d{1,2})?$/.test(digits) || /^[\d ]+$/.test(digits)) return [];
     return [bare.replace(",", ".")];
   }
@@ -69,7 +69,7 @@ function readingsOf(digits: string, style: Style, places: number, magnitude: boo
   if (tail.length !== 3 || head.length > 3 || head === "0" || magnitude) return [decimal];
   if (style !== null && style !== mark) return [grouped];
   if (style === mark && places === 3) return [decimal];
-  // "1,200" is a thousand where cents have two digits; "1.200", or "1,200" beside "12,50", may be either.
+  // "1,200" is a thousand in a currency with two decimals; "1.200", or "1,200" beside "12,50", may be either.
   return style === null && mark === "," && places < 3 ? [grouped] : [grouped, decimal];
 }
 
@@ -121,19 +121,14 @@ function figureOf(around: Around, style: Style): Figure | null {
     return { kind: "amount", readings: scaled, currency: marked.code, from: marked.from, to: marked.to };
   }
   const unit = UNIT_AFTER.exec(after) ?? UNIT_OF_WHOLE.exec(after);
-  // "INV-10 days" and "24/7 hours" are no lengths of time; "$300/30 days" has one.
+  // "INV-10 days" and "24/7 hours" are not lengths of time; "$300/30 days" contains one.
   if (unit === null || /[A-Za-z\d/-]$/.test(before.replace(/[$€£¥₹]\s?[\d.,]+\/$/, ""))) return null;
   const word = (unit[1] ?? "").toLowerCase();
   const kind = word.startsWith("d") ? "days" : word.startsWith("mo") ? "months" : "minutes";
   const readings =
     kind === "minutes" ? simple.map((one) => plain(times(exact(one), whole(Number(MINUTES[word[0] ?? ""] ?? 1n))), 18)) : simple;
-  return {
-    kind,
-    readings: range ? [] : readings,
-    currency: null,
-    from: at,
-    to: end + (unit[0].trimStart().startsWith("o") ? 0 : unit[0].length),
-  };
+  const to = end + (unit[0].trimStart().startsWith("o") ? 0 : unit[0].length);
+  return { kind, readings: range ? [] : readings, currency: null, from: at, to };
 }
 
 /** "2 hours and 30 minutes" is one length of time. */

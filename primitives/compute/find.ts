@@ -1,6 +1,6 @@
 /**
- * From a description in words to the function that computes it: phrases of triggers.ts first, then words that a declaration shares with
- * the description. No model, no state: the same words give the same answer. Defects of the original's patterns: spec/worker.md 10.4.
+ * From a description in words to the function that computes it: first by phrases of triggers.ts, then by words that a declaration and
+ * the description share. No model, no state: the same words give the same answer. Defects of the original's patterns: spec/worker.md 10.4.
  */
 import { z } from "zod";
 import { definePrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
@@ -11,7 +11,7 @@ import { TRIGGERS } from "./triggers.ts";
 
 /** Words between the two sides of `..`. */
 const GAP = 5;
-/** 64 KiB: a task with its attachments; matching is linear in it. */
+/** 64 KiB: a task with its attachments; matching is linear in its length. */
 export const LONGEST_TEXT = 65_536;
 
 interface Phrase {
@@ -27,7 +27,7 @@ interface Hit {
   to: number;
 }
 
-/** Whole words, lower-case, without the s of a plural; "90+" is "90 plus". */
+/** Whole words, lower-case, without a plural s; "90+" is "90 plus". */
 function wordsOf(text: string): string[] {
   const found =
     text
@@ -48,7 +48,7 @@ const BY_FIRST = Map.groupBy(
   (one) => one.words[0] ?? "",
 );
 
-/** The word after the last one of a phrase that begins at `at`; -1 where it does not. */
+/** The word after a phrase that begins at `at`; -1 if it does not begin there. */
 function endOf(words: readonly string[], at: number, phrase: readonly string[]): number {
   let here = at;
   for (let i = 0; i < phrase.length; i++) {
@@ -71,7 +71,7 @@ function endOf(words: readonly string[], at: number, phrase: readonly string[]):
   return here;
 }
 
-/** Phrases found in a text, without those that meet a phrase barring them: "service level" in "service level agreement". */
+/** Phrases found in a text, without those that overlap an excluding phrase: "service level" in "service level agreement". */
 function hitsIn(words: readonly string[]): Hit[] {
   const hits: Hit[] = [];
   for (let from = 0; from < words.length; from++) {
@@ -87,7 +87,7 @@ function hitsIn(words: readonly string[]): Hit[] {
   return hits.filter((one) => !one.phrase.not && !barred.some((other) => other.phrase.key === one.phrase.key && meet(one, other)));
 }
 
-/** A function as it is found: its triggers' key (null: only words find it), and what its declaration says. */
+/** A function to be found: the key of its phrases (null: only words find it), and the texts of its declaration. */
 export interface Findable {
   name: string;
   summary: string;
@@ -101,7 +101,7 @@ const COMMON = new Set(
     "a an the of and or for to in on at by with from is are be it its this that what how much many we our i me my compute calculate work out please need want get find give show amount total value number per one each which when only not as",
   ).map(singular),
 );
-/** Six letters: depreciate and depreciation, recognise and recognize are one word. */
+/** Six letters: depreciate and depreciation, recognise and recognize count as one word. */
 const stemsOf = (text: string): Map<string, string> =>
   new Map(
     wordsOf(text.replaceAll("_", " "))
@@ -110,11 +110,11 @@ const stemsOf = (text: string): Map<string, string> =>
   );
 
 interface Indexed extends Findable {
-  /** Weight of each word: 3 in the name, 2 in the summary, 1 in what the parameters say. */
+  /** Weight of each word: 3 in the name, 2 in the summary, 1 in the parameters. */
   weights: Map<string, number>;
 }
 
-/** Functions made ready for `rank`. */
+/** Functions prepared for `rank`. */
 export function indexed(functions: readonly Findable[]): { functions: Indexed[]; spread: Map<string, number> } {
   const spread = new Map<string, number>();
   const all = functions.map((one) => {
@@ -131,18 +131,15 @@ export function indexed(functions: readonly Findable[]): { functions: Indexed[];
   return { functions: all, spread };
 }
 
-/**
- * The functions that fit a description, best first. A phrase counts by its words; a word they share counts the less the more functions
- * have it; equal scores stand by name.
- */
+/** The functions that fit, best first, then by name. Phrases count by their words, a shared word less the more functions have it. */
 export function rank(description: string, { functions, spread }: ReturnType<typeof indexed>, limit: number) {
   const words = wordsOf(description.slice(0, LONGEST_TEXT));
   const hits = hitsIn(words);
-  const said = stemsOf(description.slice(0, LONGEST_TEXT));
+  const stems = stemsOf(description.slice(0, LONGEST_TEXT));
   const found = functions.flatMap((one) => {
     const phrases = hits.filter((hit) => hit.phrase.key === one.key);
     const longest = phrases.reduce((most, hit) => Math.max(most, hit.phrase.words.filter((word) => /\w/.test(word)).length), 0);
-    const shared = [...one.weights].filter(([word]) => said.has(word));
+    const shared = [...one.weights].filter(([word]) => stems.has(word));
     const overlap = shared.reduce((sum, [word, weight]) => sum + weight / (spread.get(word) ?? 1), 0);
     const phrasesSaid = [...new Set(phrases.map((hit) => hit.phrase.said.replaceAll(" ..", " ...")))];
     const score = Math.round(1000 * ((longest === 0 ? 0 : 2 + longest + (phrasesSaid.length - 1) / 4) + overlap)) / 1000;
@@ -150,18 +147,18 @@ export function rank(description: string, { functions, spread }: ReturnType<type
     const why =
       longest > 0
         ? `says ${phrasesSaid.map((phrase) => `"${phrase}"`).join(", ")}`
-        : `shares ${shared.map(([stem]) => `"${said.get(stem)}"`).join(", ")}`;
+        : `shares ${shared.map(([stem]) => `"${stems.get(stem)}"`).join(", ")}`;
     return [{ name: one.name, summary: one.summary, why, score }];
   });
   return found.sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1)).slice(0, limit);
 }
 
-/** Below this a function shares only words that many have. */
+/** Below this a function shares only words that many functions have. */
 const LEAST = 0.5;
 
 let ready: ReturnType<typeof indexed> | undefined;
 
-/** Of all compute primitives; made at the first call, because most processes never ask. */
+/** All compute primitives; indexed at the first call, because most processes never search. */
 const builtIn = (): ReturnType<typeof indexed> => (ready ??= indexed(computePrimitives.map(findable)));
 
 function findable({ name, summary, params }: Primitive): Findable {
@@ -198,7 +195,7 @@ export const compute_find = definePrimitive({
   run: ({ description, limit }) => rank(description, builtIn(), limit),
 });
 
-/** compute_find where there are more functions than the built-in ones: the tools of a commit. */
+/** compute_find over more than the built-in functions: with the tools of a commit. */
 export function findAmong(tools: readonly Primitive[]): Primitive {
   let all: ReturnType<typeof indexed> | undefined;
   const run: typeof compute_find.run = ({ description, limit }) =>

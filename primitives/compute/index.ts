@@ -23,7 +23,7 @@ const FILES = [
   ...[overtime, payroll, sla, supply, dates, receivables, stats, tax, risk],
 ];
 
-/** All that these files export, by name within a file: the order of a module's exports is not the same under every loader. */
+/** All exports of these files, sorted by name within a file: the order of a module's exports differs between loaders. */
 export const primitivesIn = (files: readonly Record<string, unknown>[]): Primitive[] =>
   files.flatMap((file) => Object.values(file as Record<string, Primitive>).sort((a, b) => (a.name < b.name ? -1 : 1)));
 

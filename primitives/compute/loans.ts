@@ -1,6 +1,6 @@
 /**
- * Loans: the schedule to the cent, its summary, and interest that compounds. One schedule serves all three primitives, so they cannot
- * disagree; its last payment takes what rounding left, and the balance ends at zero.
+ * Loans: the schedule to the cent, its summary, and compound interest. All three primitives use one schedule, so they cannot
+ * disagree; its last payment takes the rounding difference, and the balance ends at zero.
  */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
@@ -29,7 +29,7 @@ function schedule(principal: string, annualRatePct: string | number, months: num
   const rows: Payment[] = [];
   for (let [month, balance] = [1, lent]; month <= months; month++) {
     const interest = round(times(balance, rate), places);
-    // A loan of a few cents is paid before its term; the last payment clears whatever rounding left.
+    // A loan of a few cents is repaid before its term; the last payment clears the rounding difference.
     const paid = month === months || payment > balance + interest ? balance + interest : payment;
     balance += interest - paid;
     rows.push({ payment: paid, principal: paid - interest, interest, balance });

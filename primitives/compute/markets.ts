@@ -1,6 +1,6 @@
 /**
  * Models of prices: simulation, options, value at risk. All in doubles, because a model is not an amount; only compute_finance_var
- * answers money, from observed returns. A simulation is decided by its seed alone.
+ * returns money, from observed returns. Only the seed decides a simulation.
  */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
@@ -9,7 +9,7 @@ import { exact, ONE, plain, share, sum, times } from "../../runtime/kernel/exact
 import { cumulative, density, normals } from "./roots.ts";
 import { count, exactOut, fields, figure, inCurrency, list, moneyOut, real } from "./shapes.ts";
 
-/** Draws of one call at most: 10,000 paths over the 252 trading days of a year take about 130 ms, and a call is to end within 250. */
+/** Most draws of one call: 10,000 paths over the 252 trading days of a year take about 130 ms, and a call should end within 250. */
 const DRAWS = 2_520_000;
 const sigmaShape = real(0, 5).describe("volatility a year as a fraction: 0.2 is 20 %");
 
@@ -36,7 +36,7 @@ export const compute_finance_monte_carlo = defineCompute({
   example: `compute_finance_monte_carlo({ s0: 100, mu: 0.05, sigma: 0.2, T: 1, seed: 7 })`,
   run(p) {
     if (p.n_paths * p.n_steps > DRAWS)
-      refuse("too_many_draws", `n_paths times n_steps is ${p.n_paths * p.n_steps}; at most ${DRAWS} draws end in time.`);
+      refuse("too_many_draws", `n_paths times n_steps is ${p.n_paths * p.n_steps}; at most ${DRAWS} draws finish in time.`);
     const [s0, mu, sigma, dt] = [Number(p.s0), Number(p.mu), Number(p.sigma), Number(p.T) / p.n_steps];
     const draw = normals(p.seed);
     // d ln S = (mu - sigma^2/2) dt + sigma sqrt(dt) Z: exact for this process (Glasserman, Monte Carlo Methods, 3.2.3).
@@ -52,7 +52,7 @@ export const compute_finance_monte_carlo = defineCompute({
     return {
       result: mean,
       mean,
-      // Identical paths differ from their own mean by the last bit of it.
+      // Identical paths differ from their mean in its last bit.
       std: sigma === 0 ? 0 : finite(Math.sqrt(variance)),
       var_95: s0 - at(0.05),
       var_99: s0 - at(0.01),

@@ -1,6 +1,6 @@
 /**
- * Pay of one workweek. Which hours are overtime is law and differs by state; each rule names its section. Each component is rounded
- * once, and the total is the sum of the components that are answered beside it.
+ * Pay of one workweek. The law decides which hours are overtime and differs by state; each rule names its section. Each component is
+ * rounded once, and the total is the sum of the returned components.
  */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
@@ -8,13 +8,13 @@ import { amounts, defineCompute, placesOf, refuse, settled } from "./declare.ts"
 import { exact, least, most, ONE, over, plain, round, sum, times, whole } from "../../runtime/kernel/exact.ts";
 import { exactOut, fields, figure, inCurrency, list, moneyOut } from "./shapes.ts";
 
-/** A month has 744 at most: hours that are already sorted may be of a longer pay period. */
+/** A month has at most 744: hours that are already sorted may be from a longer pay period. */
 const sortedHours = figure({ from: "0", to: "744" });
 
-/** Hours of one week by what they are paid. */
+/** Hours of one week by their rate. */
 type Week = Record<"regular" | "overtime" | "double", bigint>;
 
-/** Hours up to `most` of them; what is beyond. */
+/** The hours up to a limit, and those above it. */
 const split = (all: bigint, upTo: bigint): [bigint, bigint] => [least(all, upTo), most(0n, all - upTo)];
 
 /**
@@ -57,9 +57,7 @@ export const compute_hr_overtime = defineCompute({
     daily_hours: list(figure({ from: "0", to: "24" }), 1, 7)
       .optional()
       .describe("hours of each day of the workweek, first day first, 0 for a day off"),
-    nondiscretionary_pay: nonNegativeMoney
-      .default("0")
-      .describe("rules flsa and california: bonuses that belong to the regular rate of this week"),
+    nondiscretionary_pay: nonNegativeMoney.default("0").describe("rules flsa and california: bonuses in the regular rate of this week"),
     ...inCurrency,
   }),
   returns: z.object({
@@ -78,8 +76,8 @@ export const compute_hr_overtime = defineCompute({
     const all = week.regular + week.overtime + week.double;
     if (p.rule === "stated" && bonus !== 0n) refuse("bonus_needs_rule", "nondiscretionary_pay: needs the rule flsa or california.");
     const multiplier = p.rule === "stated" ? exact(p.overtime_multiplier) : exact("1.5");
-    // 29 CFR 778.108-110: the regular rate is all pay for the week over its hours; a bonus already pays each hour once, so overtime adds
-    // only the part above one of it.
+    // 29 CFR 778.108-110: the regular rate is all pay for the week divided by its hours; a bonus already pays each hour once, so overtime
+    // adds only the part of the multiplier above one.
     const bonusRate = all === 0n ? 0n : over(bonus, all);
     // California divides a flat bonus by straight-time hours only and pays it 1.5 or 2 times (Alvarado v. Dart Container, 2018).
     const flatRate = week.regular === 0n ? bonusRate : over(bonus, week.regular);
@@ -103,8 +101,8 @@ type HoursGiven = { [K in "regular_hours" | "overtime_hours" | "hours_worked"]?:
 
 function weekOf(rule: "stated" | "flsa" | "california", p: HoursGiven, days: readonly bigint[] | undefined): Week {
   if (rule === "california") {
-    // 52 hours are 1,624.00 or 1,792.00 at 28.00, by how they lie; a weekly total cannot tell (spec/worker.md 8.4).
-    if (days === undefined) refuse("daily_hours_required", "daily_hours: California's rule counts by the day; give the hours of each.");
+    // 52 hours at 28.00 are 1,624.00 or 1,792.00, depending on their days; a weekly total does not tell (spec/worker.md 8.4).
+    if (days === undefined) refuse("daily_hours_required", "daily_hours: California's rule counts by the day; pass the hours of each day.");
     return californiaWeek(days);
   }
   if (rule === "flsa") {

@@ -1,4 +1,4 @@
-/** Salaries and staff: what a part of a period pays, what an employee costs, how many there are. Rounded once, at the end. */
+/** Salaries and staff: pay for a part of a period, cost of an employee, headcount. Rounded once, at the end. */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
@@ -21,7 +21,7 @@ export const compute_hr_proration = defineCompute({
   example: `compute_hr_proration({ annual_salary: "85000.00", working_days_in_period: 13, total_working_days_in_period: 22 })`,
   run(p) {
     const [worked, days] = [exact(p.working_days_in_period), exact(p.total_working_days_in_period)];
-    const tooMany = `working_days_in_period: ${p.working_days_in_period} is more than the ${p.total_working_days_in_period} there are.`;
+    const tooMany = `working_days_in_period: ${p.working_days_in_period} is more than the ${p.total_working_days_in_period} of the period.`;
     if (worked > days) refuse("days_exceed_period", tooMany);
     const [salary, periods] = [exact(p.annual_salary), BigInt(PERIODS[p.pay_frequency])];
     return {
@@ -34,7 +34,7 @@ export const compute_hr_proration = defineCompute({
 
 export const compute_hr_benefits_cost = defineCompute({
   name: "compute_hr_benefits_cost",
-  summary: "What an employee costs a year with benefits, and the burden in percent of the salary.",
+  summary: "Cost of an employee a year with benefits, and the burden in percent of the salary.",
   params: z.object({
     base_salary: nonNegativeMoney.describe("salary a year"),
     health_insurance_monthly: nonNegativeMoney.describe("employer's share a month"),

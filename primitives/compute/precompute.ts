@@ -1,7 +1,7 @@
 /**
- * Facts of finance that a task's text already holds, computed before anybody argues about them: the variance of an invoice, a service
- * credit, a prorated amount, a dispute's credit. Nothing is assumed: a figure needs its role in words beside it, what is not said is
- * named as missing, and two ways to read a text give two readings. Source: spec/worker.md 9 (R).
+ * Facts of finance that a task's text already contains, computed before any model reads it: the variance of an invoice, a service
+ * credit, a prorated amount, a dispute's credit. Nothing is assumed: words beside a figure must give its role, absent figures are
+ * listed as missing, and an ambiguous text gives two readings. Source: spec/worker.md 9 (R).
  */
 import { z } from "zod";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
@@ -19,10 +19,10 @@ const FIGURES =
 const METHODS = ["once", "per_started_unit"] as const;
 
 type Value = Record<string, string | boolean | null>;
-/** A value, the inputs it would need to be whole, and what it comes to in a sentence. */
+/** A value, the inputs that it still lacks, and a sentence about it. */
 type Computed = { value: Value; needs: string[]; says: string };
 
-/** A primitive's own answer: one formula, one place. Pure primitives see nothing but their parameters. */
+/** A primitive's own answer, so that each formula exists once. Pure primitives see only their parameters. */
 function answerOf<R>(primitive: Primitive, params: Record<string, string | undefined>): R {
   const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
   return primitive.run(parseParams(primitive, given as Record<string, string>), undefined as unknown as StepContext) as R;
@@ -108,9 +108,7 @@ function solve(fact: Fact, text: string, given: Record<string, { value: string |
   for (const name of [...needs, ...may]) {
     const from = name === "part" ? [...known("used"), ...known("remaining")] : known(name);
     if (from.length === 0) continue;
-    const other = (inputs[name] ?? []).find(
-      (one) => one.source === "text" && from.every((known) => exact(known.value) !== exact(one.value)),
-    );
+    const other = (inputs[name] ?? []).find((one) => one.source === "text" && from.every((each) => exact(each.value) !== exact(one.value)));
     if (other !== undefined) doubts.push(`${other.name}: the text says ${other.value}, ${from[0]?.source} says ${from[0]?.value}.`);
     inputs[name] = from;
   }
@@ -154,7 +152,7 @@ function solve(fact: Fact, text: string, given: Record<string, { value: string |
   };
 }
 
-/** How a figure of `facts` may look: credit notes make amounts negative, nothing else is. */
+/** Shape of a figure of `facts`: credit notes make amounts negative, nothing else does. */
 function shapeOf(name: string) {
   if (name.endsWith("_pct")) return name === "threshold_pct" ? percent : percentTo100;
   return /^(?:invoiced|po_amount|total)$/.test(name) ? figure() : figure({ from: "0" });
@@ -170,10 +168,11 @@ const shapeOfValue = z.record(z.string(), z.union([z.string(), z.boolean(), z.nu
 export const compute_facts_from_text = definePrimitive({
   name: "compute_facts_from_text",
   effect: "pure",
-  summary: "Figures of finance found in a task's text and computed exactly; what the text does not say is named as missing, never assumed.",
+  summary:
+    "Figures of finance found in a task's text and computed exactly; figures that the text lacks are listed as missing, never assumed.",
   params: z.object({
     text: taskText.describe("the task, in English"),
-    process: z.string().max(100).describe("process type: decides which facts are looked for; general: all"),
+    process: z.string().max(100).describe("process type: decides which facts to look for; general: all"),
     facts: z
       .object({
         ...Object.fromEntries(FIGURES.map((name) => [name, from(shapeOf(name))])),
@@ -182,22 +181,22 @@ export const compute_facts_from_text = definePrimitive({
       })
       .strict()
       .default({})
-      .describe("figures from policies, contracts and records; they come before the text, and only they lead to a recommendation"),
+      .describe("figures from policies, contracts and records; they take precedence over the text, and only they lead to a recommendation"),
   }),
   returns: z.array(
     z.object({
       fact: z.enum(Object.keys(FACTS) as [Fact, ...Fact[]]),
-      value: shapeOfValue.nullable().describe("null while something is missing, or where the text has more than one reading"),
-      readings: z.array(z.object({ reading: z.string(), value: shapeOfValue })).describe("all of them, where there is more than one"),
+      value: shapeOfValue.nullable().describe("null when something is missing, or when the text has more than one reading"),
+      readings: z.array(z.object({ reading: z.string(), value: shapeOfValue })).describe("all of them, when there is more than one"),
       inputs: z.array(
         z.object({
           name: z.string(),
           value: exactOut,
-          span: z.array(z.number()).nullable().describe("offsets in the text, the end not included"),
+          span: z.array(z.number()).nullable().describe("offsets in the text, end exclusive"),
           source: z.string().describe("`text`, or what `facts` says"),
         }),
       ),
-      missing: z.array(z.string()).describe("inputs nothing gave"),
+      missing: z.array(z.string()).describe("inputs without a value"),
       doubts: z.array(z.string()),
       recommendation: z.string().nullable().describe("only when every input comes from `facts`"),
     }),
@@ -205,7 +204,7 @@ export const compute_facts_from_text = definePrimitive({
   errors: ["COMPUTE_RANGE"],
   example: `compute_facts_from_text({ text: "Invoice INV-7 over $52,340.00, purchase order $51,200.00", process: "invoice_reconciliation", facts: { threshold_pct: { value: "2", source: "policies/invoice_reconciliation.yaml" } } })`,
   run({ text, process, facts }) {
-    // What belongs to no process may hold any of them.
+    // A task of no process may contain any of them.
     const wanted = (Object.keys(FACTS) as Fact[]).filter(
       (fact) => process === "general" || (FACTS[fact] as readonly string[]).includes(process),
     );
@@ -215,7 +214,7 @@ export const compute_facts_from_text = definePrimitive({
   },
 });
 
-/** A fact is spoken of once one of these is known. */
+/** A fact is returned only if one of these is known. */
 const TELLING: Record<Fact, string[]> = {
   variance: ["invoiced", "po_amount"],
   sla_credit: ["downtime_minutes", "target_pct"],

@@ -1,11 +1,11 @@
-/** What customers owe: by age, what of it is doubtful, and how fast it comes in. Credits reduce the bucket they fall into. */
+/** Receivables: by age, doubtful part, and speed of collection. Credits reduce the bucket they fall into. */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
 import { exact, HUNDRED, ONE, plain, round, share, sum, times } from "../../runtime/kernel/exact.ts";
 import { count, exactOut, figure, inCurrency, list, moneyOut } from "./shapes.ts";
 
-/** Days outstanding up to which each bucket goes; below 0 nothing is due yet. */
+/** Last day outstanding of each bucket; below 0 nothing is due yet. */
 const BUCKETS = [
   ["current", -1],
   ["0_30", 30],
@@ -17,10 +17,7 @@ const BUCKETS = [
 type Bucket = (typeof BUCKETS)[number][0];
 const NAMES = BUCKETS.map(([name]) => name);
 
-function bucketOf(days: number): Bucket {
-  for (const [name, upTo] of BUCKETS) if (days <= upTo) return name;
-  return "over_120";
-}
+const bucketOf = (days: number): Bucket => BUCKETS.find(([, upTo]) => days <= upTo)?.[0] ?? "over_120";
 
 const receivable = z.object({
   amount: money.describe("amount open; below zero is a credit"),
@@ -30,7 +27,7 @@ const receivable = z.object({
 const perBucket = <T>(of: (name: Bucket) => T): Record<Bucket, T> =>
   Object.fromEntries(NAMES.map((name) => [name, of(name)])) as Record<Bucket, T>;
 
-/** Number and sum of the receivables in each bucket, each of them in whole units of its currency. */
+/** Number and sum of the receivables in each bucket, each rounded to its currency. */
 function aged(rows: readonly z.output<typeof receivable>[], p: { currency?: string | undefined }) {
   const buckets = perBucket(() => ({ count: 0, open: 0n }));
   for (const row of rows) {
@@ -47,7 +44,7 @@ const eachBucket = <T extends z.ZodType>(shape: T) =>
 
 export const compute_dt_aging = defineCompute({
   name: "compute_dt_aging",
-  summary: "Open invoices by age; what is not due yet has its own bucket.",
+  summary: "Open invoices by age; invoices not yet due have their own bucket.",
   params: z.object({ invoices: list(receivable, 0, 100_000).describe("open invoices and credits"), ...inCurrency }),
   returns: z.object({ result: moneyOut.describe("all that is open"), total_outstanding: moneyOut, buckets: eachBucket(bucketTotal) }),
   example: `compute_dt_aging({ invoices: [{ amount: "500.00", days_outstanding: -5 }, { amount: "120.50", days_outstanding: 45 }] })`,
@@ -69,12 +66,12 @@ export const compute_ar_bad_debt = defineCompute({
     receivables_by_bucket: list(receivable, 0, 100_000).describe("open amounts with their age"),
     provision_rates: eachBucket(rate)
       .strict()
-      .describe("part that is expected to be lost, by bucket: 0.05 is 5 %; needed for each bucket that holds something"),
+      .describe("share expected to be lost, by bucket: 0.05 is 5 %; required for each bucket that is not empty"),
     ...inCurrency,
   }),
   returns: z.object({
     result: moneyOut.describe("the provision"),
-    provision_by_bucket: z.record(z.string(), moneyOut).describe("buckets that hold something"),
+    provision_by_bucket: z.record(z.string(), moneyOut).describe("buckets that are not empty"),
     total_receivables: moneyOut,
     provision_rate_overall_pct: exactOut.nullable().describe("null when nothing is open"),
   }),
@@ -84,9 +81,9 @@ export const compute_ar_bad_debt = defineCompute({
     const parts = NAMES.flatMap((name) => {
       const [{ count, open }, of] = [buckets[name], p.provision_rates[name]];
       if (count === 0) return [];
-      // What is not due yet is doubtful only if the caller says so; every other bucket needs its rate, or the loss would be guessed.
+      // Amounts not yet due are doubtful only if the caller says so; every other bucket needs its rate, or the loss would be a guess.
       if (of === undefined && name !== "current")
-        refuse("rate_missing", `provision_rates: has no rate for the bucket ${name}, which holds ${count}.`);
+        refuse("rate_missing", `provision_rates: has no rate for the bucket ${name}, which has ${count}.`);
       return of === undefined ? [] : [[name, round(times(open, exact(of)), placesOf(p))] as const];
     });
     const provision = sum(parts.map(([, part]) => part));

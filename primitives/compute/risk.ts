@@ -5,7 +5,7 @@ import { defineCompute, finite, refuse } from "./declare.ts";
 import { total } from "./roots.ts";
 import { count, fields, list, real } from "./shapes.ts";
 
-/** Doubles carry noise in their last digits; a band is decided on twelve. */
+/** Doubles carry noise in their last digits; bands are decided on twelve. */
 const clean = (value: number): number => Number(finite(value).toPrecision(12));
 
 const bandLimits = z.object({ medium: real(0, 100), high: real(0, 100), critical: real(0, 100) }).strict();
@@ -22,7 +22,7 @@ export const compute_risk_weighted_score = defineCompute({
       }),
       1,
       1000,
-    ).describe("what the score is made of"),
+    ).describe("components of the score"),
     scale_max: real(0, 1e9, "open").default(10).describe("highest score"),
     bands: bandLimits.default({ medium: 25, high: 50, critical: 75 }).describe("percent from which a band begins"),
   }),
@@ -63,10 +63,8 @@ export const compute_risk_concentration = defineCompute({
   params: z.object({
     shares: list(real(0), 1).describe("any scale; normalised to percent"),
     top_n: count(1, 10_000).default(3).describe("how many of the largest to add up"),
-    moderate_from: real(0, 10_000)
-      .default(1500)
-      .describe("index from which concentration is moderate; US merger guidelines of 2023 use 1000"),
-    high_above: real(0, 10_000).default(2500).describe("index above which it is high; the same guidelines use 1800"),
+    moderate_from: real(0, 10_000).default(1500).describe("index from which concentration is moderate; US guidelines of 2023: 1000"),
+    high_above: real(0, 10_000).default(2500).describe("index above which it is high; same guidelines: 1800"),
   }),
   returns: z.object({
     result: z.number().describe("Herfindahl index, 0 to 10,000"),
@@ -97,7 +95,7 @@ export const compute_risk_concentration = defineCompute({
 
 /** Mean consistency index of random matrices by size (Saaty, The Analytic Hierarchy Process, 1980). */
 const RANDOM_INDEX = [0, 0, 0, 0.58, 0.9, 1.12, 1.24, 1.32, 1.41, 1.45, 1.49, 1.51, 1.48, 1.56, 1.57, 1.59] as const;
-/** How far a_ij * a_ji may lie from 1: a third written as 0.33 is meant. */
+/** Allowed distance of a_ij * a_ji from 1: accepts a third written as 0.33. */
 const RECIPROCAL_TOLERANCE = 0.02;
 
 export const compute_risk_ahp = defineCompute({
@@ -125,8 +123,8 @@ export const compute_risk_ahp = defineCompute({
     for (let i = 0; i < n; i++) {
       for (let j = i; j < n; j++) {
         if (Math.abs(at(i, j) * at(j, i) - 1) > RECIPROCAL_TOLERANCE) {
-          const says = i === j ? "must be 1" : `and [${j}][${i}] ${at(j, i)} must multiply to 1`;
-          refuse("not_reciprocal", `matrix: [${i}][${j}] ${at(i, j)} ${says}.`);
+          const problem = i === j ? "must be 1" : `and [${j}][${i}] ${at(j, i)} must multiply to 1`;
+          refuse("not_reciprocal", `matrix: [${i}][${j}] ${at(i, j)} ${problem}.`);
         }
       }
     }

@@ -1,10 +1,8 @@
-/**
- * Which figure of a text is what: roles are given by the words beside a figure, never by its size or place. Read by precompute.ts.
- */
+/** Assigns roles to the figures of a text by the words beside a figure, never by its size or position. Read by precompute.ts. */
 import { exact } from "../../runtime/kernel/exact.ts";
 import { type Figure, figuresIn } from "./figures.ts";
 
-/** Facts, and the processes in whose tasks they are looked for (spec/worker.md 9). */
+/** Facts, and the processes whose tasks are searched for them (spec/worker.md 9). */
 export const FACTS = {
   variance: ["invoice_reconciliation", "procurement", "expense_approval"],
   sla_credit: ["sla_breach"],
@@ -18,12 +16,12 @@ export interface Candidate {
   name: string;
   value: string;
   span: [number, number] | null;
-  /** `text`, or where the caller has it from. */
+  /** `text`, or the caller's source. */
   source: string;
   currency: string | null;
 }
 export type Inputs = Record<string, Candidate[]>;
-/** Words beside a figure that give it its role; `other`: a figure of that name is none of ours. The nearest wins. */
+/** Words beside a figure that give it its role; `other`: a figure with this name is not used. The nearest wins. */
 type Roles = Record<string, RegExp>;
 const roles = (words: Record<string, string>): Roles =>
   Object.fromEntries(Object.entries(words).map(([role, list]) => [role, new RegExp(`(?<![\\w])(?:${list})(?![\\w])`, "gi")]));
@@ -68,15 +66,15 @@ const ROLES: Record<"variance" | "threshold" | "sla" | "fee" | "downtime" | "per
   }),
 };
 
-/** "for PO-8821" in "the invoice for PO-8821 is ..." says what the invoice is for, not what the amount is. */
+/** "for PO-8821" in "the invoice for PO-8821 is ..." identifies the invoice, and does not describe the amount. */
 const REFERENCE =
   /\b(?:for|against|under|on|per|to|re)\s{1,3}(?:the\s|our\s|your\s)?(?:p\.?o\.?|purchase order|invoice|contract)[\s#-]{0,3}[A-Z-]{0,8}\d[\w-]{0,20}/gi;
 const STOPS = /[;!?\n]|\.(?=\s|$)|\b(?:and|but|vs|versus|against|while|with|compared)\b/i;
 const AHEAD_STOPS = new RegExp(`,|${STOPS.source}`, "i");
-/** Letters looked at on each side of a figure. */
+/** Characters read on each side of a figure. */
 const BESIDE = 80;
 
-/** The role whose word stands nearest to the end of `behind`, or to the start of `ahead`. */
+/** The role whose word is nearest to the end of `behind`, or to the start of `ahead`. */
 function spoken(part: string, given: Roles, side: "behind" | "ahead"): { role: string; end: number } | undefined {
   const words = Object.entries(given).flatMap(([role, pattern]) =>
     [...part.matchAll(pattern)].map((match) => ({ role, start: match.index, end: match.index + match[0].length })),
@@ -84,19 +82,17 @@ function spoken(part: string, given: Roles, side: "behind" | "ahead"): { role: s
   return words.sort((a, b) => (side === "behind" ? b.end - a.end : a.start - b.start))[0];
 }
 
-/** Figures of one kind by their role; those without one under "". A word ahead of a figure gives no role to the next one. */
+const lastPart = (text: string, separator: RegExp): string => text.split(separator).at(-1) ?? "";
+
+/** Figures of one kind by role; those without one under "". A word after a figure gives no role to the next figure. */
 function byRole(text: string, figures: readonly Figure[], given: Roles): Record<string, Figure[]> {
   const found: Record<string, Figure[]> = {};
   let from = 0;
   for (const [i, one] of figures.entries()) {
-    const near =
-      text
-        .slice(Math.max(from, one.from - BESIDE), one.from)
-        .split(STOPS)
-        .at(-1) ?? "";
+    const near = lastPart(text.slice(Math.max(from, one.from - BESIDE), one.from), STOPS);
     const after = text.slice(one.to, Math.min(figures[i + 1]?.from ?? text.length, one.to + BESIDE)).split(AHEAD_STOPS, 1)[0] ?? "";
     const back = spoken(near.replace(REFERENCE, " "), given, "behind") ?? spoken(near, given, "behind");
-    // Behind a comma the word belongs to what stood before it: "a 30-day cycle, 12 days elapsed".
+    // After a comma the word belongs to the figure before it: "a 30-day cycle, 12 days elapsed".
     const close = back !== undefined && !near.slice(back.end).includes(",");
     const ahead = close ? undefined : spoken(after, given, "ahead");
     (found[(ahead ?? back)?.role ?? ""] ??= []).push(one);
@@ -105,7 +101,7 @@ function byRole(text: string, figures: readonly Figure[], given: Roles): Record<
   return found;
 }
 
-/** "7 days used of 30 days", "12 of 30 days remaining": the first is a part of the second, used or left by the nearest word. */
+/** "7 days used of 30 days", "12 of 30 days remaining": the first is a part of the second, used or remaining by the nearest word. */
 function partsOf(text: string, figures: readonly Figure[]): Record<string, Figure[]> {
   const found: Record<string, Figure[]> = {};
   const given = Object.fromEntries(Object.entries(ROLES.time).filter(([role]) => role === "used" || role === "remaining"));
@@ -113,11 +109,7 @@ function partsOf(text: string, figures: readonly Figure[]): Record<string, Figur
     const whole = figures[i + 1];
     const between = whole === undefined ? "" : text.slice(one.to, whole.from);
     if (whole === undefined || !/^[\w\s-]{0,30}\bof (?:the |a |an |its |all )?(?:total |full )?$/i.test(between)) continue;
-    const before =
-      text
-        .slice(Math.max(0, one.from - BESIDE), one.from)
-        .split(/[,.;:!?\n](?=\s)/)
-        .at(-1) ?? "";
+    const before = lastPart(text.slice(Math.max(0, one.from - BESIDE), one.from), /[,.;:!?\n](?=\s)/);
     const after = text.slice(whole.to, whole.to + BESIDE).split(AHEAD_STOPS, 1)[0] ?? "";
     const word = spoken(between, given, "ahead") ?? spoken(after, given, "ahead") ?? spoken(before, given, "behind");
     (found[word?.role ?? ""] ??= []).push(one);
@@ -135,7 +127,7 @@ const candidates = (name: string, figures: readonly Figure[] = []): Candidate[] 
 
 const MONTHS = "january february march april may june july august september october november december".split(" ");
 
-/** Days of a calendar month the text names; a February without a year may have two lengths, and so may two months. */
+/** Days of a calendar month named in the text; a February without a year may have two lengths, and so may two months. */
 function monthsIn(text: string): Candidate[] {
   const found: Figure[] = [];
   for (const match of text.matchAll(/\b([A-Z][a-z]{2,8})(?: (\d{4}))?\b|\b(\d{4})-(\d\d)\b(?!-)/g)) {
@@ -149,7 +141,7 @@ function monthsIn(text: string): Candidate[] {
   return candidates("period_days", found);
 }
 
-/** What each fact takes from the text; `doubts` gets the figures that stand in a role and cannot be read. */
+/** The inputs that the text provides for a fact; unreadable figures with a role are added to `doubts`. */
 export function inputsOf(text: string, fact: Fact, doubts: string[]): Inputs {
   const figures = figuresIn(text);
   const of = (kind: Figure["kind"], given: Roles, takes = (_: Figure): boolean => true): Record<string, Figure[]> => {
@@ -174,7 +166,7 @@ export function inputsOf(text: string, fact: Fact, doubts: string[]): Inputs {
     return {
       ...take(of("minutes", ROLES.downtime), "downtime_minutes"),
       ...shares,
-      // "SLA breach: 5 %" is no target, and nothing is up for more than all of the time.
+      // "SLA breach: 5 %" is not a target, and uptime cannot exceed 100 %.
       target_pct: (shares["target_pct"] ?? []).filter((one) => exact(one.value) >= exact(50) && exact(one.value) <= exact(100)),
       ...take(of("amount", ROLES.fee), "fee"),
       period_days: period.length > 0 ? period : monthsIn(text),
@@ -191,19 +183,19 @@ export function inputsOf(text: string, fact: Fact, doubts: string[]): Inputs {
   const sized = [...bare].sort((a, b) => Number(b.readings[0] ?? 0) - Number(a.readings[0] ?? 0));
   // Of two lengths the one without a word, or the longer of two without, is the whole: a part cannot exceed it.
   const whole = named.length > 0 ? named : sized.length === (part.length > 0 ? 1 : 2) ? sized.slice(0, 1) : [];
-  const open = bare.filter((one) => !whole.includes(one));
+  const unassigned = bare.filter((one) => !whole.includes(one));
   const year = unit === "months" && whole.length === 0 ? /\b(?:annual|yearly)\b/i.exec(text) : null;
-  const said = candidates("of", whole);
+  const written = candidates("of", whole);
   const calendar = unit === "days" ? monthsIn(text).map((one) => ({ ...one, name: "of" })) : [];
   const yearly: Candidate[] =
     year === null ? [] : [{ name: "of", value: "12", span: [year.index, year.index + year[0].length], source: "text", currency: null }];
   const prices = of("amount", ROLES.price);
-  // The only amount of a text is the price, if no word says that it is another one.
+  // The only amount of a text is the price, unless a word gives it another role.
   const price = prices["total"] ?? (figures.filter((one) => one.kind === "amount").length === 1 ? prices[""] : undefined);
   return {
     total: candidates("total", price),
-    part: part.length > 0 ? part : [...candidates("used", open), ...candidates("remaining", open)],
-    of: said.length > 0 ? said : [...yearly, ...calendar],
+    part: part.length > 0 ? part : [...candidates("used", unassigned), ...candidates("remaining", unassigned)],
+    of: written.length > 0 ? written : [...yearly, ...calendar],
     unit: [{ name: "unit", value: unit, span: null, source: "", currency: null }],
   };
 }

@@ -1,9 +1,9 @@
 /**
- * Rates at which a row of cash flows is worth nothing: all of them, in doubles. A row with more than one change of sign may have
- * several; picking one silently would be a guess, so the callers hear of each.
+ * Rates at which cash flows have a present value of zero: all of them, in doubles. Flows with more than one change of sign may have
+ * several; picking one silently would be a guess, so callers get all.
  */
 
-/** Intervals searched, evenly in the logarithm of 1 + rate: where flows differ by 1,000 times, two roots closer than 0.35 % of it count as one. */
+/** Intervals, even in the logarithm of 1 + rate: for flows that differ by a factor of 1,000, roots within 0.35 % of it count as one. */
 const STEPS = 4000;
 
 /** Net present value at a rate given as a fraction. */
@@ -13,7 +13,7 @@ export function presentValue(flows: readonly number[], rate: number): number {
   return value;
 }
 
-/** Its slope by the rate. */
+/** Derivative by the rate. */
 export function slope(flows: readonly number[], rate: number): number {
   let [value, power] = [0, 1 / (1 + rate)];
   for (const [t, flow] of flows.entries()) {
@@ -32,10 +32,10 @@ export function rates(flows: readonly number[]): number[] {
   const scaled = flows.map((flow) => flow / size);
   const at = (x: number): number => balanced(scaled, x);
   const found: number[] = [];
-  // Cauchy's bound: 1 + rate is at most 1 + the largest flow over the first, and its inverse over the last. No root lies beyond.
+  // Cauchy's bound: 1 + rate is at most 1 + the largest flow over the first, and its inverse over the last. No root lies outside.
   const held = scaled.filter((flow) => flow !== 0).map(Math.abs);
   const [low, high] = [-Math.log1p(1 / (held.at(-1) ?? 1)), Math.log1p(1 / (held[0] ?? 1))];
-  // Descartes: one change of sign, one root, wherever it is; a single interval is enough.
+  // Descartes: one change of sign means one root; a single interval is enough.
   const steps = changes === 1 ? 1 : STEPS;
   const xs = Array.from({ length: steps + 1 }, (_, i) => low + ((high - low) * i) / steps);
   const values = xs.map(at);
@@ -44,7 +44,7 @@ export function rates(flows: readonly number[]): number[] {
     const x = xs[i] ?? 0;
     if (here === 0) found.push(x);
     else if (here * after < 0) found.push(bisect(at, x, xs[i + 1] ?? x));
-    // A curve that comes near zero and turns between two points of the grid hides two roots, or a double one.
+    // A curve that comes near zero and turns between two points of the grid hides two roots, or a double root.
     else if (here * before > 0 && here * after > 0 && Math.abs(here) < Math.abs(before) && Math.abs(here) <= Math.abs(after)) {
       found.push(...turning(at, xs[i - 1] ?? x, xs[i + 1] ?? x, Math.sign(here)));
     }
@@ -52,7 +52,7 @@ export function rates(flows: readonly number[]): number[] {
   return found.map((x) => Math.expm1(x));
 }
 
-/** Present value at rate e^x - 1, times a positive factor that keeps it from overflowing for either sign of x. */
+/** Present value at rate e^x - 1, times a positive factor that prevents overflow for either sign of x. */
 function balanced(flows: readonly number[], x: number): number {
   const factor = Math.exp(-Math.abs(x));
   let value = 0;
@@ -63,7 +63,7 @@ function balanced(flows: readonly number[], x: number): number {
 function bisect(at: (x: number) => number, from: number, to: number): number {
   let [low, high] = [from, to];
   const sign = Math.sign(at(low));
-  // 90 halvings of an interval below 400 (the logarithm of any double, either way) reach the last bit of one.
+  // 90 halvings of an interval below 400 (the logarithm of any double, either way) reach its last bit.
   for (let i = 0; i < 90; i++) {
     const middle = (low + high) / 2;
     if (Math.sign(at(middle)) === sign) low = middle;
@@ -72,7 +72,7 @@ function bisect(at: (x: number) => number, from: number, to: number): number {
   return (low + high) / 2;
 }
 
-/** The two roots, or the double one, around a turning point nearest to zero; none when it stays away from zero. */
+/** The two roots, or the double root, around the turning point nearest to zero; none when it stays away from zero. */
 function turning(at: (x: number) => number, from: number, to: number, sign: number): number[] {
   let [low, high] = [from, to];
   for (let i = 0; i < 100; i++) {
@@ -82,7 +82,7 @@ function turning(at: (x: number) => number, from: number, to: number, sign: numb
   }
   const x = (low + high) / 2;
   const value = at(x) * sign;
-  // 1e-13 of the largest flow: what rounding leaves of a double root.
+  // 1e-13 of the largest flow: the rounding error at a double root.
   if (Math.abs(value) < 1e-13) return [x];
   return value < 0 ? [bisect(at, from, x), bisect(at, x, to)] : [];
 }
@@ -94,7 +94,7 @@ export const density = (x: number): number => Math.exp((-x * x) / 2) / Math.sqrt
 
 /** P(X <= x). Series of Marsaglia, Evaluating the Normal Distribution, 2004: exact to about 1e-15. */
 export function cumulative(x: number): number {
-  // Beyond 8 the tail is below 1e-15 and the series would only cancel.
+  // Beyond 8 the tail is below 1e-15 and the series would only cancel out.
   if (Math.abs(x) > 8) return x < 0 ? 0 : 1;
   let [total, term] = [x, x];
   for (let k = 3; total + term !== total; k += 2) {

@@ -1,13 +1,13 @@
 /**
- * The shapes of parameters and answers that the compute primitives share. Three kinds of figure: money (text only), exact figures (percentages, hours, factors: text, Decimal or a number as written), and
- * reals (statistics, in doubles). An exact answer is text, an answer computed in doubles is a number.
+ * Shapes of parameters and answers of the compute primitives. Three kinds of figure: money (text only), exact figures (percentages,
+ * hours, factors: text, Decimal or a number as written), and reals (statistics, in doubles). Exact answers are text, answers in doubles numbers.
  */
 import { z } from "zod";
 import { checked, currency, money, shown } from "../_shapes.ts";
 import { exact } from "../../runtime/kernel/exact.ts";
 
 const DECIMAL_PATTERN = /^-?\d{1,30}(?:\.\d{1,60})?$/;
-/** A double keeps 15 digits of every decimal; one that shows more was computed in binary (0.1 + 0.2) and is not what its author means. */
+/** A double keeps 15 digits of every decimal; one that shows more was computed in binary (0.1 + 0.2) and is not what was meant. */
 const SAFE_DIGITS = 15;
 
 const digitsOf = (value: number): number => String(value).replace(/e.*$/, "").replace(/\D/g, "").replace(/^0+/, "").length;
@@ -22,7 +22,7 @@ function decimalSays(value: unknown): string {
     : `${shown(value)} is not a decimal; write it as text such as "7.25"`;
 }
 
-/** `from` 0 to 100: both ends are allowed. `above` leaves the lower end out. */
+/** `from` 0 to 100 includes both ends. `above` excludes the lower end. */
 type Range = Partial<Record<"from" | "above" | "to", string>>;
 
 function inRange(value: string | number, { from, above, to }: Range): boolean {
@@ -35,7 +35,7 @@ function rangeSays({ from, above, to }: Range): string {
   return [low, to === undefined ? "" : `at most ${to}`].filter((part) => part !== "").join(" and ");
 }
 
-/** An exact figure within a range: text, Decimal, or a number that stands as it was written. */
+/** An exact figure within a range: text, Decimal, or a number whose text is exact. */
 export function figure(range: Range = {}) {
   return checked<string | number>((value) => isExact(value) && inRange(value, range), {
     says: (value) => (isExact(value) ? `${value} must be ${rangeSays(range)}` : decimalSays(value)),
@@ -44,7 +44,7 @@ export function figure(range: Range = {}) {
   });
 }
 
-/** A percentage: 7.25 is 7.25 %. 1,000: a rate beyond it is a mistake of the unit. */
+/** A percentage: 7.25 is 7.25 %. A rate above 1,000 is a mistake of the unit. */
 export const percent = figure({ from: "0", to: "1000" });
 export const percentTo100 = figure({ from: "0", to: "100" });
 
@@ -57,7 +57,7 @@ export function count(from: number, to: number) {
   });
 }
 
-/** A real number in doubles, for statistics and models; decimal text is taken too. 1e15: beyond it doubles skip whole numbers. */
+/** A real number in doubles, for statistics and models; accepts decimal text. Beyond 1e15 doubles skip integers. */
 export function real(from = -1e15, to = 1e15, open: "open" | "closed" = "closed") {
   const numberOf = (value: unknown): number =>
     typeof value === "number" ? value : typeof value === "string" && DECIMAL_PATTERN.test(value) ? Number(value) : Number.NaN;
@@ -75,7 +75,7 @@ export function real(from = -1e15, to = 1e15, open: "open" | "closed" = "closed"
   );
 }
 
-/** A list with at least `min` and at most `max` members. */
+/** A list with at least `min` and at most `max` items. */
 export function list<T extends z.ZodType>(element: T, min: number, max = 10_000): z.ZodArray<T> {
   return z.array(element).min(min, `needs at least ${min}`).max(max, `takes at most ${max}`);
 }
@@ -84,10 +84,10 @@ export function list<T extends z.ZodType>(element: T, min: number, max = 10_000)
 export const exactOut = z.string().meta({ ts: "Money", type: "string" });
 export const moneyOut = money;
 
-/** The parameter that decides the decimals of the amounts that are answered. */
+/** The parameter that decides the decimals of returned amounts. */
 export const inCurrency = { currency: currency.optional().describe("decides the decimals of the answer: JPY 0, KWD 3; default 2") };
 
-/** Several keys of one shape. */
+/** Several keys with one shape. */
 export function fields<S extends z.ZodType, K extends string>(shape: S, ...keys: K[]): Record<K, S> {
   return Object.fromEntries(keys.map((key) => [key, shape])) as Record<K, S>;
 }

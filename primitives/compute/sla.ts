@@ -1,7 +1,4 @@
-/**
- * Service levels: uptime, credits and penalties. Two methods of a credit stand side by side, by breach units and by a table of tiers;
- * which one holds is in the contract, and nothing here chooses.
- */
+/** Service levels: uptime, credits, penalties. A credit goes by breach units or by a table of tiers, as the contract says. */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, pctText, refuse } from "./declare.ts";
@@ -19,7 +16,7 @@ export const compute_sla_credit = defineCompute({
     sla_max_mins: minutes.describe("minutes the contract allows; 0: any downtime is one unit"),
     invoice_amount: nonNegativeMoney.describe("invoice of the period"),
     credit_pct_per_breach: percentTo100.describe("credit in percent of the invoice for each unit"),
-    cap_pct: percentTo100.describe("most that is credited, in percent of the invoice"),
+    cap_pct: percentTo100.describe("maximum credit, in percent of the invoice"),
     ...inCurrency,
   }),
   returns: moneyOut,
@@ -39,7 +36,7 @@ export const compute_ops_sla_credit = defineCompute({
     actual_uptime_pct: percentTo100.describe("measured uptime in percent"),
     sla_tiers: list(
       z.object({
-        min_uptime: percentTo100.describe("the tier holds from this uptime in percent"),
+        min_uptime: percentTo100.describe("the tier applies from this uptime in percent"),
         credit_pct: percentTo100.describe("credit in percent of the fee"),
       }),
       1,
@@ -51,7 +48,7 @@ export const compute_ops_sla_credit = defineCompute({
     result: moneyOut.describe("the credit"),
     credit_amount: moneyOut,
     ...fields(exactOut, "credit_pct", "uptime_pct"),
-    tier_min_uptime: exactOut.describe("the tier that held, or the one with the largest credit"),
+    tier_min_uptime: exactOut.describe("the tier that applied, or the one with the largest credit"),
     sla_tier_matched: z.boolean().describe("false: the uptime lies below every tier"),
   }),
   example: `compute_ops_sla_credit({ monthly_fee: "10000.00", actual_uptime_pct: "99.1", sla_tiers: [{ min_uptime: "99.9", credit_pct: 0 }, { min_uptime: 99, credit_pct: 10 }, { min_uptime: 0, credit_pct: 25 }] })`,
@@ -94,7 +91,7 @@ export const compute_ops_uptime = defineCompute({
   example: `compute_ops_uptime({ total_minutes_in_period: 43200, downtime_minutes: "388.8", incident_count: 3 })`,
   run(p) {
     const [all, down] = [exact(p.total_minutes_in_period), exact(p.downtime_minutes)];
-    const tooMuch = `downtime_minutes: ${p.downtime_minutes} is more than the ${p.total_minutes_in_period} minutes there are.`;
+    const tooMuch = `downtime_minutes: ${p.downtime_minutes} is more than the ${p.total_minutes_in_period} minutes of the period.`;
     if (down > all) refuse("downtime_exceeds_period", tooMuch);
     const each = (value: bigint): string | null => (p.incident_count === 0 ? null : plain(value / BigInt(p.incident_count)));
     const uptime = pctText(share(all - down, HUNDRED, all));
@@ -112,7 +109,7 @@ export const compute_ops_uptime = defineCompute({
   },
 });
 
-/** floor(-log10(down / all)) without a logarithm: how often ten times the downtime still fits. */
+/** floor(-log10(down / all)) without a logarithm: how many times the downtime can be multiplied by ten. */
 function ninesOf(down: bigint, all: bigint): number {
   let nines = 0;
   for (let part = down * 10n; part <= all; part *= 10n) nines++;

@@ -1,4 +1,4 @@
-/** Statistics, in doubles: scores, weighted means, a line through points. Undefined results are refused or null, never NaN. */
+/** Statistics, in doubles: scores, weighted means, regression. Undefined results are refused or null, never NaN. */
 import { z } from "zod";
 import { defineCompute, finite, refuse } from "./declare.ts";
 import { cumulative, total } from "./roots.ts";
@@ -61,8 +61,8 @@ export const compute_stats_regression = defineCompute({
   name: "compute_stats_regression",
   summary: "Line through points by least squares, and its value one step beyond the last point.",
   params: z.object({
-    x_values: numbers(2).describe("where each point lies"),
-    y_values: numbers(2).describe("its value, in the same order"),
+    x_values: numbers(2).describe("x of each point"),
+    y_values: numbers(2).describe("y of each point, in the same order"),
   }),
   returns: z.object({
     result: z.number().describe("slope"),
@@ -82,7 +82,7 @@ export const compute_stats_regression = defineCompute({
     const dy = ys.map((y) => y - meanY);
     const product = (a: readonly number[], b: readonly number[]): number => total(a.map((one, i) => one * (b[i] ?? 0)));
     const [xx, xy, yy] = [product(dx, dx), product(dx, dy), product(dy, dy)];
-    if (xx === 0) refuse("zero_variance_x", "x_values: are all equal; no line goes through them.");
+    if (xx === 0) refuse("zero_variance_x", "x_values: are all equal, so no line can be fitted.");
     const slope = finite(xy / xx);
     const intercept = finite(meanY - slope * meanX);
     const flat = ys.every((y) => y === ys[0]);

@@ -1,4 +1,4 @@
-/** Stock: how much to order, what it is worth, how likely it runs out. Orders and risks are models in doubles; values are exact. */
+/** Stock: order quantity, value, stockout risk. Orders and risks are models in doubles; values are exact. */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amounts, defineCompute, finite, placesOf, refuse } from "./declare.ts";
@@ -43,7 +43,7 @@ export const compute_sc_eoq = defineCompute({
 
 export const compute_sc_inventory_value = defineCompute({
   name: "compute_sc_inventory_value",
-  summary: "Cost of goods sold and value of the stock that is left, at the end of the period; IFRS does not allow lifo (IAS 2.25).",
+  summary: "Cost of goods sold and value of the remaining stock, at the end of the period; IFRS does not allow lifo (IAS 2.25).",
   params: z.object({
     purchases: list(
       z.object({ units: figure({ from: "0" }).describe("units bought"), unit_cost: nonNegativeMoney.describe("cost of one") }),
@@ -67,10 +67,10 @@ export const compute_sc_inventory_value = defineCompute({
     const [units, sold] = [sum(lots.map((lot) => lot.units)), exact(p.units_sold)];
     const short = `units_sold: ${p.units_sold} is more than the ${plain(units)} units bought.`;
     if (sold > units) refuse("insufficient_units", short, "COMPUTE_UNITS", { available: plain(units) });
-    if (units === 0n) refuse("no_units", "purchases: hold no units.");
+    if (units === 0n) refuse("no_units", "purchases: contain no units.");
     const value = sum(lots.map((lot) => times(lot.units, lot.cost)));
     const cogs = p.method === "weighted_avg" ? share(value, sold, units) : consumed(p.method === "fifo" ? lots : lots.toReversed(), sold);
-    // The rest is what is not sold, so that both add up to what was bought.
+    // The rest is the unsold stock, so that both add up to the purchases.
     const rounded = round(cogs, placesOf(p));
     return {
       ...amounts(p, { result: rounded, cogs: rounded }),

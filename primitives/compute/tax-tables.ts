@@ -1,18 +1,18 @@
 /**
- * Tax bands by country, scheme and year: reviewed data, each row with the official source of its figures. Bands are of the taxable
- * pay (after the allowance) of a whole year. A year stands here only when its figures are published; there is no "latest".
+ * Tax bands by country, scheme and year: reviewed data, each row with the official source of its figures. Bands apply to the taxable
+ * pay (after the allowance) of a whole year. Only years with published figures are included; there is no "latest".
  */
 
 export interface TaxTable {
   country: string;
   scheme: string;
   payer: "employee" | "employer";
-  /** The calendar year the tax year begins in. */
+  /** The calendar year in which the tax year begins. */
   year: number;
   valid_from: string;
   valid_to: string;
   currency: string;
-  /** Pay that is free. */
+  /** Tax-free pay. */
   allowance: string;
   /** The allowance falls by pct percent of the pay above `above`. */
   taper: { above: string; pct: string } | null;
@@ -38,7 +38,7 @@ function usFica(year: number, wageBase: string): TaxTable[] {
     { ...of, scheme: "social_security", payer: "employee", bands: bands(["6.2", wageBase], ["0", null]), source: base },
     { ...of, scheme: "medicare", payer: "employee", bands: bands(["1.45", null]), source: medicare },
     {
-      // Withheld above 200,000 whatever the filing status; the return settles the rest.
+      // Withheld above 200,000 regardless of the filing status; the tax return settles the rest.
       ...{ ...of, scheme: "additional_medicare", payer: "employee", bands: bands(["0", "200000"], ["0.9", null]) },
       source: "26 USC 3101(b)(2), 3102(f)(1); IRS Topic 560",
     },
@@ -47,7 +47,7 @@ function usFica(year: number, wageBase: string): TaxTable[] {
   ];
 }
 
-/** PAYE outside Scotland on the standard personal allowance, and class 1 National Insurance, category A, over a whole year. */
+/** PAYE outside Scotland with the standard personal allowance, and class 1 National Insurance, category A, for a whole year. */
 function uk(year: number, employer: { threshold: string; rate_pct: string }): TaxTable[] {
   const of = { country: "GB", ...ukYear(year), currency: "GBP" };
   const published = `HMRC, Rates and thresholds for employers ${year} to ${year + 1}`;

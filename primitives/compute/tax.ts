@@ -1,4 +1,4 @@
-/** Value added tax, withholding at one rate, and taxes by bands. Net and tax add up to gross exactly, because one of them is the rest. */
+/** Value added tax, withholding at one rate, and taxes by bands. Net and tax add up to gross exactly, because one of them is the remainder. */
 import { z } from "zod";
 import { money, nonNegativeMoney, shown } from "../_shapes.ts";
 import { currencyPlaces } from "../../runtime/kernel/money.ts";
@@ -9,7 +9,7 @@ import { TAX_TABLES, type TaxTable } from "./tax-tables.ts";
 
 export const compute_tax_vat = defineCompute({
   name: "compute_tax_vat",
-  summary: "Value added tax added to a net amount, taken out of a gross one, or owed and reclaimed under reverse charge.",
+  summary: "Value added tax added to a net amount, extracted from a gross one, or owed and reclaimed under reverse charge.",
   params: z.object({
     amount: money.describe("net for add and reverse, gross for extract; below zero for a credit note"),
     vat_rate: percentTo100.describe("rate in percent"),
@@ -19,7 +19,7 @@ export const compute_tax_vat = defineCompute({
   returns: z.object({
     result: moneyOut.describe("the tax"),
     ...fields(moneyOut, "net_amount", "vat_amount"),
-    gross_amount: moneyOut.describe("what is paid to the seller"),
+    gross_amount: moneyOut.describe("amount paid to the seller"),
     vat_rate_pct: exactOut,
     mode: z.enum(["add", "extract", "reverse"]),
     output_vat: moneyOut.optional().describe("reverse only: owed by the buyer"),
@@ -45,7 +45,7 @@ export const compute_tax_vat = defineCompute({
 
 export const compute_tax_withholding = defineCompute({
   name: "compute_tax_withholding",
-  summary: "Withholding tax at one rate, or the gross amount that leaves a given net. Pay by bands is compute_tax_bands.",
+  summary: "Withholding tax at one rate, or the gross amount that leaves a given net. For pay taxed by bands use compute_tax_bands.",
   params: z.object({
     amount: money.describe("gross for withhold, net for gross_up; below zero takes a payment back"),
     withholding_rate: percentTo100.describe("rate in percent; below 100 for gross_up"),
@@ -77,7 +77,7 @@ const bandOut = z.object({ from: moneyOut, to: moneyOut.nullable(), rate_pct: ex
 
 export const compute_tax_bands = defineCompute({
   name: "compute_tax_bands",
-  summary: "Tax or contributions on a year's pay by the bands, allowances and caps of a country and year; the table's source is answered.",
+  summary: "Tax or contributions on a year's pay by the bands, allowances and caps of a country and year; returns the source of the table.",
   params: z.object({
     country: z.string().max(20).describe("US, GB or BG"),
     year: count(1900, 2200).describe("tax year by the calendar year it begins in: 2025 is 2025/26 in GB"),
@@ -85,7 +85,7 @@ export const compute_tax_bands = defineCompute({
     scheme: z.string().max(40).optional().describe(`one of the country's schemes; default: all that the employee pays. ${schemesText()}`),
   }),
   returns: z.object({
-    result: moneyOut.describe("tax in all"),
+    result: moneyOut.describe("total tax"),
     currency: z.string(),
     schemes: z.array(
       z.object({
@@ -97,7 +97,7 @@ export const compute_tax_bands = defineCompute({
         ...fields(z.string(), "valid_from", "valid_to"),
       }),
     ),
-    net: moneyOut.nullable().describe("pay less what the employee pays; null when an employer's scheme was asked for"),
+    net: moneyOut.nullable().describe("pay less the employee's taxes; null for an employer's scheme"),
     effective_rate_pct: exactOut,
   }),
   alsoRefuses: ["COMPUTE_TAX_TABLE"],
@@ -126,7 +126,7 @@ function schemesText(): string {
     .join("; ");
 }
 
-/** A year that is not in the table is refused: last year's figures would be wrong without anybody noticing. */
+/** A year without a table is refused: last year's figures would be wrong unnoticed. */
 function tablesFor(country: string, year: number, scheme: string | undefined): TaxTable[] {
   const there = TAX_TABLES.filter((table) => table.country === country);
   const years = [...new Set(there.map((table) => table.year))].sort();
@@ -157,7 +157,7 @@ function taxed(table: TaxTable, income: bigint, places: number) {
   return { total, answer: { scheme, tax, allowance, taxable: pay, bands, ...{ source, valid_from, valid_to } } };
 }
 
-/** The allowance falls by `per` of what lies above `above`, down to nothing. */
+/** The allowance falls by `pct` percent of the income above `above`, down to zero. */
 function allowanceOf({ allowance, taper }: TaxTable, income: bigint): bigint {
   const full = exact(allowance);
   if (taper === null) return full;

@@ -1,8 +1,7 @@
 /**
- * The phrases by which people ask for a computation, by its name without `compute_`, in the order of spec/worker.md 10.3, and
- * then those of the functions that are not in that table. Words are whole; `*` after a word leaves its ending free, `..` stands for up to
- * five words between, `#` is a number. `!` before a phrase: where it stands, no other phrase of this function
- * that meets it counts.
+ * The phrases by which people ask for a computation, by its name without `compute_`, in the order of spec/worker.md 10.3,
+ * followed by the functions that are not in that table. Words are whole; `*` after a word leaves its ending free, `..` stands for up to
+ * five words, `#` is a number. `!` marks an excluding phrase: phrases of this function that overlap it do not count.
  */
 export const TRIGGERS: Readonly<Record<string, string>> = {
   finance_npv: "npv, net present value, discounted cash flow, present value of cash, pv of .. flow",
@@ -57,7 +56,7 @@ export const TRIGGERS: Readonly<Record<string, string>> = {
   contract_escalation: "escalation clause, price escalation, rent escalation, cpi adjust*, inflation adjust*, annual increase",
   contract_termination_fee:
     "early termination, termination fee, termination penalty, break fee, early exit fee, contract cancel*, cancel* .. contract",
-  // Only compute_find reads on.
+  // Only compute_find uses the rows below.
   variance_check: "variance, three way match, invoice .. purchase order, invoice .. po, differs from .. order",
   sub_limit: "sub limit, sublimit, insurance claim, rider",
   gift_card_capacity: "gift card",

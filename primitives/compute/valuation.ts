@@ -1,7 +1,4 @@
-/**
- * Value and return of cash flows. Values are exact; rates that only a search finds (irr, newton_raphson) are doubles and answer
- * numbers.
- */
+/** Value and return of cash flows. Values are exact; rates found by a search (irr, newton_raphson) are doubles, returned as numbers. */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
 import { amount, amounts, defineCompute, finite, pctText, placesOf, refuse, settled } from "./declare.ts";
@@ -9,7 +6,7 @@ import { exact, HUNDRED, ONE, over, percentOf, power, round, share, times, whole
 import { presentValue, rates, slope } from "./roots.ts";
 import { count, exactOut, figure, inCurrency, list, moneyOut, percent, percentTo100, real } from "./shapes.ts";
 
-const cashFlows = list(money, 1, 1200).describe("one amount a period; the first is now, what is paid is below zero");
+const cashFlows = list(money, 1, 1200).describe("one amount a period; the first is now, payments are below zero");
 
 export const compute_finance_npv = defineCompute({
   name: "compute_finance_npv",
@@ -30,18 +27,17 @@ export const compute_finance_npv = defineCompute({
 
 function rootsOf(flows: readonly number[]): number[] {
   const found = rates(flows);
-  const none =
-    "There is no rate at which these cash flows are worth nothing: they never change sign, or their value stays on one side of zero.";
+  const none = "No rate gives these cash flows a present value of zero: they never change sign, or their value stays on one side of zero.";
   return found.length === 0 ? refuse("no_sign_change", none, "COMPUTE_NO_ROOT") : found;
 }
 
-/** Thirteen digits; what bisection leaves of a rate of nothing is nothing. */
+/** Thirteen digits; the bisection error around a zero rate becomes zero. */
 const inPercent = (rate: number): number => (Math.abs(rate) < 1e-13 ? 0 : Number((rate * 100).toPrecision(13)));
 
 export const compute_finance_irr = defineCompute({
   name: "compute_finance_irr",
   summary: "Internal rate of return in percent a period; refused when there is none or more than one.",
-  params: z.object({ cash_flows: list(money, 2, 1200).describe("one amount a period; what is paid is below zero") }),
+  params: z.object({ cash_flows: list(money, 2, 1200).describe("one amount a period; payments are below zero") }),
   returns: z.object({ result: z.number().describe("percent a period") }),
   alsoRefuses: ["COMPUTE_NO_ROOT", "COMPUTE_MANY_ROOTS"],
   example: `compute_finance_irr({ cash_flows: ["-1000.00", "500.00", "500.00", "500.00"] })`,
@@ -50,9 +46,7 @@ export const compute_finance_irr = defineCompute({
     const [first = 0] = found;
     if (found.length > 1) {
       const shown = found.map((one) => `${Number(one.toFixed(4))} %`).join(", ");
-      refuse("multiple_roots", `These cash flows have ${found.length} internal rates of return: ${shown}.`, "COMPUTE_MANY_ROOTS", {
-        roots: found,
-      });
+      refuse("multiple_roots", `There are ${found.length} internal rates of return: ${shown}.`, "COMPUTE_MANY_ROOTS", { roots: found });
     }
     return { result: first };
   },
@@ -62,9 +56,9 @@ export const compute_finance_newton_raphson = defineCompute({
   name: "compute_finance_newton_raphson",
   summary: "Rate at which cash flows have a given present value, by Newton's method from a guess, by bisection where it fails.",
   params: z.object({
-    cash_flows: list(money, 2, 1200).describe("one amount a period; what is paid is below zero"),
+    cash_flows: list(money, 2, 1200).describe("one amount a period; payments are below zero"),
     target_npv: money.default("0").describe("present value to reach"),
-    guess: real(-99, 1000).default(10).describe("percent to start from; the nearest root is answered"),
+    guess: real(-99, 1000).default(10).describe("percent to start from; the nearest root is returned"),
     max_iter: count(1, 1000).default(100).describe("steps of Newton's method at most"),
     tol: real(1e-12, 1).default(1e-9).describe("largest last step, in parts of one"),
     ...inCurrency,
@@ -85,7 +79,7 @@ export const compute_finance_newton_raphson = defineCompute({
     const [guess, tol] = [Number(p.guess) / 100, Number(p.tol)];
     const steps = newton(flows, guess, p.max_iter, tol);
     const near = (to: number): number => found.reduce((best, one) => (Math.abs(one - to) < Math.abs(best - to) ? one : best));
-    // Newton may end at a rate that is none (an overflow, a turning point): only a bracketed root is answered.
+    // Newton may end at a false rate (an overflow, a turning point): only a bracketed root is returned.
     const root = near(steps.rate ?? guess);
     const converged = steps.rate !== null && Math.abs(root - steps.rate) <= Math.max(1e-7, 10 * tol) * (1 + Math.abs(root));
     const residual = finite(presentValue(flows, root));

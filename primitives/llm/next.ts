@@ -1,4 +1,4 @@
-/** The next step of a task, by a model; and whether a model is there at all. */
+/** The next step of a task, chosen by a model; and whether a model is configured. */
 import { z } from "zod";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { type Json, LLM_ROLES } from "../../runtime/kernel/ports.ts";
@@ -11,7 +11,7 @@ export const llm_ready = definePrimitive({
   name: "llm_ready",
   effect: "read",
   access: "context",
-  summary: "Whether a model plays a role here, for scripts that go another way without one. Nothing is asked.",
+  summary: "Whether a model is configured for a role, for scripts that work differently without one. Makes no request.",
   params: z.object({ role: z.enum(LLM_ROLES) }),
   returns: z.object({ ready: z.boolean(), model: z.string().nullable() }),
   example: `llm_ready("large")`,
@@ -25,16 +25,16 @@ export const llm_ready = definePrimitive({
   },
 });
 
-/** A task is done when the model calls this. */
+/** The model calls this when the task is done. */
 const FINISH = "finish";
-// One answer of a tool, and all of them: a model that reads less asks again.
+// Characters of one tool's answer: a model that needs more calls the tool again.
 const LONGEST = 4000;
 
 export const llm_next = definePrimitive({
   ...MODEL,
   name: "llm_next",
   summary:
-    "The next step towards a goal, by a model: one call of a tool that is on offer, or the result. The script makes the call. Figures of the result that nothing gave are listed, and no document or notice takes them.",
+    "The next step towards a goal, by a model: one call of an offered tool, or the result. The script makes the call. Figures of the result that appear in no source are listed, and documents and notices refuse them.",
   params: z.object({
     goal: given,
     tools: z
@@ -45,21 +45,18 @@ export const llm_next = definePrimitive({
       .array(z.object({ tool: text, params: json, answer: json, failed: z.boolean().optional() }))
       .max(50)
       .default([])
-      .describe("calls made so far, with what they answered; failed: it is an error, which gives no figure"),
+      .describe("calls made so far, with their answers; failed: the answer is an error, whose figures do not count"),
     output: record.optional().describe('fields of the result, each with its type: {status: "string"}'),
     role: z.enum(LLM_ROLES).default("large"),
   }),
   returns: z.union([
     z.object({ call: z.object({ tool: z.string(), params: record }) }),
-    z.object({
-      result: json,
-      unsupported: z.array(z.string()).describe("numbers, dates and ids that stand neither in the goal nor in an answer"),
-    }),
+    z.object({ result: json, unsupported: z.array(z.string()).describe("numbers, dates and ids in neither the goal nor an answer") }),
   ]),
   example: `llm_next({ goal: "is INV-7 paid?", tools: mcp_list({ server: "erp" }), done: [] })`,
   dryRun: () => ({ result: null, unsupported: [] }),
   async run(p, ctx) {
-    // Names as models may write them; two tools never get the same one.
+    // Tool names in the characters that models accept; the index keeps them unique.
     const named = new Map(p.tools.map((one, i) => [`${one.tool.replace(/[^A-Za-z0-9_-]+/g, "__").slice(0, 55)}_${i}`, one]));
     const fields = Object.entries(p.output ?? { answer: "string" }).map(([name, type]) => [name, { type: String(type) }] as const);
     const tools = [
@@ -95,14 +92,14 @@ export const llm_next = definePrimitive({
         const tool = named.get(called.tool);
         if (called.tool !== FINISH && tool !== undefined) return { call: { tool: tool.tool, params } };
         if (called.tool === FINISH) {
-          const said = fields.map(([name]) => wordsOf(params[name] ?? null)).join("\n");
-          // Not what it asked for, and no error, which may repeat that: a model wrote it itself.
+          const resultText = fields.map(([name]) => wordsOf(params[name] ?? null)).join("\n");
+          // The model's own parameters, and errors, which may repeat them, are not sources: the model wrote them itself.
           const answers = p.done.flatMap(({ answer: one, failed }) => (failed === true ? [] : [JSON.stringify(one)]));
           ground ??= groundOf([p.goal, ...answers].join("\n"));
-          const unsupported = ungrounded(said, ground);
+          const unsupported = ungrounded(resultText, ground);
           const missing = fields.map(([name]) => name).filter((name) => wordsOf(params[name] ?? null).trim() === "");
           if (repairs === 2 || unsupported.length + missing.length === 0) {
-            if (unsupported.length > 0) ctx.changed({ op: "doubtful", text: said });
+            if (unsupported.length > 0) ctx.changed({ op: "doubtful", text: resultText });
             return { result: params, unsupported };
           }
           wrong = [
@@ -121,7 +118,7 @@ export const llm_next = definePrimitive({
   },
 });
 
-/** Each text and figure of a value, without the marks of JSON between them. */
+/** All texts and figures of a value, without JSON punctuation. */
 function wordsOf(value: Json): string {
   if (typeof value !== "object" || value === null) return value === null ? "" : String(value);
   return Object.values(value).map(wordsOf).join("\n");

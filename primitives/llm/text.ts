@@ -1,6 +1,6 @@
 /**
- * A model's judgement of a text. Reads that are recorded and never asked again for the same run; each has the guard that makes its answer
- * usable. What a text says is data to all of them, and nothing of what they answer is an amount that may be written.
+ * A model's judgement of a text. Reads that are recorded and never repeated for the same run; each has the check that makes its answer
+ * usable. The text is only data to the model, and no part of the answer is an amount that may be written.
  */
 import { z } from "zod";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
@@ -17,7 +17,7 @@ const NONE = "(none)";
 export const llm_classify = definePrimitive({
   ...MODEL,
   name: "llm_classify",
-  summary: "Which of the classes a text belongs to, by a model; null when it names none of them.",
+  summary: "The class that a text belongs to, by a model; null when it names none of the given ones.",
   params: z.object({
     text: given,
     classes: z
@@ -29,15 +29,13 @@ export const llm_classify = definePrimitive({
       .array(z.object({ text, class: text }))
       .max(50)
       .optional(),
-    samples: z.int().min(1).max(7).default(1).describe("how often it is asked; the class most often named is the answer"),
+    samples: z.int().min(1).max(7).default(1).describe("how many times to ask; the most frequent class is the answer"),
     role,
   }),
   returns: z.object({
     class: z.string().nullable(),
     agreement: z.number().describe("share of the samples that named it"),
-    confidence: z
-      .number()
-      .describe("earned: lower bound of how often people left this class of this call as it was; 0 before they decided 20 times"),
+    confidence: z.number().describe("earned: lower bound of how often people left this class unchanged; 0 before 20 decisions"),
   }),
   example: `llm_classify({ text: "AWS EMEA 84.00", classes: [{ name: "Software" }, { name: "Travel", description: "tickets, hotels" }] })`,
   dryRun: () => ({ class: null, agreement: 0, confidence: 0 }),
@@ -54,7 +52,7 @@ export const llm_classify = definePrimitive({
     ].join("\n");
     const schema = closed({ class: { type: "string", enum: [...names, NONE] } });
     const model = await ctx.ports.llm.modelOf({ role: p.role });
-    // Other words, or another model, have to earn what people think of them anew.
+    // Another wording or another model must earn its confidence from the start.
     const site = digestOf([ctx.run.agent, "llm_classify", model, system]);
     const votes: (string | null)[] = [];
     for (let i = 0; i < p.samples; i++) {
@@ -93,7 +91,7 @@ export const llm_extract = definePrimitive({
     value: z.record(z.string(), json).describe("each field; null where the text does not say it. Amounts are text"),
     quotes: z.record(z.string(), z.string()).describe("the words of the text that say it"),
     missing: z.array(z.string()),
-    unsupported: z.array(z.string()).describe("fields for which the model named what the text does not have"),
+    unsupported: z.array(z.string()).describe("fields with a value that is not in the text"),
   }),
   example: `llm_extract({ text: "Invoice INV-7 of 12 May 2026 over 1,200.00", schema: { invoice_id: { type: "string" }, total: { type: "money" } } })`,
   dryRun: (p) => ({
@@ -126,11 +124,11 @@ export const llm_extract = definePrimitive({
     const found: Record<string, Json> = {};
     const [quotes, unsupported]: [Record<string, string>, string[]] = [{}, []];
     for (const name of names) {
-      const said = fields.find((one) => one.name === name && one.value.trim() !== "");
-      const read = said === undefined ? null : readField(said, p.schema[name] ?? { type: "string" }, ground);
+      const stated = fields.find((one) => one.name === name && one.value.trim() !== "");
+      const read = stated === undefined ? null : readField(stated, p.schema[name] ?? { type: "string" }, ground);
       found[name] = read;
-      if (said !== undefined && read === null) unsupported.push(name);
-      if (said !== undefined && read !== null && hasWords(ground, said.quote)) quotes[name] = said.quote;
+      if (stated !== undefined && read === null) unsupported.push(name);
+      if (stated !== undefined && read !== null && hasWords(ground, stated.quote)) quotes[name] = stated.quote;
     }
     return { value: found, quotes, missing: names.filter((name) => found[name] === null && !unsupported.includes(name)), unsupported };
   },
@@ -140,7 +138,7 @@ export const llm_summarize = definePrimitive({
   ...MODEL,
   name: "llm_summarize",
   summary:
-    "A text or records in few words, by a model. Figures that were not given are listed, and no document or notice takes such a text.",
+    "A text or records in few words, by a model. Figures that were not given are listed, and documents and notices refuse such a text.",
   params: z.object({
     text: given.optional(),
     records: z.array(json).max(2000).optional().describe("instead of text"),
@@ -165,14 +163,14 @@ export const llm_summarize = definePrimitive({
     const asked: LlmRequest["messages"] = [{ role: "user", content: fenced("given", source) }];
     const request = { role: p.role, system, max_tokens: 2000 + p.words * 4 };
     const say = async (messages: LlmRequest["messages"]) => textIn((await ask(ctx, { ...request, messages })).content).trim();
-    let said = await say(asked);
-    let unsupported = ungrounded(said, ground);
+    let summary = await say(asked);
+    let unsupported = ungrounded(summary, ground);
     if (unsupported.length > 0) {
       const words = `These do not stand in what was given: ${unsupported.slice(0, 20).join(", ")}. Write it again without them.`;
-      said = await say([...asked, { role: "assistant", content: said }, { role: "user", content: words }]);
-      unsupported = ungrounded(said, ground);
+      summary = await say([...asked, { role: "assistant", content: summary }, { role: "user", content: words }]);
+      unsupported = ungrounded(summary, ground);
     }
-    if (unsupported.length > 0) ctx.changed({ op: "doubtful", text: said });
-    return { text: said, unsupported };
+    if (unsupported.length > 0) ctx.changed({ op: "doubtful", text: summary });
+    return { text: summary, unsupported };
   },
 });

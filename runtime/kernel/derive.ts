@@ -1,7 +1,7 @@
 /**
- * From declarations to what others read: the ambient typings of agent scripts.
- * The documentation pages are tools/docs-pages.ts. Own walk over zod's schemas, because typings need names, money and
- * both sides (what may be passed, what is answered), which a JSON schema has lost.
+ * Derives from declarations the ambient typings of agent scripts (tools/docs-pages.ts derives the documentation pages).
+ * Walks zod's schemas itself, because typings need names, money and both sides (what may be passed, what is returned),
+ * which a JSON schema has lost.
  */
 import { z } from "zod";
 import type { Primitive } from "./primitive.ts";
@@ -11,16 +11,16 @@ type Side = "in" | "out";
 
 interface Meta {
   description?: string;
-  /** Type as text; `Money` accepts more on the way in. */
+  /** TypeScript type as text; `Money` becomes the wider `MoneyInput` on the way in. */
   ts?: string;
-  /** The shape has a name of its own in the typings, written out as what scripts get unless `side` says what they pass. */
+  /** Name of the shape in the typings; its declaration is the returned form, unless `side` is "in". */
   name?: string;
   side?: Side;
   /** A choice between object shapes (primitives/_shapes.ts). */
   either?: z.ZodType[];
 }
 
-/** The parts of a zod definition the walk looks at. */
+/** The parts of a zod definition that the walk reads. */
 interface Def {
   type: string;
   shape?: Record<string, z.ZodType>;
@@ -82,34 +82,29 @@ function unnamed(schema: z.ZodType, side: Side, names: Map<string, z.ZodType>): 
       return inner();
     case "pipe":
       return tsType((side === "in" ? def.in : def.out) ?? z.unknown(), side, names);
-    case "string":
-    case "number":
-    case "boolean":
-    case "null":
-      return def.type;
     case "int":
       return "number";
     default:
-      return "any";
+      return ["string", "number", "boolean", "null"].includes(def.type) ? def.type : "any";
   }
 }
 
 function objectType(shape: Record<string, z.ZodType>, side: Side, names: Map<string, z.ZodType>): string {
   const fields = Object.entries(shape).map(([key, schema]) => {
-    const said = describe(schema);
-    return `${said === "" ? "" : `/** ${said} */ `}${/^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key)}${mayBeAbsent(schema, side) ? "?" : ""}: ${tsType(schema, side, names)}`;
+    const text = describe(schema);
+    return `${text === "" ? "" : `/** ${text} */ `}${/^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key)}${mayBeAbsent(schema, side) ? "?" : ""}: ${tsType(schema, side, names)}`;
   });
   return fields.length === 0 ? "{}" : `{ ${fields.join("; ")} }`;
 }
 
-/** Description of a schema or of what it wraps, with the default. */
+/** Description of a schema, or of the one it wraps, with the default. */
 export function describe(schema: z.ZodType): string {
   const own = metaOf(schema).description ?? "";
   const def = defOf(schema);
-  const said = own !== "" ? own : def.innerType === undefined ? "" : describe(def.innerType);
-  if (def.type !== "default") return oneLine(said);
+  const text = own !== "" ? own : def.innerType === undefined ? "" : describe(def.innerType);
+  if (def.type !== "default") return oneLine(text);
   const value = JSON.stringify((schema.def as unknown as { defaultValue: unknown }).defaultValue);
-  return oneLine(said === "" ? `default: ${value}` : `${said} (default: ${value})`);
+  return oneLine(text === "" ? `default: ${value}` : `${text} (default: ${value})`);
 }
 
 /** True when the key may be left out. */
@@ -121,12 +116,10 @@ export function mayBeAbsent(schema: z.ZodType, side: Side): boolean {
   return false;
 }
 
-/** The side a named shape is written out for. */
-export function sideOf(schema: z.ZodType): Side {
-  return metaOf(schema).side ?? "out";
-}
+/** Which side the declaration of a named shape describes. */
+export const sideOf = (schema: z.ZodType): Side => metaOf(schema).side ?? "out";
 
-/** Types every script sees. The methods are decimal.js's own; valueOf answers never, so that no operator type-checks by accident. */
+/** Types every script sees. The methods are those of decimal.js, except valueOf: without it no operator type-checks by accident. */
 const PRELUDE = `/** Decimal text such as "42.99". Compare and compute with new Decimal(money). */
 type Money = { readonly __money: "decimal text"; slice(start?: number, end?: number): Money; substring(start: number, end?: number): Money; replace(from: string | RegExp, to: string): Money; trim(): Money; toString(): Money } & string;
 /** What a parameter for money takes: never a number, which cannot hold cents exactly. */
@@ -171,12 +164,12 @@ function functionType(primitive: Primitive, names: Map<string, z.ZodType>): stri
   const answer = tsType(returns, "out", names);
   const optional = Object.values(params.shape).every((schema) => mayBeAbsent(schema as z.ZodType, "in"));
   const shape = tsType(params, "in", names);
-  // An object that is passed is the parameters themselves: one that only is a parameter cannot be passed bare.
-  const given = bare === null ? null : tsType(params.shape[bare] as z.ZodType, "in", names);
-  // The object form comes last: it is the overload the checker's message is about.
+  // An object argument is always the parameters object, so a parameter whose own type is an object cannot be passed bare.
+  const bareType = bare === null ? null : tsType(params.shape[bare] as z.ZodType, "in", names);
+  // The object form comes last: type checkers report errors against the last overload.
   const forms = [
     ...(primitive.also ?? []),
-    ...(given === null || /^(?:\{|Record<)/.test(given) ? [] : [`(${bare}: ${given}): ${answer}`]),
+    ...(bareType === null || /^(?:\{|Record<)/.test(bareType) ? [] : [`(${bare}: ${bareType}): ${answer}`]),
     `(params${optional ? "?" : ""}: ${shape === "{}" ? "Record<string, never>" : shape}): ${answer}`,
   ];
   const notes = [

@@ -1,12 +1,12 @@
 /**
  * Exact decimals for amounts, rates and hours: a bigint that counts units of 10^-160, so sums and comparisons are the language's own
- * operators and cannot lose a digit. Products and quotients round far behind the 60 decimals that count: an answer is those 60, rounded
- * half-up once to its currency, so 4 % / 12 of 1,501.50 is 5.005 and not 5.00499. Nothing here touches a double but `exact` of a number.
+ * operators and cannot lose a digit. Products and quotients round far behind the 60 decimals that count: a result keeps those 60 and is
+ * rounded half-up once to its currency, so 4 % / 12 of 1,501.50 is 5.005 and not 5.00499. Only `exact` of a number touches a double.
  */
 
-/** Decimals that count: what one figure may have (primitives/compute/shapes.ts). */
+/** Decimals that count: as many as one figure may have (primitives/compute/shapes.ts). */
 const DIGITS = 60;
-/** Decimals behind them. 100: an amount of 18 decimals times two figures of 60 is still exact. */
+/** Guard decimals. 100: an amount of 18 decimals times two figures of 60 is still exact. */
 const GUARD = 10n ** 100n;
 export const ONE = 10n ** BigInt(DIGITS) * GUARD;
 export const HUNDRED = 100n * ONE;
@@ -15,7 +15,7 @@ export const abs = (value: bigint): bigint => (value < 0n ? -value : value);
 export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 export const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** The value of decimal text, or of a number as it is written: 7.25 is 7.25. The text has been checked by its shape. */
+/** The value of decimal text, or of a number as it is written: 7.25 is 7.25. The caller has checked the text by its shape. */
 export function exact(value: string | number): bigint {
   const [, sign = "", whole = "0", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(String(value)) ?? refuseText(value);
@@ -31,7 +31,7 @@ function refuseText(value: string | number): never {
 /** A count as an exact value. */
 export const whole = (count: number): bigint => BigInt(count) * ONE;
 
-/** a / b to the nearest whole, halves away from zero. */
+/** a / b to the nearest integer, halves away from zero. */
 function quotient(a: bigint, b: bigint): bigint {
   const floor = a / b;
   if (2n * abs(a % b) < abs(b)) return floor;
@@ -47,14 +47,14 @@ export const percentOf = (a: bigint, pct: bigint): bigint => quotient(a * pct, H
 
 export const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
 
-/** In units of so many decimals, halves away from zero (half-up, spec/worker.md 8.1) of the decimals that count. */
+/** As a count of units of 10^-places, from the decimals that count; halves away from zero (half-up, spec/worker.md 8.1). */
 const units = (value: bigint, places: number): bigint =>
   places > DIGITS ? quotient(value, ONE / 10n ** BigInt(places)) : quotient(quotient(value, GUARD), 10n ** BigInt(DIGITS - places));
 
-/** Rounded half-up to so many decimals. */
+/** Rounded half-up to `places` decimals. */
 export const round = (value: bigint, places: number): bigint => (units(value, places) * ONE) / 10n ** BigInt(places);
 
-/** Text with exactly so many decimals, half-up. */
+/** Text with exactly `places` decimals, half-up. */
 export function fixed(value: bigint, places: number): string {
   const count = units(value, places);
   const digits = abs(count)
@@ -64,13 +64,13 @@ export function fixed(value: bigint, places: number): string {
   return sign + (places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`);
 }
 
-/** Text with at most so many decimals and no trailing zeros: percentages and quantities. */
+/** Text with at most `places` decimals and no trailing zeros: for percentages and quantities. */
 export function plain(value: bigint, places = 6): string {
   const text = fixed(value, places);
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** Smallest whole not below a / b; both positive. */
+/** Smallest integer not below a / b; both positive. */
 export const ceilRatio = (a: bigint, b: bigint): bigint => (a + b - 1n) / b;
 
 /** base^n for a count n >= 0, by squaring. */
@@ -83,7 +83,7 @@ export function power(base: bigint, n: number): bigint {
   return result;
 }
 
-/** base^exponent for base > 0 and any exponent; a whole exponent is taken by squaring. */
+/** base^exponent for base > 0 and any exponent; an integer part is computed by squaring. */
 export function powerOf(base: bigint, exponent: bigint): bigint {
   const count = exponent / ONE;
   const rest = exponent - count * ONE;
@@ -92,7 +92,7 @@ export function powerOf(base: bigint, exponent: bigint): bigint {
   return rest === 0n ? scaled : times(scaled, exponential(times(rest, logarithm(base))));
 }
 
-/** Natural logarithm: 2 artanh((m - 1) / (m + 1)) of m in 1..2, plus halvings. Series: Abramowitz & Stegun 4.1.27. */
+/** Natural logarithm: 2 artanh((m - 1) / (m + 1)) of m in 1..2, plus ln 2 for each halving. Series: Abramowitz & Stegun 4.1.27. */
 function logarithm(value: bigint): bigint {
   let [m, halvings] = [value, 0n];
   for (; m >= 2n * ONE; halvings++) m = quotient(m, 2n);

@@ -1,4 +1,4 @@
-/** What can be made again from its key alone: a map that forgets what was used longest ago once its values weigh too much. What was set last stays. */
+/** A cache of values that can be made again from their key: drops the least recently used once they weigh over `most`, never the last one set. */
 export class Kept<K, V> extends Map<K, V> {
   readonly #most: number;
   readonly #weigh: (value: V) => number;
@@ -38,7 +38,7 @@ export class Kept<K, V> extends Map<K, V> {
     this.#weight = 0;
   }
 
-  /** The value of a key, made by the first who asks. One that fails is made again by the next. */
+  /** The value of a key, made by the first caller. A promise that rejects is made again by the next caller. */
   of(key: K, make: () => V): V {
     const found = this.get(key);
     if (found !== undefined) return found;
@@ -48,7 +48,7 @@ export class Kept<K, V> extends Map<K, V> {
     return made;
   }
 
-  /** The same where the value, by which it is weighed, is waited for; who asks in the meantime makes it as well. */
+  /** Like `of`, but stores the resolved value, because it is weighed; concurrent callers each make it. */
   async load(key: K, make: () => Promise<V>): Promise<V> {
     const found = this.get(key);
     if (found !== undefined) return found;
@@ -58,16 +58,16 @@ export class Kept<K, V> extends Map<K, V> {
   }
 }
 
-// A few hundred: accounts, currencies, runs, names of tags.
+// A workspace has a few hundred such texts: accounts, currencies, runs, names of tags.
 const MOST_TEXTS = 2000;
 const texts = new Map<string, string>();
 
-/** An equal text, one for all who ask: for what each entry of a long history repeats, so that it is kept and hashed once. */
+/** One shared copy of equal texts: for text that each entry of a long history repeats, so that it is stored and hashed once. */
 export function sharedText(text: string): string {
   const known = texts.get(text);
   if (known !== undefined) return known;
   if (texts.size >= MOST_TEXTS) texts.clear();
-  // A key is a copy: a part of a file's text would keep all of that in memory.
+  // An object key is a copy: a slice of a file's text would keep the whole file in memory.
   const [own = text] = Object.keys({ [text]: 0 });
   texts.set(own, own);
   return own;

@@ -3,10 +3,10 @@
  * an amount; the host adds in whole numbers of the smallest unit (workspace/books/amounts.ts), scripts compute with Decimal in their realm.
  */
 
-// At most 30 digits before and 18 after the point: more is no amount of any currency, and keeps sums exact at precision 60.
+// At most 30 digits before and 18 after the point: no currency has larger amounts, and the limit keeps sums exact at precision 60.
 export const AMOUNT_PATTERN = /^-?\d{1,30}(?:\.\d{1,18})?$/;
 
-/** A currency or another commodity, as both outside tools read it without quotation marks. */
+/** A currency or another commodity, in the form that both external checkers read without quotation marks. */
 export const CURRENCY_PATTERN = /^[A-Z]{2,12}$/;
 
 /** Digits after the point of an ISO 4217 currency; those not listed have two. */
@@ -15,12 +15,10 @@ const PLACES: Record<string, number> = {
   ...Object.fromEntries("BHD IQD JOD KWD LYD OMR TND".split(" ").map((code) => [code, 3])),
 };
 
-export function currencyPlaces(currency: string): number {
-  return PLACES[currency] ?? 2;
-}
+export const currencyPlaces = (currency: string): number => PLACES[currency] ?? 2;
 
 /**
- * One spelling for each decimal, for comparing: a number or decimal text without exponent, plus sign, needless zeros and "-0"
+ * One spelling for each decimal, for comparison: a number or decimal text without exponent, plus sign, needless zeros and "-0"
  * (`1200`, "1200.00", 1.2e3 -> "1200"). Null for anything else, for text with leading zeros ("007" is an id), and above 60 digits.
  */
 export function plainDecimal(value: unknown): string | null {

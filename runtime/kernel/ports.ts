@@ -1,7 +1,7 @@
 /**
- * The outside world as the core sees it: types, and the words one of them is made of. To be imported everywhere.
+ * The outside world as the core sees it: types, and the constants that some of them are derived from. May be imported everywhere.
  * Implementations: workspace/* (git, books, config), engine/store/sqlite.ts (runs), sandbox/pool.ts (scripts).
- * Size: the contracts refer to each other, and a reader takes them in as one picture.
+ * Size: the contracts refer to each other and are read together.
  */
 import type { z } from "zod";
 import type { At, WireError } from "./errors.ts";
@@ -30,13 +30,13 @@ export interface Tree {
   blob(path: string): Promise<string | null>;
   /** All files below a folder (`agents/`), sorted by path. */
   list(folder: string): Promise<TreeEntry[]>;
-  /** Any entry at a path with git's mode, also folders (40000), links (120000) and submodules (160000); a tree that is no commit cannot tell. */
+  /** Any entry at a path with git's mode, also folders (40000), links (120000) and submodules (160000). Missing on a tree that is not a commit. */
   item?(path: string): Promise<{ mode: string; oid: string } | null>;
-  /** Texts made of its files, kept for the next process. */
+  /** Texts derived from its files, cached for the next process. */
   kept?: { get(...key: string[]): string | null; put(text: string, ...key: string[]): void };
 }
 
-/** What is written, by path; null removes the file. */
+/** Content to write, by path; null removes the file. */
 export type Files = Map<string, string | null>;
 
 export interface CommitRequest {
@@ -44,8 +44,8 @@ export interface CommitRequest {
   message: string;
   trailers: Record<string, string>;
   /**
-   * Called with the tree at HEAD of the branch, again after each lost compare-and-swap. Answers the new content by path
-   * (null removes the file); unchanged files may be in it and are skipped. It may throw: then nothing is committed.
+   * Called with the tree at HEAD of the branch, again after each lost compare-and-swap. Returns the new content by path
+   * (null removes the file); unchanged files may be included and are skipped. It may throw: then nothing is committed.
    */
   build(head: Tree): Promise<Files>;
   /** Called right before the branch moves; throws when this process no longer owns the workspace. */
@@ -53,7 +53,7 @@ export interface CommitRequest {
 }
 
 export type CommitResult =
-  /** `kept`: files a person changed in the very moment of the commit; the commit stands and their version of the file is left alone. */
+  /** `kept`: files that a person changed during the commit; the commit is valid and their version of the file is left alone. */
   | { status: "committed"; commit: string; paths: string[]; kept?: string[] }
   | { status: "unchanged" }
   /** A person has edited these files (work tree or index differ from HEAD): nothing was committed. */
@@ -73,21 +73,21 @@ export interface Git {
   /** Commit at HEAD of the configured branch. */
   head(): Promise<string>;
   tree(commit: string): Tree;
-  /** Text of a blob, or null where the repository does not have it. */
+  /** Text of a blob, or null when the repository does not have it. */
   text(blob: string): Promise<string | null>;
-  /** The commit that one was made on; null for a first one, and for one the repository does not have. */
+  /** The parent of a commit; null for a first commit, and for one that the repository does not have. */
   parent(commit: string): Promise<string | null>;
-  /** True for HEAD of the branch and what it stands on. */
+  /** True for HEAD of the branch and its ancestors. */
   isOnBranch(commit: string): Promise<boolean>;
   commit(request: CommitRequest): Promise<CommitResult>;
   /** The commit after `since` on the branch that carries `Run: run` and `Step: step`, or null. */
   find(run: string, step: number, since: string): Promise<string | null>;
   log(options: { limit: number; path?: string }): Promise<LogEntry[]>;
-  /** Null when commits may be made; else a sentence that says why not (branch, merge, rebase). */
+  /** Null when commits may be made; else a sentence with the reason (branch, merge, rebase). */
   blockedBy(): Promise<string | null>;
   /** Paths among these whose work tree or index content differs from HEAD. */
   edited(paths: string[]): Promise<string[]>;
-  /** Hold a commit against garbage collection: refs/cleared/pins/<sha>. */
+  /** Holds a commit against garbage collection: refs/cleared/pins/<sha>. */
   pin(commit: string): Promise<void>;
   unpin(commit: string): Promise<void>;
   close(): Promise<void>;
@@ -106,7 +106,7 @@ export type WaitReason =
   | "slow_call"
   | "user_edit"
   | "paused"
-  // A task elsewhere: it is at work, or waits for its own people.
+  // A remote task: it is working, or waits for its own people.
   | "remote"
   | "remote_gate";
 export type Outcome = "completed" | "rejected" | "expired" | "blocked";
@@ -126,9 +126,9 @@ export interface Cause {
   detail?: Json;
 }
 
-/** What a caller gives with a run beside its input. Untrusted: it can only narrow what the run may do, or name tools under the address policy. */
+/** What a caller passes with a run besides its input. Untrusted: it can only narrow what the run may do, or name tools under the address policy. */
 export interface Given {
-  /** A policy document: JSON rules are evaluated too and the stricter verdict wins; prose means approval required. */
+  /** A policy document: JSON rules are evaluated too and the stricter verdict wins; prose means that approval is required. */
   policy?: string;
   /** Address of an MCP endpoint for this run only. */
   tools?: string;
@@ -139,14 +139,14 @@ export interface Given {
 export interface RunSpec {
   agent: string;
   given?: Given;
-  /** Who started it: a person of trust.yaml whose key the command held, when there is one. */
+  /** Who started it: the person of trust.yaml whose key the command held, if any. */
   by?: string;
   pin: ScriptPin;
   input: Json;
   cause: Cause;
   mode: RunMode;
   parent?: string;
-  /** Higher first; 0 unless told. */
+  /** Higher first. Default: 0. */
   priority?: number;
   /** Not before this time, ms. */
   notBefore?: number;
@@ -160,7 +160,7 @@ export interface RunRecord extends RunSpec {
   waitsFor: string | null;
   outcome: Outcome | null;
   result: Json | null;
-  /** What is told beside the result: process, policy, writes and their verification, approvals, duration. Null until the run ends. */
+  /** Returned beside the result: process, policy, writes and their verification, approvals, duration. Null until the run ends. */
   meta: Json | null;
   error: WireError | null;
   /** How often the run was claimed; 1 is the first execution. */
@@ -168,7 +168,7 @@ export interface RunRecord extends RunSpec {
   createdAt: number;
   startedAt: number | null;
   endedAt: number | null;
-  /** Its history, its input and its result are not kept any more. */
+  /** Its history, input and result are no longer stored. */
   dropped?: true;
 }
 
@@ -215,31 +215,28 @@ export interface RunQuery {
   before?: string;
 }
 
-/**
- * The engine port: durable runs. SQLite in process implements it; a distributed engine must pass the same contract tests.
- * Nothing of an engine leaks through it.
- */
+/** The engine port: durable runs. SQLite in process implements it; a distributed engine must pass the same contract tests. */
 export interface Working {
-  /** Answers whether nothing that was begun is under way any more. */
+  /** Resolves to true when nothing that was begun is still running. */
   stop(graceMs: number): Promise<boolean>;
 }
 
 export interface Engine {
-  /** `also`: what is stored in the same transaction, told the run's id. */
+  /** `also`: stores more in the same transaction; called with the run's id. */
   start(spec: RunSpec, also?: (run: string) => void): Promise<{ id: string; created: boolean }>;
-  /** The signal list of a gate is append-only and unique by key; it may be filled before the run waits. Closed: the gate is decided or the run over. */
+  /** Appends to the signals of a gate, unique by key, also before the run waits for it. Closed: the gate is decided or the run has ended. */
   signal(
     run: string,
     gate: string,
     payload: Json,
     key: string,
-    /** Written with the answer or not at all: what the answers so far, this one last, come to. */
+    /** Stored with the answer or not at all: the consequence of all answers so far, this one last. */
     settle?: (given: readonly Signal[]) => void,
   ): Promise<"accepted" | "duplicate" | "closed">;
-  /** What a gate was told so far, oldest first. */
+  /** The signals of a gate so far, oldest first. */
   signals(run: string, gate: string): Promise<Signal[]>;
   cancel(run: string, reason: string): Promise<boolean>;
-  /** Put a failed, diverged or waiting run back into the queue. A call that failed is tried again; one that may have acted outside is in doubt. */
+  /** Puts a failed, diverged or waiting run back into the queue. A failed call is tried again; one that may have acted outside is in doubt. */
   retry(run: string): Promise<void>;
   get(run: string): Promise<RunRecord | null>;
   list(query: RunQuery): Promise<RunRecord[]>;
@@ -247,11 +244,11 @@ export interface Engine {
   events(run: string, from: number, options?: { follow?: boolean; abort?: AbortSignal }): AsyncIterable<RunEvent>;
   /** Resolves when the run is done, failed, diverged, canceled or (unless `ended`) waiting for a person. */
   result(run: string, options?: { timeoutMs?: number; ended?: boolean }): Promise<RunRecord>;
-  /** A new run that has the first `steps` steps of this one as its history, on its own or another pin. It inherits no approval. `by`: who asks for it. */
+  /** A new run with the first `steps` steps of this one as history, on the same or another pin. Inherits no approval. `by`: who requests it. */
   fork(run: string, steps: number, pin?: ScriptPin, by?: string): Promise<string>;
-  /** Move a run that is not done and not executing to other code; the next execution proves that its history still holds. */
+  /** Moves a run that is not done and not executing to other code; the next execution proves that its history still holds. */
   migrate(run: string, pin: ScriptPin): Promise<void>;
-  /** Execute queued runs until stopped; at most `concurrency` at a time. */
+  /** Executes queued runs until stopped, at most `concurrency` at a time. */
   work(execute: (log: RunLog) => Promise<void | { later: Promise<void> }>, options: { concurrency: number }): Working;
   close(): Promise<void>;
 }
@@ -262,11 +259,11 @@ export interface RunLog {
   /** The recorded history, oldest first; grows with `record`. */
   readonly steps: readonly Step[];
   readonly abort: AbortSignal;
-  /** Append an answered step. Buffered until the next flush, or `durable` when this returns. */
+  /** Appends an answered step. Buffered until the next flush, or if `durable`, stored when this returns. */
   record(step: Step, durable?: boolean): void;
-  /** Append a step that is about to act outside; durable when this returns. */
+  /** Appends a step that is about to act outside; durable when this returns. */
   intent(step: Step): void;
-  /** The outcome of the intent at the end of the history; durable within some ms, and before the run acts again, waits or commits. */
+  /** Records the outcome of the intent at the end of the history; durable within some ms, and before the run acts again, waits or commits. */
   settle(step: Step): void;
   event(type: "log" | "commit" | "signal", body: Json): void;
   /** Everything recorded so far is durable when this returns. */
@@ -274,43 +271,40 @@ export interface RunLog {
   signals(gate: string): Signal[];
   /** When the card of the gate at this step was opened, or null. */
   openedAt(seq: number): number | null;
-  /** Cards to open and events to let out, written in one transaction with the next flush. */
+  /** Cards to open and events to emit, written in one transaction with the next flush. */
   release(items: Released[]): void;
-  /** `seen`: how many signals of the gate were looked at before: one more wakes the run at once; so does a `child` that has ended. */
+  /** `seen`: how many signals of the gate were read before: one more wakes the run at once; so does a `child` that has ended. */
   wait(reason: WaitReason, waitsFor: string, options?: { until?: number; gate?: string; seen?: number; child?: string }): void;
-  /** `unanswered`: the gate that ran out of time. Where it has its decision by now, the run is queued again instead. */
+  /** `unanswered`: the gate that expired. If it has its decision in the meantime, the run is queued again instead. */
   end(
     end: (
       | { status: "done"; outcome: Outcome; result: Json; unanswered?: string | null }
       | { status: "failed" | "diverged"; error: WireError }
     ) & { meta?: Json },
   ): void;
-  /** Back to the queue at once: an answer that the run was waiting for is recorded. */
+  /** Back to the queue at once: the answer that the run was waiting for is recorded. */
   requeue(): void;
 }
 
-/** What a commit or a gate lets out of a run, by a unique key: a repeat changes nothing. `seen`: the gate's signals that were looked at. */
+/** What a commit or a gate releases from a run, each with a unique key: a repeat changes nothing. `seen`: number of the gate's signals read. */
 export type Released =
   | { kind: "card"; key: string; card: CardDraft; seen?: number }
-  /** A card of this key, released with it, asks about what was taken back before it was committed. */
+  /** The card with this key, released together with it, is about something that was taken back before the commit. */
   | { kind: "withdrawn"; key: string }
   | { kind: "event"; key: string; event: string; payload: Json }
-  /** The run goes on by this decision: its gate's card shows it, if it is still open. */
+  /** The run continues with this decision: the gate's card shows it, if still open. */
   | { kind: "decided"; gate: string; decision: Decision };
 
-/**
- * Where the histories of closed runs lie for good, many to a bundle: immutable bytes, named by their content. In git they travel with a
- * clone, a push of refs/cleared/ and a backup.
- */
+/** Permanent storage of closed runs' histories, many to a bundle: immutable, named by their content, pushed and backed up with git. */
 export interface Archive {
-  /** Null for one that is not here. */
+  /** Null when it is not here. */
   read(name: string): Promise<Uint8Array | null>;
-  /** All there are, also those of other clones. */
+  /** All stored names, also those of other clones. */
   names(): Promise<string[]>;
   /**
-   * Keeps fresh bundles, and of the others those that `needed` names: asked once nobody else can move the archive unseen. Durable when it
-   * settles; answers the names of the fresh ones. `commits`: what their runs stand on, held as long as any bundle is. `guard` throws when
-   * this process no longer owns the workspace.
+   * Stores fresh bundles, and keeps those of the others that `needed` names: called once nobody else can change the archive unnoticed. Durable
+   * when it settles; returns the names of the fresh ones. `commits`: the pins of their runs, held as long as any bundle is. `guard` throws
+   * when this process no longer owns the workspace.
    */
   keep(
     fresh: readonly Uint8Array[],
@@ -321,8 +315,8 @@ export interface Archive {
 // ---------------------------------------------------------------- cards and decisions
 
 /**
- * `same`: are rows of a statement the same as entries of the books. `gone`: rows of a statement that are no longer in the books. `rule`:
- * whether a correction becomes a rule, and entries like it are moved as well.
+ * `same`: whether rows of a statement equal entries in the books. `gone`: rows of a statement that are no longer in the books. `rule`:
+ * whether a correction becomes a rule and similar entries are moved as well.
  */
 export type CardKind =
   | "approval"
@@ -348,40 +342,40 @@ export interface CardDraft {
   run: string | null;
   gate: string | null;
   calls: Call[];
-  /** The rank or functional role of the ladder that the decision needs, or null. */
+  /** The rank or functional role of the ladder that the decision requires, or null. */
   level: string | null;
-  /** All ranks and roles that must stand behind the yes, by one person or several; `level` is their one word. */
+  /** All ranks and roles that must approve, held by one person or several; `level` sums them up in one word. */
   levels?: string[];
   /** ms, or null. */
   expires: number | null;
-  /** Different people who must say yes; 1 unless told. */
+  /** How many different people must approve. Default: 1. */
   approvals?: number;
-  /** Who may not decide: the person the run was started by, where the policy or the number of people bars them. */
+  /** Who may not decide: the person who started the run, where the policy or the number of people excludes them. */
   not_by?: string;
-  /** Who gave the run to be done, in words: a person, another agent and who asked that one, the owner of a task. */
+  /** Who requested the run, in words: a person, another agent and its own requester, or the owner of a task. */
   started_by?: string;
-  /** Where the run's machine stands, with the line its header gives that state: `APPROVAL_GATE: a manager looks`. */
+  /** Current state of the run's machine, with the header's line for it: `APPROVAL_GATE: a manager looks`. */
   state?: string;
-  /** The approval brief, as document_build makes it. */
+  /** The approval brief, as document_build returns it. */
   brief?: Json;
-  /** The calls belong together and can only be approved as they are. */
+  /** The calls belong together and can only be approved unchanged. */
   fixed?: true;
-  /** What a no covers instead: the rejection, told where it belongs. */
+  /** What a rejection covers instead: the calls that report it. */
   otherwise?: Call[];
-  /** For a form: what is asked for, by field, as in a header's `input:`. */
+  /** For a form: the requested fields, as in a header's `input:`. */
   fields?: Json;
-  /** While it is open, those who may decide are reminded every so many ms. */
+  /** While the card is open, those who may decide are reminded at this interval in ms. */
   remind?: number;
-  /** What a yes is asked for by now, where somebody has edited the calls, and whose yes to it counts so far. */
+  /** The calls an approval now covers, after a person edited them, and whose approvals of them count so far. */
   edited?: Call[] | undefined;
   said?: string[] | undefined;
-  /** Once it says something else than when it was opened: how often so far, counted from 1, who changed it last if a person, and how. */
+  /** Set once it differs from when it was opened: how often so far, counted from 1, who changed it last if a person, and how. */
   restated?: { version: number; by?: string | undefined; what: string } | undefined;
 }
 
 export interface Card extends CardDraft {
   id: number;
-  /** By which it is decided: its number, with the version once it was restated. */
+  /** The name by which it is decided: its number, with the version once it was restated. */
   name: string;
   key: string;
   at: number;
@@ -393,19 +387,19 @@ export interface Call {
   params: Json;
 }
 
-/** What was asked at a gate, under which name, and what people have signed to it. */
+/** What was asked at a gate, by name, and what people have signed for it. */
 export interface Answers {
   gate: string;
   question: Json;
-  /** In the order they came; none where a profile of trust.yaml answered. */
+  /** In order of arrival; empty where a profile of trust.yaml answered. */
   signed: Decision[];
 }
 
 export interface Decision {
   card: number;
-  /** RUN/GATE of the card: the gate's name holds a hash of the question, so a signed yes cannot be moved to another one. */
+  /** RUN/GATE of the card: the gate's name holds a hash of the question, so a signed approval cannot be moved to another one. */
   gate?: string;
-  /** Hash of what the person was shown; what the run asks must be the same. */
+  /** Hash of what the person was shown; must equal the hash of what the run asks. */
   shown?: string;
   decision: "approved" | "rejected" | "expired" | "edited";
   by: string;
@@ -415,11 +409,11 @@ export interface Decision {
   despite?: string;
   /** What the person changed, for a card of an entry: the account's number. */
   account?: string;
-  /** What a yes is given to, where it is not the card's own calls: as this person or one before them has edited them. */
+  /** The approved calls, where they are not the card's own: as this person or an earlier one edited them. */
   calls?: Call[];
-  /** For a card in doubt that is approved: what the call answered when it happened. For a form: its fields. */
+  /** For a card in doubt that is approved: the result of the call that happened. For a form: its fields. */
   result?: Json;
-  /** All who said yes, where the gate asked for several; `by` then names them in words. */
+  /** Everyone who approved, where the gate required several; `by` then names them in words. */
   people?: { by: string; at: number; self?: boolean }[];
   /** True when the person deciding also started the run and is the workspace's only one (DESIGN.md ruling 15). */
   self?: boolean;
@@ -432,19 +426,19 @@ export interface Decision {
 export interface Cards {
   get(id: number): Card | null;
   /**
-   * In the order of their numbers. `open`: those that wait for a person; the card of a proposal does so once its body's `state` is "ready" or
-   * "unproven". `decided`: those that have a decision. `first`, `last`: at most so many from that end.
+   * In the order of their numbers. `open`: cards that wait for a person; a proposal's card does so once its body's `state` is "ready" or
+   * "unproven". `decided`: cards that have a decision. `first`, `last`: at most that many from that end.
    */
   list(query?: { open?: boolean; decided?: true; kind?: CardKind; run?: string; first?: number; last?: number }): Card[];
-  /** How many wait for a person. */
+  /** How many cards wait for a person. */
   waiting(): number;
-  /** A key that is open already changes nothing. */
+  /** Does nothing when a card with this key is open. */
   open(key: string, card: CardDraft, at: number): void;
   /** @throws CARD_CLOSED when it has a decision already */
   decide(id: number, decision: Decision): void;
-  /** What an open card shows of the answers so far. */
+  /** Updates the answers so far that an open card shows. */
   revise(id: number, shown: { edited: Call[]; said: string[] }): void;
-  /** What a card is about has moved on. */
+  /** Updates an open card whose subject has changed. */
   restate(id: number, card: { title: string; body: Json }): void;
 }
 
@@ -452,10 +446,10 @@ export interface Cards {
 
 export const LLM_ROLES = ["small", "large", "judge"] as const;
 export type LlmRole = (typeof LLM_ROLES)[number];
-/** How an answer ended. Never an error: a refusal is an answer. */
+/** How an answer ended. Not an error: a refusal is an answer. */
 export type LlmStop = "end" | "tools" | "max_tokens" | "refusal" | "context_exceeded" | "stop_sequence";
 
-/** `opaque`: what a backend wants back unchanged (thinking), bound to its model; nothing else may read it. */
+/** `opaque`: content that a backend wants back unchanged (thinking), bound to its model; nothing else may read it. */
 export type LlmPart =
   | { type: "text"; text: string }
   | { type: "tool_call"; id: string; tool: string; params: Json }
@@ -474,7 +468,7 @@ export interface LlmTool {
   schema: Json;
 }
 
-/** Tokens. `input` counts those that came from the cache or went into it as well. */
+/** Tokens. `input` includes those read from the cache and written to it. */
 export interface LlmUsage {
   input: number;
   output: number;
@@ -483,28 +477,28 @@ export interface LlmUsage {
 }
 
 export interface LlmRequest {
-  /** Which model config.yaml gives this role; or `model`, a string as in `models:` of config.yaml. Exactly one of them. */
+  /** The role, whose model config.yaml names; or `model`, a string as in `models:` of config.yaml. Exactly one of them. */
   role?: LlmRole;
   model?: string;
-  /** The stable part: rules, typings, outline. What follows it is not cached. */
+  /** The stable part: rules, typings, outline. Anything after it is not cached. */
   system: string;
   messages: LlmMessage[];
   tools?: LlmTool[];
-  /** JSON Schema of the answer, which is then JSON text. Never with `tools` where a server cannot do both. */
+  /** JSON Schema of the answer, which is then JSON text. Not together with `tools` where a server cannot do both. */
   schema?: Json;
-  /** The answer has to call a tool; a model that cannot be made to is only told. */
+  /** The answer must call a tool; a model that cannot be forced to is only instructed. */
   must_call?: true;
-  /** Little thought is wanted: a class, a few fields. */
+  /** Needs little reasoning: a class, a few fields. */
   brief?: true;
   max_tokens: number;
   abort: AbortSignal;
-  /** Whose budgets this counts against. */
+  /** Whose budgets this is charged to. */
   spender: LlmSpender;
-  /** The text as it comes, to be shown; only the final message counts. May not throw. */
+  /** The text as it arrives, for display; only the final message counts. Must not throw. */
   onText?(delta: string): void;
 }
 
-/** A call counts for all that are named. A run's agent is always named with it. */
+/** A call is charged to all that are named. A run's agent is always named with it. */
 export interface LlmSpender {
   run?: string;
   agent?: string;
@@ -514,28 +508,28 @@ export interface LlmSpender {
 
 export interface LlmAnswer {
   content: LlmPart[];
-  /** What `schema` asked for, checked by it; only with the stop "end". */
+  /** The value that `schema` describes, validated; only with the stop "end". */
   value?: Json;
   stop: LlmStop;
   usage: LlmUsage;
-  /** `ENTRY/ID`: the entry of trust.yaml and the model as it names itself. */
+  /** `ENTRY/ID`: the entry of trust.yaml and the model's own name. */
   model: string;
-  /** The budget was nearly used up: the small model answered instead of this role's. */
+  /** The budget was nearly used up: the small model answered instead of the one for this role. */
   lowered?: LlmRole;
-  /** Requests that were sent for it; each is a row of the costs. */
+  /** Number of requests sent; each is a row of the costs. */
   attempts: number;
-  /** What all of them cost, decimal text in US dollars; null where the catalogue has no price. */
+  /** Cost of all of them, decimal text in US dollars; null where the catalogue has no price. */
   cost: string | null;
 }
 
 export interface Llm {
-  /** `ENTRY/ID` of the model that would be asked. @throws LLM_UNCONFIGURED */
+  /** `ENTRY/ID` of the model that would be used. @throws LLM_UNCONFIGURED */
   modelOf(asked: { role: LlmRole } | { model: string }): Promise<string>;
-  /** @throws LLM_* (runtime/kernel/errors.ts): nothing configured, budget used up, server gone, answer that is none */
+  /** @throws LLM_* (runtime/kernel/errors.ts): not configured, budget used up, server down, unusable answer */
   generate(request: LlmRequest): Promise<LlmAnswer>;
 }
 
-/** What a run gives to an agent elsewhere. */
+/** What a run sends to an external agent. */
 export interface RemoteCall {
   agent: string;
   text?: string | undefined;
@@ -544,7 +538,7 @@ export interface RemoteCall {
   timeoutMs?: number | undefined;
 }
 
-/** Where a remote task stands: over, waiting, asking something, given up before, or nobody knows whether it was ever taken. */
+/** Progress of a remote task: ended, waiting, asking, given up earlier, or unknown whether it was ever accepted. */
 export type RemoteStep =
   | { is: "ended"; task: string; state: string; text: string; data: Json }
   | { is: "waits"; parked: boolean; title: string }
@@ -552,34 +546,34 @@ export type RemoteStep =
   | { is: "given_up" }
   | { is: "unknown"; sent: number };
 
-/** Agents elsewhere, as trust.yaml names them. */
+/** External agents, as trust.yaml names them. */
 export interface RemoteAgents {
   /** @throws REMOTE_UNKNOWN */
   classOf(agent: string, skill?: string): Promise<"read" | "mutate">;
-  /** Gives the task, once for a key, or joins it again, and follows it for a while. @throws REMOTE_* */
+  /** Sends the task, once for a key, or rejoins it, and follows it for a while. @throws REMOTE_* */
   follow(
     call: RemoteCall,
     options: { key: string; inDoubt: boolean; abort: AbortSignal; leaving?: (() => void) | undefined },
   ): Promise<RemoteStep>;
-  /** Answers its question; a repeat is the same message. @throws REMOTE_* */
+  /** Answers the task's question; a repeat sends the same message. @throws REMOTE_* */
   answer(call: RemoteCall, options: { key: string; question: string; values: Record<string, Json>; abort: AbortSignal }): Promise<void>;
-  /** From here on another does it, whatever becomes of the remote task. */
+  /** From here on someone else does it, whatever becomes of the remote task. */
   giveUp(agent: string, key: string): Promise<void>;
 }
 
-/** What was said in the session of a task before it, and its runs, the oldest first. */
+/** What was said earlier in the session of a task, and the session's runs, oldest first. */
 export interface Session {
   turns: { role: "user" | "agent"; text: string }[];
-  /** Of longer sessions: the sentences of older turns that hold a figure, an id or a name. */
+  /** For longer sessions: the sentences of older turns that contain a figure, an id or a name. */
   earlier: string;
   runs: { run: string; agent: string; input: Json; status: RunStatus; outcome: Outcome | null }[];
 }
 
-/** Models as a run may ask them, and what people have made of their answers so far. */
+/** Models as a run may use them, and people's decisions about their answers so far. */
 export interface RunLlm extends Llm {
-  /** How often people decided about a class that this site gave, and how often they left it as it was. */
+  /** How many decisions people made about a class that this site assigned, and how many left it unchanged. */
   decided(site: string, name: string): Promise<{ decided: number; confirmed: number }>;
-  /** How a text begins that a model wrote in this run with figures nobody gave it, where this JSON text holds it; else null. */
+  /** The beginning of a model's text in this run with figures that it was not given, if this JSON text contains it; else null. */
   doubtful(json: string): string | null;
 }
 
@@ -615,7 +609,7 @@ export interface Entry {
   /** Empty when unknown. */
   counterparty: string;
   description: string;
-  /** Without `status`, which is the field above; values are one line of text. */
+  /** Without `status`, which is the field above; each value is one line of text. */
   tags: Record<string, string>;
   postings: Posting[];
 }
@@ -635,7 +629,7 @@ export interface Row {
   date: string;
   /** The bank's text with white space collapsed. */
   description: string;
-  /** The bank's text as it is, without control characters. Part of the row's identity. */
+  /** The bank's text unchanged, without control characters. Part of the row's identity. */
   raw_description: string;
   amount: string;
   currency: string;
@@ -658,7 +652,7 @@ export interface Refused {
   account?: UnknownAccount;
 }
 
-/** An account of a bank that nobody has said an account of the books for; `match`: what config.yaml would recognise its statements by. */
+/** A bank account without an assigned account of the books; `match`: how config.yaml would recognise its statements. */
 export type UnknownAccount = {
   match: { bank_account?: string; dialect?: string; file?: string };
   card: boolean;
@@ -670,11 +664,11 @@ export type UnknownAccount = {
 export interface AskedRow {
   /** Rows of one question are decided together: a hash of their ids. */
   question: string;
-  /** The entry is of the same day, of a day near, or an equal row that the bank's balance says there is one more of. */
+  /** The entry has the same day, a day near it, or is an equal row of which the bank's balance proves one more. */
   why: "day" | "near" | "twin";
-  /** Id of the entry that it may be. */
+  /** Id of the entry that it may equal. */
   entry: string;
-  /** Id and import key of the entry that it becomes if it is another payment. */
+  /** Id and import key of the entry that it becomes if it is a different payment. */
   id: string;
   key: string;
   date: string;
@@ -692,7 +686,7 @@ export interface Receipt {
   account: string;
   currency: string;
   rows: number;
-  /** Booked and unlike any other row of the statement. */
+  /** Booked, and unlike any other row of the statement. */
   new: number;
   /** In the books before this import. */
   known: number;
@@ -701,32 +695,29 @@ export interface Receipt {
   refused: Refused[];
   /** Rows the script parsed but did not book, by reference. */
   unbooked: string[];
-  /** Rows that a person is asked about; nothing of them is booked until then. */
+  /** Rows that wait for a person's answer; none of them is booked before it. */
   asked: AskedRow[];
-  /** Ids of entries that rows were and that were deleted by hand since; they are not booked again by themselves. */
+  /** Ids of entries for rows that were deleted by hand since; they are not booked again automatically. */
   removed: string[];
-  /** Rows that the next run takes: a run books only so many. Left out when there are none. */
+  /** Rows left for the next run, because a run books a limited number. Absent when there are none. */
   later?: number;
-  /** Hash of the statement that this one begins with: its file was written on after it was taken. Left out when there is none. */
+  /** Hash of the earlier statement that this one begins with: its file was extended after the import. Absent when there is none. */
   earlier?: string;
   /** Balance before the first and after the last row, decimal text, or null when the statement does not say. */
   opening: string | null;
   closing: string | null;
-  /** closing as the bank says minus closing as the books say, when known and not zero. */
+  /** The bank's closing balance minus that of the books, when known and not zero. */
   gap: string | null;
 }
 
-/** What a person is asked about rows of the statement with this hash: by the question on its receipt, or by the ids of entries that are gone. */
+/** What a person is asked about rows of the statement with this hash: by the question on its receipt, or by the ids of missing entries. */
 export type RowsQuestion =
   | { kind: "same"; hash: string; question: string }
   | { kind: "gone"; hash: string; ids: string[] }
-  /** Of all statements of this account, of which `hash` is the one that asked. */
+  /** For all statements of this account; `hash` is the one that asked. */
   | { kind: "account"; hash: string; match: UnknownAccount["match"]; card: boolean };
 
-/**
- * What a step changed in the run's view. Recorded with the step, so that a resumed run has the same view again;
- * applied as data to HEAD by the commit.
- */
+/** What a step changed in the run's view. Recorded, so that a resumed run has the same view; the commit applies it as data to HEAD. */
 export type Change =
   /** Entries to add, as canonical journal text. */
   | { op: "entries"; text: string }
@@ -736,10 +727,10 @@ export type Change =
   /** Import keys a call used although their entries exist: the next use of the same row is a second entry. */
   | { op: "known"; keys: string[] }
   | { op: "file"; path: string; text: string | null; base: string | null }
-  /** The step's result holds the rows of a statement; `meta` is what the rows do not carry. */
+  /** The step's result holds the rows of a statement; `meta` is what the rows do not contain. */
   | { op: "rows"; name: string; hash: string; meta: Json }
   | { op: "processed"; name: string; hash: string }
-  /** Something for a person, released with the commit: about an entry, about a refused row of a statement, or just a note. */
+  /** Something for a person, released with the commit: about an entry, about a refused row of a statement, or only a note. */
   | {
       op: "review";
       title: string;
@@ -747,20 +738,20 @@ export type Change =
       entry: string | null;
       row?: { hash: string; line: number };
       rows?: RowsQuestion;
-      /** Lines that say what it is about without the books. */
+      /** Lines that describe it without the books. */
       booked?: string[];
     }
   | { op: "emit"; event: string; payload: Json }
-  /** A change of files that a person shall decide; becomes a proposal once it is released. `base`: the commit the run reads. */
+  /** A change of files for a person to decide; becomes a proposal once released. `base`: the commit that the run reads. */
   | { op: "propose"; title: string; reason: string; by: string; files: Record<string, string | null>; base: string; evidence: Json }
   | { op: "committed"; commit: string }
-  /** A gate was decided; the approved calls may now act outside, each once. `given`: what proves it, counted again before they do. */
+  /** A gate was decided; the approved calls may now act outside, each once. `given`: the proof, verified again before they do. */
   | {
       op: "decided";
       decision: Decision["decision"];
       by: string;
       calls: Call[];
-      /** A no that has calls of its own: the run goes on with those alone. */
+      /** The rejection has calls of its own: the run continues with those only. */
       instead?: true;
       people?: Decision["people"];
       self?: boolean;
@@ -770,35 +761,27 @@ export type Change =
   | { op: "answered"; by: string; values: Json }
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
   | { op: "entered"; state: State; machine: string; why?: string }
-  /** `declared`: names of the facts that its policies know; `currency`: of amounts that name none. */
+  /** `declared`: names of the facts that its policies declare; `currency`: the currency of amounts that name none. */
   | { op: "verdict"; verdict: Verdict; declared?: string[]; currency?: string }
-  /** What the answer says of the case where the run ends before its script does. */
+  /** What the answer says about the case where the run ends before its script does. */
   | { op: "about"; about: { [field: string]: Json } }
-  /** A script was called whose header names a way of working. */
+  /** A script whose header names a `strategy:` was called. */
   | { op: "strategy"; strategy: string }
   /** A write outside was read back. */
   | { op: "verified"; write: VerifiedWrite }
-  /** A person has looked at the writes so far that are not verified, and lets the run go on. */
+  /** A person has checked the unverified writes so far, and lets the run continue. */
   | { op: "accepted"; by: string }
-  /** A model was asked. `site`: what people's decisions about its answers are counted by. `doubtful`: a text with figures nobody gave it. */
+  /** A model was asked. `site`: the key by which people's decisions about its answers are counted. */
   | { op: "asked"; model: string; cost: string | null; attempts: number; site?: string; lowered?: true }
-  /** A model wrote a text with figures that nobody gave it. */
+  /** A model wrote a text with figures that it was not given. */
   | { op: "doubtful"; text: string };
 
 // ---------------------------------------------------------------- states, policy, tools
 
+/** The states in the order in which a process passes through them; ESCALATE and FAILED may be entered from every state. */
+export const ORDER = ["DECOMPOSE", "ASSESS", "COMPUTE", "POLICY_CHECK", "APPROVAL_GATE", "MUTATE", "SCHEDULE_NOTIFY", "COMPLETE"] as const;
 /** The ten states of a process (spec/worker.md 2.1); runtime/kernel/states.ts has what each allows. */
-export type State =
-  | "DECOMPOSE"
-  | "ASSESS"
-  | "COMPUTE"
-  | "POLICY_CHECK"
-  | "APPROVAL_GATE"
-  | "MUTATE"
-  | "SCHEDULE_NOTIFY"
-  | "COMPLETE"
-  | "ESCALATE"
-  | "FAILED";
+export type State = (typeof ORDER)[number] | "ESCALATE" | "FAILED";
 
 export type Verdict = z.output<typeof verdictShape>;
 export type VerdictWord = Verdict["verdict"];
@@ -813,13 +796,13 @@ export interface ToolInfo {
   description: string;
   input_schema: Json;
   class: ToolClass;
-  /** What made it this class: trust.yaml, the server's annotation, or its name. */
+  /** The source of the class: trust.yaml, the server's annotation, or its name. */
   why: string;
 }
 
 export type Verification = "VERIFIED" | "MISMATCH" | "WRITE_FAILED" | "UNVERIFIABLE";
 
-/** A write outside and its read-back. `diff`: field -> what was expected and what is there. */
+/** A write outside and its read-back. `diff`: field -> expected and actual value. */
 export interface VerifiedWrite {
   tool: string;
   params: Json;
@@ -830,24 +813,24 @@ export interface VerifiedWrite {
   before: Json;
   after: Json;
   diff: Record<string, { expected: Json; actual: Json }>;
-  /** What the tool answered, cut for people. */
+  /** The tool's answer, cut for display. */
   answer: string;
-  /** What takes it back, where trust.yaml says so and it may stand. */
+  /** What takes it back, where trust.yaml declares it and the write may have happened. */
   undo?: { agent: string; input: Record<string, Json> };
 }
 
 /** Tools of MCP servers and plain HTTP endpoints, as one run may use them. Every method throws TOOL_* (runtime/kernel/errors.ts). */
 export interface Tools {
   list(server?: string): Promise<ToolInfo[]>;
-  /** Listed tools nearest to a wish in words, best first. */
+  /** Listed tools nearest to a description, best first. */
   find(wish: string, limit: number): Promise<ToolInfo[]>;
   /** One tool by `SERVER/NAME`. @throws TOOL_UNKNOWN with the nearest name, TOOL_DOWN */
   get(tool: string): Promise<ToolInfo>;
   /**
-   * Makes the call once, arguments checked against the tool's schema before anything is sent; a read may be repaired and repeated, a write
-   * never is. `leaving` is called right before a write is sent, and may throw; `writes` are those this run
-   * has made: one of them again is meant so, any other that its record shows already, or adds one that is there with another amount, is not sent;
-   * nor is one whose record is no longer what the run has `seen` of it.
+   * Makes the call once, with arguments checked against the tool's schema before anything is sent; a read may be repaired and repeated, a
+   * write never is. `leaving` is called right before a write is sent, and may throw. `writes`: the run's earlier writes: repeating one of them is
+   * intended; any other write is not sent when its record already shows it, when it adds one that exists with another amount,
+   * or when its record differs from what the run has `seen` of it.
    */
   call(
     call: Call,
@@ -865,26 +848,23 @@ export interface Tools {
     call: Call,
     options: { where?: Record<string, Json>; abort: AbortSignal },
   ): Promise<{ records: Json[]; complete: boolean; pages: number; duplicates: number; reason: string | null }>;
-  /** After a crash: whether the write with this key happened, by its `verify` spec; null when nobody can tell, harmless when a repeat is. */
+  /** After a crash: whether the write with this key happened, by its `verify` spec; null when unknown, harmless when a repeat is. */
   readBack(call: Call, options: { abort: AbortSignal }): Promise<boolean | "harmless" | null>;
-  /** The write with what takes it back. Asks no server: one whose answer was lost may be gone. */
+  /** The write with the call that takes it back. Contacts no server: one whose answer was lost may be down. */
   undoable(write: VerifiedWrite): Promise<VerifiedWrite>;
 }
 
 export interface ToolAnswer {
   result: Json;
-  /** For a write: what its read-back showed. */
+  /** For a write: the result of its read-back. */
   write: VerifiedWrite | null;
-  /** What was repaired on the way: renamed columns, repeats. */
+  /** What was repaired: renamed columns, repeats. */
   notes: string[];
 }
 
-/** The policy packs of the run's commit, and the policy given with the run. */
+/** The policy packs of the run's commit, and the policy passed with the run. */
 export interface Policies {
-  /**
-   * `own` judges beside the named pack, so that naming another one never makes the verdict milder; when it is not `required` it may be
-   * missing. @throws POLICY_INVALID, POLICY_UNKNOWN
-   */
+  /** `own` judges too, so that naming another pack never softens the verdict; may be missing unless `required`. @throws POLICY_* */
   evaluate(name: string, facts: Record<string, Json>, own?: { name: string; required: boolean }): Promise<Verdict>;
 }
 
@@ -892,9 +872,9 @@ export interface EntryDraft {
   date: string;
   description: string;
   counterparty?: string | undefined;
-  /** Bank reference of a row parsed in this run, or any text that is kept as a tag. */
+  /** Bank reference of a row parsed in this run, or any text to store as a tag. */
   reference?: string | undefined;
-  /** Import key for entries that come from no statement. */
+  /** Import key for entries that do not come from a statement. */
   key?: string | undefined;
   status: EntryStatus;
   /** Extra tags: conf, ev, note. */
@@ -922,10 +902,10 @@ export interface EntryFilter {
 export interface Books {
   accounts(): Promise<Account[]>;
   add(drafts: EntryDraft[]): Promise<{ entry_id: string; known: boolean }[]>;
-  /** Id of the entry the last `add` of this run answered (also a known one), for `entry_id: "pending"`; null before the first. */
+  /** Id of the entry that the run's last `add` returned (also a known one), for `entry_id: "pending"`; null before the first. */
   last(): string | null;
   query(filter: EntryFilter): Promise<Entry[]>;
-  /** Confirmed entries get a reversing entry; answers its id. */
+  /** A confirmed entry gets a reversing entry; returns its id. */
   void(id: string, reason: string): Promise<{ void_entry_id: string }>;
   setStatus(id: string, status: EntryStatus): Promise<void>;
   /** Balance per currency of an account and its sub-accounts through a day (inclusive), decimal text. */
@@ -933,7 +913,7 @@ export interface Books {
 }
 
 export interface Imports {
-  /** Whole files in import/ without a receipt at HEAD. */
+  /** Complete files in import/ without a receipt at HEAD. */
   scan(): Promise<{ name: string; size: number; modified: string }[]>;
   parse(name: string, options: { all: boolean }): Promise<Row[]>;
   markProcessed(name: string): Promise<Receipt>;
@@ -947,40 +927,40 @@ export interface DataFiles {
   write(path: string, text: string): Promise<void>;
 }
 
-/** Something to tell somebody. */
+/** A message to a person or channel. */
 export interface Notice {
-  /** Unique in the workspace: a key is told once, whatever a repeat says. */
+  /** Unique in the workspace: a key is sent once, whatever a repeat contains. */
   key: string;
-  /** A mail address, a channel of a chat, a person's name: what the channel makes of it. */
+  /** A mail address, a channel of a chat, or a person's name: the channel interprets it. */
   to: string;
   subject: string;
   text: string;
-  /** `smtp`, `page` or a webhook of trust.yaml; config.yaml `notify.default` unless told. */
+  /** `smtp`, `page` or a webhook of trust.yaml. Default: config.yaml `notify.default`. */
   channel?: string | undefined;
-  /** Quiet hours do not hold it back. */
+  /** Not delayed by quiet hours. */
   urgent?: boolean | undefined;
   run: string;
   agent: string;
 }
 
-/** queued; sending: a mail is under way; doubt: it may have been sent; dead: given up; dropped: a person has let it be. */
+/** queued; sending: a mail is on its way; doubt: it may have been sent; dead: given up; dropped: discarded by a person. */
 export type NoticeState = "queued" | "sending" | "sent" | "doubt" | "dead" | "dropped";
 
-/** The outbox, and runs that start later. `live: false` checks and plans the same, and keeps nothing. */
+/** The outbox, and runs that start later. `live: false` checks and plans the same, and stores nothing. */
 export interface Notices {
   /** Durable when it returns; delivered by whoever owns the workspace. `due`: ms. @throws NOTICE_CHANNEL, NOTICE_ADDRESS */
   send(
     notice: Notice,
     options: { now: number; live: boolean },
   ): Promise<{ notice: string; channel: string; state: NoticeState; due: number }>;
-  /** One run of an agent, not before `at` (ms). A key starts one run: a repeat answers that one and its time. @throws AGENT_UNKNOWN, RUN_INPUT */
+  /** One run of an agent, not before `at` (ms). A key starts one run: a repeat returns that run and its time. @throws AGENT_UNKNOWN, RUN_INPUT */
   schedule(
     once: { agent: string; at: number; input: Json; key: string; by: string },
     options: { live: boolean },
   ): Promise<{ run: string; at: number; created: boolean }>;
 }
 
-/** A line of the audit record, as it is committed. */
+/** A line of the audit record, as committed. */
 export interface AuditLine {
   /** The day in the workspace's time zone; the moment in UTC, ISO. */
   date: string;
@@ -992,42 +972,42 @@ export interface AuditLine {
   refs: string[];
 }
 
-/** Runs that a run starts as steps of its own. */
+/** Runs that a run starts as its own steps. */
 export interface Children {
-  /** True for an agent whose header says `mutates: false`; of a child that has started, as it was then. @throws AGENT_UNKNOWN */
+  /** True for an agent whose header says `mutates: false`; for a started child, as of its start. @throws AGENT_UNKNOWN */
   readOnly(agent: string, key: string): Promise<boolean>;
-  /** Starts the child, once for a key, and tells how it ended; null while it goes on. @throws AGENT_UNKNOWN, AGENT_DEPTH, RUN_INPUT */
+  /** Starts the child, once for a key, and returns how it ended; null while it is running. @throws AGENT_UNKNOWN, AGENT_DEPTH, RUN_INPUT */
   run(call: { agent: string; input: Record<string, Json>; key: string }): Promise<{
     run: string;
     ended: { status: RunStatus; outcome: Outcome | null; result: Json; error: { code: string; message: string } | null } | null;
   }>;
 }
 
-/** What a script asks to be changed: whole files by path, null removes. */
+/** A change that a script requests: whole files by path, null removes. */
 export interface ProposalRequest {
   title: string;
   reason: string;
   files: Record<string, string | null>;
-  /** Facts it rests on, kept with it. */
+  /** Facts that justify it, stored with it. */
   evidence: Json;
 }
 
-/** Rules that corrections come to. */
+/** Rules derived from corrections. */
 export interface RuleOffers {
-  /** Cards that were opened; 0 for one that a run that is only tried would open. */
+  /** Cards that were opened; 0 for a card that a trial or dry run would open. */
   offered: number[];
-  /** Corrected entries that no words separate from what people left elsewhere. */
+  /** Corrected entries that no words separate from entries that people left elsewhere. */
   unclear: string[];
 }
 
-/** What becomes of a task that nothing carries out: the agent that does after all, or the request for one; neither where there is none, and why. */
+/** What becomes of a task that no agent carries out: the agent that can do it after all, or the request for one; else neither, and why. */
 export interface ProcessWish {
   agent: string | null;
   request: number | null;
   says: string;
 }
 
-/** Everything a primitive can reach, through one run's eyes: HEAD plus what the run has written so far. */
+/** Everything that a primitive can reach, as one run sees it: HEAD plus the run's writes so far. */
 export interface PrimitivePorts {
   books: Books;
   imports: Imports;
@@ -1038,15 +1018,15 @@ export interface PrimitivePorts {
   configKeys(): Promise<string[]>;
   review(item: { title: string; body: Json; entry: string | null; row?: { hash: string; line: number } }): void;
   pending(): Promise<Card[]>;
-  /** Proposes a change for the run's agent; released with the run's commit. Refused with the reason, never thrown. */
+  /** Proposes a change for the run's agent; released with the run's commit. Returns a refusal with its reason, never throws it. */
   propose(wish: ProposalRequest): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
-  /** What the workspace as a whole is asked for: done at once, once, and never by a run that is only tried. */
+  /** Requests to the workspace as a whole: carried out immediately, once, and never by a trial or dry run. */
   wishes: { rules(): Promise<RuleOffers>; process(task: string): Promise<ProcessWish> };
   log(message: string): void;
   emit(event: string, payload: Json): void;
   gitLog(options: { limit: number; path?: string }): Promise<LogEntry[]>;
   notices: Notices;
-  /** Adds a line to the audit record; lands with the run's commit. A key is added once. */
+  /** Adds a line to the audit record, committed with the run. A key is added once. */
   audit(line: AuditLine, key: string): Promise<{ id: string; file: string }>;
   tools: Tools;
   policies: Policies;
@@ -1056,24 +1036,24 @@ export interface PrimitivePorts {
   agents: RemoteAgents;
 }
 
-/** The view the engine keeps for one execution of a run. */
+/** The view that the engine holds for one execution of a run. */
 export interface WorkspaceView {
   ports: PrimitivePorts;
   /** The day of a moment in the time zone of config.yaml at the run's commit, YYYY-MM-DD. */
   today(ms: number): string;
-  /** Apply the changes of a recorded step again, on resume. */
+  /** Applies the changes of a recorded step again, on resume. */
   restore(step: Step): void;
-  /** What the step that just ran changed; empties the list. */
+  /** Changes of the step that just ran; empties the list. */
   takeChanges(): Change[];
   /** True when a commit would have something to write. */
   dirty(): boolean;
-  /** Dry run of a commit: check the invariants of what would be written. @throws JOURNAL_* */
+  /** Dry run of a commit: checks the invariants of what would be written. @throws JOURNAL_* */
   check(): Promise<void>;
-  /** Commit what is not yet committed, as data on HEAD, after checking the invariants. @throws JOURNAL_*, WORKSPACE_CONFLICT */
+  /** Commits what is not yet committed, as data on HEAD, after checking the invariants. @throws JOURNAL_*, WORKSPACE_CONFLICT */
   commit(message: string, trailers: Record<string, string>, guard: () => void): Promise<CommitResult>;
-  /** Count everything written so far as committed by this commit. */
+  /** Counts everything written so far as committed by this commit. */
   committed(commit: string): void;
-  /** After a commit: move statement files whose receipt has no open row to import/processed/. Repeatable. */
+  /** After a commit: moves statement files whose receipt has no open row to import/processed/. Repeatable. */
   tidy(): Promise<void>;
 }
 
@@ -1098,26 +1078,26 @@ export interface Compiled {
   blob: string;
   /** JavaScript to run in the realm. */
   code: string;
-  /** For mapping a column back: on this line (1-based) columns of `code` from `fromCol` on are shifted by `shift` (they add up). */
+  /** For mapping a column back: on this line (1-based) columns of `code` from `fromCol` on are shifted by `shift` (cumulative). */
   shifts: { line: number; fromCol: number; shift: number }[];
   /** Names passed as literals to script_run. */
   scripts: string[];
   /**
-   * Calls of primitives. keys: null when the argument is not an object literal. bare: the argument is certainly no object.
-   * given: parameters that are literal text, by key; "" is the bare one.
+   * Calls of primitives. keys: null when the argument is not an object literal. bare: the argument is certainly not an object.
+   * given: parameters that are literal text, by key; "" for a bare one.
    */
   calls: { name: string; keys: string[] | null; bare: boolean; at: At; given: Record<string, string> }[];
   flow: { main: Flow; functions: Flow[] };
-  /** Branches that are taken only on a day or for one odd value, with the calls in them. */
+  /** Branches taken only on a certain day or for one odd value, with the calls in them. */
   guards?: { at: At; on: string; calls: number[] }[];
-  /** Uses, after a gate, of a value that its calls have under `key` (scripts/planned.ts). */
+  /** Uses, after a gate, of a value that the gate's calls have under `key` (scripts/planned.ts). */
   planned?: { at: At; name: string; key: string; fact?: boolean }[];
 }
 
 /**
- * In which order a script may make its calls; it allows every order the script has. A number is an index of `Compiled.calls`.
- * all: one after the other. one: one of them. loop: any number of times, or `once` at most. go: leaves the loop, the function, the run.
- * run: a function of the script, by index. later: a function handed on, which may run at any time from here on.
+ * The order in which a script may make its calls: allows every order of the script. A number is an index of `Compiled.calls`.
+ * all: one after the other. one: one of them. loop: any number of times, or at most `once`. go: leaves the loop, the function, the run.
+ * run: a function of the script, by index. later: a function passed on, which may run at any time from here on.
  */
 export type Flow =
   | number
@@ -1129,15 +1109,15 @@ export type Flow =
   | { later: number };
 
 /**
- * What a script's text shows of what it can do (scripts/survey.ts): for comparing two versions of it. A *form* is an expression as one text
- * without comments, brackets and types; the script's own names, as FILE:NAME, stand in it between two U+0001, literals between U+0002, widths of a step
- * through a list between U+0003. Two names are the same where their definitions are, whatever they are called.
+ * What the text of a script shows of what it can do (scripts/survey.ts): for comparing two versions. A *form* is an expression as one text
+ * without comments, brackets and types; in it U+0001 encloses the script's own names, as FILE:NAME, U+0002 literals, and U+0003 the widths of a
+ * step through a list. Two names are equal when their definitions are, whatever they are called.
  */
 export interface Survey {
   /**
-   * Texts, numbers and booleans. path: the names they stand under, from the nearest variable or call: `rules.confidence`. row: number of the
-   * object they stand in, where that is one of a list. compared: only ever compared with, as far as the text tells. decides: their
-   * name is compared with. tool: the literal `tool` whose call they are part of, or null. of: the nearest name that is given them.
+   * Texts, numbers and booleans. path: the names above it, from the nearest variable or call: `rules.confidence`. row: number of the
+   * object that contains it, where that is one of a list. compared: only used in comparisons, as far as the text shows. decides: its
+   * name is used in a comparison. tool: the literal `tool` of the call it is part of, or null. of: the nearest name it is assigned to.
    */
   literals: {
     value: string | number | boolean;
@@ -1150,17 +1130,17 @@ export interface Survey {
     line: number;
   }[];
   /**
-   * What each name of the script is given, in the order of the text. way: which part of that; body: a function of several statements;
-   * exact: with all that stands in it, where that is more; whole: as the text has that; tests: what decides that it is given that.
+   * The assignments of each name of the script, in the order of the text. way: which part of the value; body: a function of several statements;
+   * exact: with all its contents, where that is more; whole: as written; tests: the conditions of the assignment.
    */
   names: Record<string, NameGiven[]>;
-  /** Computed values of keys, bare parameters of calls (path ends in "."), what is spread into an object ("..."). fixed: literal in every case. */
+  /** Computed values of keys, bare parameters of calls (path ends in "."), spreads into an object ("..."). fixed: literal in every case. */
   fields: { path: string; form: string; fixed: boolean; tool: string | null; line: number; shown: string }[];
-  /** What is put into lists, one by one. */
+  /** Values added to lists one by one. */
   puts: (Deed & { list: string })[];
-  /** Lines that give objects keys which do not stand in the text. */
+  /** Lines that add keys to objects which the text does not name. */
   built: number[];
-  /** By index of `Compiled.calls`. deeds: one for each way to it. texts: literals in its arguments. */
+  /** By index of `Compiled.calls`. deeds: one for each way to the call. texts: literals in its arguments. */
   when: { deeds: Deed[]; texts: string[] }[];
 }
 
@@ -1175,7 +1155,7 @@ interface NameGiven {
   tests?: readonly SurveyTest[];
 }
 
-/** Something that is done. tests: what decides it. after: `NAME n/m`, of what alters a name in it n of m times come before. */
+/** An action. tests: its conditions. after: `NAME n/m`: n of the m alterations of a name it uses come before it. */
 export interface Deed {
   exact: string;
   tests: SurveyTest[];
@@ -1184,7 +1164,7 @@ export interface Deed {
   line: number;
 }
 
-/** A condition; "not": it does not hold. each: how often a loop goes round. */
+/** A condition; "not": it is false. each: how often a loop repeats. */
 export interface SurveyTest {
   form: string;
   shown: string;
@@ -1198,7 +1178,7 @@ export interface Finding {
   message: string;
 }
 
-/** A call as it arrives at the host. */
+/** A call as it reaches the host. */
 export interface DoorCall {
   /** Index in the history: 0 is the run's first call. */
   seq: number;
@@ -1211,10 +1191,10 @@ export interface DoorCall {
 export type DoorAnswer =
   | { kind: "value"; json: string; now: number }
   | { kind: "error"; error: WireError; now: number }
-  /** Dispose of the context; nothing is thrown into the script. */
+  /** The context is disposed; nothing is thrown into the script. */
   | { kind: "suspend" };
 
-/** What the child serves by itself before the first live call. */
+/** A recorded call that the child answers itself before the first live call. */
 export interface Served {
   name: string;
   params: string;
@@ -1236,9 +1216,9 @@ export interface Job {
   startedAt: number;
   history: readonly Served[];
   limits: Limits;
-  /** Nothing of a run stays in its context, so the next one of the same script may have it. */
+  /** A run leaves nothing in its context, so the next run of the same script may reuse it. */
   sealed?: true;
-  /** Each live call tells its place in the script, which takes a quarter of the call's time; else only one that ends the run does. */
+  /** Each live call reports its place in the script, at a quarter of the call's time; else only a call that ends the run does. */
   places?: boolean;
   /** May reject: the run stops there and `execute` rejects with the same error. */
   call(call: DoorCall): Promise<DoorAnswer>;
@@ -1250,23 +1230,17 @@ export type JobEnd =
   | { kind: "result"; json: string; calls: number; cpuMs: number }
   | { kind: "suspended"; calls: number }
   | { kind: "failed"; error: WireError; calls: number }
-  /** The script's call (null: it ended) is not the recorded one. */
+  /** The script's call (null: the script ended) differs from the recorded one. */
   | { kind: "diverged"; seq: number; recorded: { name: string; params: string }; actual: { name: string; params: string } | null; at?: At };
 
 export interface Sandbox {
-  /**
-   * Lint (unless told not to), strip and rewrite in a child that is recycled on a crash. Cached by blob, kind and lint.
-   * survey: what the text shows is told, too.
-   */
+  /** Lints (if `lint`), strips and rewrites in a child that is replaced after a crash. Cached by blob, kind and lint. */
   compile(
     source: string,
     options: { file: string; blob: string; lint: boolean; primitives: readonly string[]; survey?: true },
   ): Promise<{ compiled: Compiled | null; findings: Finding[]; survey?: Survey }>;
   execute(job: Job): Promise<JobEnd>;
-  /**
-   * Executes what a run waits for while it holds its slot: in a slot of its own, one for each level. A job may wait for jobs of lower
-   * levels only, so none ever waits for itself.
-   */
+  /** Executes a job that a run waits for, in a slot of its level. Jobs wait only for lower levels, so that none waits for itself. */
   executeBeside(job: Job, level: number): Promise<JobEnd>;
   close(): Promise<void>;
 }

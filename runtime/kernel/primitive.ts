@@ -1,7 +1,4 @@
-/**
- * The shape of a primitive and the one way to call it. A primitive is declared once; typings, lint, dry run,
- * documentation and the contract test are derived from the declaration.
- */
+/** What a primitive is, declared once (typings, lint, dry run, docs and the contract test are derived), and the one way to call it. */
 import { z } from "zod";
 import { ClearedError, type Code, didYouMean } from "./errors.ts";
 import type {
@@ -25,7 +22,7 @@ export const EFFECTS = ["pure", "read", "write", "external", "notify", "control"
 /** Version of the primitive contract a run is pinned to; bump only on an incompatible change. */
 export const API = 1;
 
-/** What a running primitive sees. Everything in it is the run's own view. */
+/** What a running primitive sees. All of it is the run's own view. */
 export interface StepContext {
   ports: PrimitivePorts;
   run: { id: string; agent: string; mode: "live" | "dry" | "backtest"; process?: string | undefined };
@@ -35,25 +32,25 @@ export interface StepContext {
   now: number;
   /** The day of `now` in the workspace's time zone, YYYY-MM-DD. */
   today: string;
-  /** True when an earlier execution may have acted already: look before acting. */
+  /** True when an earlier execution may have acted already: check before acting. */
   inDoubt: boolean;
   abort: AbortSignal;
-  /** To be called right before something leaves this process. @throws OWNER_FENCED when it is not its to send any more */
+  /** Must be called right before something leaves this process. @throws OWNER_FENCED once another process owns the workspace */
   leaving?(): void;
   /**
-   * The decision of a gate of this run, or the run is suspended until there is one. Never returns to a caller that must wait:
+   * Returns the decision of a gate of this run, or suspends the run until there is one. Never returns to a caller that must wait:
    * it throws a control signal that only the engine catches.
    */
   gate(gate: Gate): Promise<Decision>;
-  /** Commit the run's writes so far; null when there was nothing to write. Suspends the run while a person's edit is in the way. */
+  /** Commits the run's writes so far; null when there was nothing to write. Suspends the run while a person's edit blocks the commit. */
   commit(message: string): Promise<string | null>;
-  /** Where the run's state machine stands; null for an agent without `states:`. */
+  /** Position of the run's state machine; null for an agent without `states:`. */
   process: ProcessState | null;
-  /** Ask a person to look at what the process could not settle; what the run ends with when they stop it, else null. */
+  /** Asks a person about what the process could not settle. Returns how the run ends when they stop it, else null. */
   escalate(why?: string): Promise<End | null>;
   /** What this run has written outside before this call. */
   writes?: readonly VerifiedWrite[];
-  /** What it last saw of a record: what this reading call has answered, or what a write of its own has left there. */
+  /** The run's last view of a record: the answer of this reading call, or the record after the run's own write. */
   seen?(read: Call): Json | undefined;
   /** What a control call changed in the run itself; recorded with the step. */
   changed(change: Change): void;
@@ -68,45 +65,45 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   /** Equals the const it is assigned to. */
   name: string;
   effect: Effect;
-  /** Its row of the capability table in spec/worker.md 2.4; the one named as its effect unless told, and `control` has none of that name. */
+  /** Its row of the capability table in spec/worker.md 2.4. Default: the row named like its effect; there is none for `control`. */
   access?: Access;
   summary: string;
   params: P;
   returns: R;
-  /** Codes that its run may throw; none unless told. */
+  /** Codes that its run may throw. Default: none. */
   errors?: readonly string[];
   /** One call that type-checks and runs in a starter workspace. */
   example: string;
   /** Further call forms the sandbox accepts, as signatures for the typings. */
   also?: readonly string[];
-  /** A read that waits for the world outside; when it is slow, the run's slot is freed. Plugins' reads always are. */
+  /** A read that waits for something outside; when it is slow, the run's slot is freed. Reads of plugins always count as remote. */
   remote?: true;
   /**
-   * What an answer follows from, where a backtest need not have recorded it. tree: the files of a commit and what the run wrote. statement:
-   * a file of import/, and how statements are read. run: the run's own clock and mode.
+   * What an answer follows from, where a backtest need not have recorded it. tree: the files of a commit and the run's writes. statement:
+   * a file of import/, and the settings for reading statements. run: the run's own clock and mode.
    */
   from?: "tree" | "statement" | "run";
-  /** Plugins only: answer within so many ms, 60,000 unless told. */
+  /** Plugins only: answer within so many ms. Default: 60,000. */
   timeoutMs?: number;
-  /** external only: how a repeat is made harmless. `key`: the target deduplicates by ctx.key. Without it: read-back, else a person. */
+  /** external only: why a repeat is harmless. `key`: the target deduplicates by ctx.key. Without it: read-back, else a person decides. */
   idempotent?: "key";
   /**
-   * external and notify: after a crash, answers whether the call with ctx.key happened, or null when it cannot tell. `harmless`: the target
-   * knows the key again, so that a repeat changes nothing where it did.
+   * external and notify: after a crash, tells whether the call with ctx.key happened; null when that is unknown. `harmless`: the target
+   * recognises the key, so that a repeat changes nothing if the call did happen.
    */
   readBack?(
     params: z.output<P>,
     ctx: StepContext,
   ): Promise<{ happened: true; result: z.input<R> } | { happened: false; harmless?: true } | null>;
-  /** What one call really is, where that depends on its parameters (mcp_call, agent_call); `effect` and `access` are then the widest it can be. */
+  /** Effect and access of one call, where they depend on its parameters (mcp_call, agent_call); the declared ones are then the widest possible. */
   classify?(params: z.output<P>, ctx: StepContext): Promise<{ effect: Effect; access: Access }>;
-  /** What `uses:` must name for this call, where it is not the domain: `agent:NAME`. Pure. */
+  /** What `uses:` must name for this call instead of the domain: `agent:NAME`. Pure. */
   capability?(params: z.output<P>): string;
-  /** What `uses:` must name beside that. Pure. */
+  /** What `uses:` must name in addition. Pure. */
   needs?(params: z.output<P>): string[];
-  /** It answers what somebody says: no source of an amount. */
+  /** Its answer is somebody's statement, so it is not a source of amounts. */
   stated?: true;
-  /** The call as approvals and cards name it; `{tool: name, params}` unless told. Pure. */
+  /** The call as approvals and cards name it. Default: `{tool: name, params}`. Pure. */
   call?(params: z.output<P>): Call;
   run(params: z.output<P>, ctx: StepContext): z.input<R> | Promise<z.input<R>>;
   /** What a dry run answers instead of acting. Required for external and notify. */
@@ -144,7 +141,7 @@ export function definePrimitive<P extends z.ZodObject, R extends z.ZodType, D ex
   if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)) {
     throw new ClearedError("PLUGIN_INVALID", `"${name}" is not a primitive's name: write domain_verb in snake_case.`);
   }
-  // By the kind of the key, not by what the schema accepts: z.any() takes undefined, yet its key must be given.
+  // By the kind of the schema, not by what it accepts: z.any() accepts undefined, yet its key must be present.
   const required = Object.entries(declaration.params.shape).filter(([, schema]) => !ABSENT.has(schema._zod.def.type));
   return {
     ...(declaration as Declaration<P, R>),
@@ -173,11 +170,11 @@ export class Suspend {
 export class End {
   readonly outcome: Outcome;
   readonly why: string;
-  /** The gate that nobody answered: an answer that comes before the end is written down still counts. */
+  /** The gate that expired: an answer that arrives before the end is recorded still counts. */
   readonly gate: string | null;
-  /** Who said no; null where no person did. */
+  /** Who rejected it; null where no person did. */
   readonly by: string | null;
-  /** Told with the answer. */
+  /** Added to the run's answer. */
   readonly more: { take_back?: string[] };
   constructor(outcome: Outcome, why: string, { gate = null, by = null, more = {} }: Partial<Pick<End, "gate" | "by" | "more">> = {}) {
     this.outcome = outcome;
@@ -190,7 +187,7 @@ export class End {
 
 type Alone = Partial<Omit<StepContext, "ports">> & Pick<StepContext, "run"> & { ports?: Partial<PrimitivePorts> };
 
-/** The context of a call outside a run's execution: it has the ports it is given, asks nobody and commits nothing. */
+/** The context of a call outside a run's execution: it has only the ports passed in, asks nobody and commits nothing. */
 export function contextAlone({ ports = {}, ...known }: Alone): StepContext {
   const nobody = () => Promise.reject(new Error("a call outside a run asks nobody and commits nothing"));
   return {
@@ -198,12 +195,12 @@ export function contextAlone({ ports = {}, ...known }: Alone): StepContext {
     ...{ gate: nobody, commit: nobody, escalate: async () => null, changed: () => undefined },
     abort: known.abort ?? new AbortController().signal,
     ...known,
-    // What the primitive asks for beyond them is a fault of the caller.
+    // A primitive that needs another port is the caller's mistake.
     ports: ports as PrimitivePorts,
   };
 }
 
-/** A plugin's call may wait for the network; a built-in one only waits for our own ports. 60 s: slower work belongs in several calls. */
+/** A plugin's call may wait for the network; a built-in one only waits for our own ports. 60 s: split slower work into several calls. */
 const PLUGIN_TIMEOUT_MS = 60_000;
 
 /**
@@ -214,7 +211,7 @@ export async function callPrimitive(primitive: Primitive, raw: Json, ctx: StepCo
   const params = parseParams(primitive, raw);
   const acts = effect === "external" || effect === "notify";
   const dry = ctx.run.mode !== "live" && acts;
-  // What acts only for some of its calls has a dry run for those alone.
+  // A primitive that acts only for some calls has a dry run for those only.
   const simulated = dry || (ctx.run.mode !== "live" && primitive.effect === effect);
   const act = simulated ? (primitive.dryRun ?? (dry ? undefined : primitive.run)) : primitive.run;
   if (act === undefined) throw new ClearedError("PLUGIN_INVALID", `${primitive.name} acts outside and has no dryRun.`);
@@ -238,7 +235,7 @@ export async function callPrimitive(primitive: Primitive, raw: Json, ctx: StepCo
   return checked.data as Json;
 }
 
-/** A plugin that hangs loses its call; what it does later is ignored. @throws PRIMITIVE_TIMEOUT */
+/** A plugin that hangs loses its call; its later result is ignored. @throws PRIMITIVE_TIMEOUT */
 async function inTime<T>(primitive: Primitive, act: () => Promise<T>): Promise<T> {
   const ms = primitive.timeoutMs ?? PLUGIN_TIMEOUT_MS;
   let timer: NodeJS.Timeout | undefined;
@@ -260,7 +257,7 @@ async function inTime<T>(primitive: Primitive, act: () => Promise<T>): Promise<T
 
 /**
  * Parameters checked and completed with defaults.
- * @throws PARAMS_INVALID naming the parameter, or the code the shape of a wrong value names (`params.code`: JOURNAL_AMOUNT, JOURNAL_DATE)
+ * @throws PARAMS_INVALID naming the parameter, or the code that the shape of a wrong value names (`params.code`: JOURNAL_AMOUNT, JOURNAL_DATE)
  */
 export function parseParams(primitive: Primitive, raw: Json): Record<string, unknown> {
   const parsed = primitive.params.safeParse(raw);
@@ -269,14 +266,14 @@ export function parseParams(primitive: Primitive, raw: Json): Record<string, unk
   const lines = issues.slice(0, 5).map((issue) => {
     const path = issue.path.map((part, i) => (typeof part === "number" ? `[${part}]` : `${i === 0 ? "" : "."}${String(part)}`)).join("");
     const known = issue.code === "unrecognized_keys" && path === "" ? Object.keys(primitive.params.shape) : [];
-    const says =
+    const text =
       issue.code === "unrecognized_keys"
         ? issue.keys.map((key) => `unknown key "${key}".${didYouMean(key, known)}`).join(" ")
         : issue.message;
-    return path === "" ? says : `${path}: ${says}`;
+    return path === "" ? text : `${path}: ${text}`;
   });
   const more = issues.length > lines.length ? `; and ${issues.length - lines.length} more` : "";
-  // A missing key is a wrong call, whatever its shape; a wrong value may have a code of its own.
+  // A missing key is always PARAMS_INVALID; the shape of a wrong value may name another code.
   const [first] = issues;
   const code =
     first?.code === "custom" && first.message !== "is missing" && typeof first.params?.["code"] === "string"

@@ -1,7 +1,6 @@
 /**
- * All primitives of a workspace: the built-in ones and those of its plugins. Lookups by name answer a "did you mean".
- * Plugins are local files or packages of the workspace that trust.yaml names; they run in the host with all its rights, so nothing else
- * may name one.
+ * All primitives of a workspace: the built-in ones and those of its plugins. Lookups by an unknown name suggest the nearest one.
+ * Plugins are local files or packages that trust.yaml names; they run in the host with all its rights, so nothing else may name one.
  */
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
@@ -18,9 +17,9 @@ export type Registry = ReturnType<typeof createRegistry>;
 export function createRegistry(builtin: readonly Primitive[], plugins: readonly Primitive[] = []) {
   const byName = new Map<string, Primitive>();
   for (const primitive of [...builtin, ...plugins]) {
-    const taken = byName.get(primitive.name);
-    if (taken !== undefined) {
-      const owner = taken.plugin === null ? "a built-in primitive has that name" : `${taken.plugin} also has that name`;
+    const existing = byName.get(primitive.name);
+    if (existing !== undefined) {
+      const owner = existing.plugin === null ? "a built-in primitive has that name" : `${existing.plugin} also has that name`;
       throw new ClearedError(
         "PLUGIN_INVALID",
         `${primitive.plugin ?? "A built-in file"} exports ${primitive.name}, but ${owner}. Rename it.`,
@@ -35,10 +34,8 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
     get(name: string): Primitive {
       const found = byName.get(name);
       if (found !== undefined) return found;
-      throw new ClearedError(
-        "PRIMITIVE_UNKNOWN",
-        `There is no primitive "${name.slice(0, 80)}".${didYouMean(name.slice(0, 80), byName.keys())}`,
-      );
+      const shown = name.slice(0, 80);
+      throw new ClearedError("PRIMITIVE_UNKNOWN", `There is no primitive "${shown}".${didYouMean(shown, byName.keys())}`);
     },
     has: (name: string): boolean => byName.has(name),
     /** In the order of docs/PRIMITIVES.md, plugins last. */
@@ -52,14 +49,9 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
 /** A plugin as trust.yaml names it: a file of the workspace, or an exact version of a package in its node_modules. */
 export type PluginSource = string | { package: string; version: string };
 
-export function pluginName(source: PluginSource): string {
-  return typeof source === "string" ? source : `${source.package}@${source.version}`;
-}
+export const pluginName = (source: PluginSource): string => (typeof source === "string" ? source : `${source.package}@${source.version}`);
 
-/**
- * Imports the plugins a workspace names. dir: the workspace; files: paths relative to it.
- * @throws PLUGIN_INVALID naming the file or package and the reason
- */
+/** Imports the plugins of a workspace. @throws PLUGIN_INVALID naming the file or package and the reason */
 export async function loadPlugins(dir: string, sources: readonly PluginSource[]): Promise<Primitive[]> {
   if (sources.length > 0) holdPlugins();
   const root = realpathSync(dir);
@@ -67,13 +59,13 @@ export async function loadPlugins(dir: string, sources: readonly PluginSource[])
   return sources.flatMap((source) => loadPlugin(dir, source));
 }
 
-/** A file of code in a workspace, by its path in it. `hash`: of its content, or of where it leads when it is a link. */
+/** A file of code in a workspace, by its path in it. `hash`: of its content, or of its target when it is a link. */
 export interface CodeFile {
   path: string;
   hash: string;
 }
 
-/** The code whose content a person confirms with trust.yaml; an import of a plugin that leads to another file of the workspace fails. */
+/** The code whose content a person confirms with trust.yaml; a plugin's import of any other file of the workspace fails. */
 export function pluginFiles(dir: string, sources: readonly PluginSource[]): CodeFile[] {
   const root = realpathSync(dir);
   return sources.flatMap((source) => {
@@ -85,10 +77,10 @@ export function pluginFiles(dir: string, sources: readonly PluginSource[]): Code
 
 const CODE =
   /\.(?:[cm]?[jt]sx?|pyw?|pth|[bz]?a?sh|bat|cmd|ps1|rb|pl|pm|php|lua|jar|class|wasm|node|so|dylib|dll|exe|mk|toml|cfg|ini|conf|lock|rs|go|mod|java|kts?|groovy|gradle|scala|cs|fsx?|vb|[ch](?:pp|xx)?|cc|m|swift|zig|nim|cr|hs|ml|exs?|erl|cljs?|jl|r|tcl|awk|sed|el|vim|scm|nix|fish|vbs|xml|sql)$|^(?:(?:package|package-lock|npm-shrinkwrap|composer|[tj]sconfig.*)\.json|deno\.jsonc?|(?:taskfile|pnpm-.*|\..*)\.ya?ml|requirements.*\.txt|vagrantfile|pipfile|\.\w*rc|\.rprofile|\.env.*|.*makefile|justfile|rakefile|gemfile|procfile|dockerfile.*|(?:docker-)?compose.*\.ya?ml)$/i;
-// What a person can be asked about at once; a larger folder is one of something else.
+// No person can confirm more at once, and a larger folder holds more than plugins.
 const MOST_FILES = 2000;
 
-/** A file of the workspace with the code beside and below it; at the workspace's top only beside it. Nothing for what is not a file in it. */
+/** A file of the workspace with the code beside and below it; at the workspace's top only beside it. Empty for a path that is not a file in it. */
 export function codeBeside(root: string, file: string): CodeFile[] {
   const at = resolve(root, file);
   const real = statSync(at, { throwIfNoEntry: false })?.isFile() === true ? realpathSync(at) : null;
@@ -98,7 +90,7 @@ export function codeBeside(root: string, file: string): CodeFile[] {
   return [codeFile(root, own), ...codeBelow(root, folder)];
 }
 
-/** Code in a folder and below it, but not what is installed there. `deep`: also below the workspace's top. */
+/** Code in a folder and below it, without installed packages. `deep`: also below the workspace's top. */
 export function codeBelow(root: string, folder: string, deep = folder !== ""): CodeFile[] {
   const found: CodeFile[] = [];
   const walk = (at: string): void => {
@@ -109,7 +101,7 @@ export function codeBelow(root: string, folder: string, deep = folder !== ""): C
       if (found.length > MOST_FILES)
         throw new ClearedError(
           "PLUGIN_INVALID",
-          `${folder || "The workspace"} holds more than ${MOST_FILES} files of code, too many for a person to confirm. Move what is not needed here elsewhere.`,
+          `${folder || "The workspace"} holds more than ${MOST_FILES} files of code, too many for a person to confirm. Move files that are not needed here elsewhere.`,
         );
     }
   };
@@ -117,7 +109,7 @@ export function codeBelow(root: string, folder: string, deep = folder !== ""): C
   return found;
 }
 
-/** Of git, or installed: `assertUntracked` refuses a repository that brings such a folder. */
+/** Git's own folder, or installed packages: `assertUntracked` refuses a repository that contains such a folder. */
 const isInstalled = (path: string): boolean => ["node_modules", ".git"].includes(basename(path)) || existsSync(join(path, "pyvenv.cfg"));
 
 const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
@@ -147,7 +139,7 @@ function loadPlugin(dir: string, source: PluginSource): Primitive[] {
   });
 }
 
-/** Entry of a package in the workspace's own node_modules, at exactly the version that was confirmed. */
+/** Entry of a package in the workspace's own node_modules, at exactly the confirmed version. */
 function packageEntry(dir: string, source: Exclude<PluginSource, string>): string {
   const name = pluginName(source);
   const root = realpathSync(dir);
@@ -167,12 +159,12 @@ function packageEntry(dir: string, source: Exclude<PluginSource, string>): strin
   } catch (error) {
     throw invalid(name, "its package.json names no entry that can be loaded; it needs main, or exports with a default", error);
   }
-  // A link to a folder elsewhere is code that no version stands for.
+  // A link to a folder elsewhere is code that the version number does not identify.
   if (!entry.startsWith(`${root}${sep}`)) throw invalid(name, `it is a link to a place outside the workspace. ${install}`);
   return entry;
 }
 
-/** Real path of a plugin inside the workspace: a symlink out of it would run code nobody confirmed. */
+/** Real path of a plugin inside the workspace: a symlink out of it would run unconfirmed code. */
 function pluginPath(dir: string, file: string): string {
   if (isAbsolute(file)) throw invalid(file, "its path is absolute; name a file of the workspace");
   if (![".ts", ".js", ".mjs"].includes(extname(file))) throw invalid(file, "it is not a .ts or .js file");
@@ -184,7 +176,7 @@ function pluginPath(dir: string, file: string): string {
   return path;
 }
 
-/** Loaded without waiting: a plugin declares, and a declaration that awaits something could keep the host from starting. */
+/** Loaded synchronously: a plugin that awaits something at its top level could keep the host from starting. */
 function requirePlugin(path: string, file: string): Record<string, unknown> {
   try {
     return { ...(createRequire(import.meta.url)(path) as Record<string, unknown>) };
@@ -195,13 +187,13 @@ function requirePlugin(path: string, file: string): Record<string, unknown> {
   }
 }
 
-/** First line of a message that says something; a syntax error's message starts with the excerpt. */
+/** First line of a message that is a sentence; a syntax error's message starts with the excerpt. */
 function reasonOf(error: Error): string {
   const lines = error.message.split("\n").map((line) => line.trim());
   return lines.find((line) => /^[\w'"`].* /.test(line)) ?? error.name;
 }
 
-/** What is wrong with a plugin's export, or null. A plugin may have been written without types. */
+/** What is wrong with a plugin's export, or null. A plugin may be written without types. */
 function wrongWith(value: unknown): string | null {
   const one = value as Partial<Primitive> | null;
   if (
@@ -228,15 +220,15 @@ function invalid(file: string, why: string, cause?: unknown): ClearedError {
   return new ClearedError("PLUGIN_INVALID", `Plugin ${file}: ${why.replace(/[.]$/, "")}.`, { at: { file }, cause });
 }
 
-/** Files of plugins by URL, with the workspace they belong to. */
+/** Confirmed files of plugins by URL, each with its workspace. */
 const confirmed = new Map<string, string>();
 let holding = false;
 
-/** In this process, once: `import ... from "cleared"` means runtime/plugin.ts, and a plugin loads no code of its workspace that nobody confirmed. */
+/** Once per process: `import ... from "cleared"` resolves to runtime/plugin.ts, and a plugin cannot load unconfirmed code of its workspace. */
 function holdPlugins(): void {
   if (holding) return;
   holding = true;
-  // From our own extension, because compiled output has plugin.js.
+  // With our own extension, because compiled output has plugin.js.
   const ours = new URL(`../plugin${extname(import.meta.url)}`, import.meta.url).href;
   registerHooks({
     resolve(specifier, context, next) {

@@ -1,23 +1,12 @@
 /**
- * The state machine of a process: ten states, their legal order, and the one table that says what each state allows. Pure.
- * Source of the states and the table: spec/worker.md 2.1, 2.4; of what a machine must look like: 5 (R).
+ * The state machine of a process: ten states, their legal order, and the one table of what each state allows. Pure.
+ * Sources: spec/worker.md 2.1 and 2.4 for states and table, 5 (R) for the form of a machine.
  */
 import { createHash } from "node:crypto";
 import { ClearedError } from "./errors.ts";
-import type { Access, State, Verdict } from "./ports.ts";
+import { type Access, ORDER, type State, type Verdict } from "./ports.ts";
 import { STRICTNESS } from "./verdict.ts";
 
-/** In the order in which a process goes through them; ESCALATE and FAILED may be entered from everywhere. */
-export const ORDER = [
-  "DECOMPOSE",
-  "ASSESS",
-  "COMPUTE",
-  "POLICY_CHECK",
-  "APPROVAL_GATE",
-  "MUTATE",
-  "SCHEDULE_NOTIFY",
-  "COMPLETE",
-] as const satisfies readonly State[];
 export const STATES: readonly State[] = [...ORDER, "ESCALATE", "FAILED"];
 
 const TABLE: Record<Access, readonly State[]> = {
@@ -38,11 +27,9 @@ export const ACCESSES = Object.keys(TABLE) as readonly Access[];
 /** What a state allows, for people and for lint. */
 export const accessesOf = (state: State): Access[] => ACCESSES.filter((access) => TABLE[access].includes(state));
 
-export function statesFor(access: Access): readonly State[] {
-  return TABLE[access];
-}
+export const statesFor = (access: Access): readonly State[] => TABLE[access];
 
-/** One state of an agent's `states:`. `conditional` (written `APPROVAL_GATE?`): it may be skipped when the policy says pass. */
+/** One state of an agent's `states:`. `conditional` (written `APPROVAL_GATE?`): it may be skipped when the verdict is pass. */
 export interface MachineState {
   state: State;
   line: string;
@@ -51,9 +38,9 @@ export interface MachineState {
 
 export interface Machine {
   states: readonly MachineState[];
-  /** Of names and conditions, without the lines: what a waiting run must find again. */
+  /** Hash of names and conditions, without the lines: must be unchanged when a waiting run resumes. */
   hash: string;
-  /** Reduced for a run that may only look. */
+  /** Reduced for a run that may only read. */
   readOnly?: true;
 }
 
@@ -63,15 +50,15 @@ export function machineOf(states: readonly MachineState[]): Machine {
   return { states, hash: createHash("sha256").update(names).digest("hex").slice(0, 12) };
 }
 
-/** What a machine for a run that may only look is reduced to. */
+/** The machine reduced to the states of a run that may only read. */
 export function readOnlyMachine(machine: Machine): Machine {
-  const kept = machine.states.filter((one) => one.state === "DECOMPOSE" || one.state === "ASSESS" || one.state === "COMPLETE");
-  return { ...machineOf(kept.map((one) => ({ ...one, conditional: false }))), readOnly: true };
+  const states = machine.states.filter((one) => one.state === "DECOMPOSE" || one.state === "ASSESS" || one.state === "COMPLETE");
+  return { ...machineOf(states.map((one) => ({ ...one, conditional: false }))), readOnly: true };
 }
 
 /**
- * What is wrong with a list of states, in words; empty when it may be used. Bookends are added by the caller, nothing else is repaired.
- * @param demands what the process is: high risk or a demanded person needs a gate right before MUTATE
+ * What is wrong with a list of states, in words; empty when it is valid. The caller adds bookends; nothing else is repaired.
+ * @param demands what the process needs: high risk or a required person needs a gate right before MUTATE
  */
 export function machineProblems(states: readonly MachineState[], demands: { gate: boolean }): string[] {
   const problems: string[] = [];
@@ -95,29 +82,29 @@ export function machineProblems(states: readonly MachineState[], demands: { gate
   return problems;
 }
 
-/** Who said no at a gate, and that they did and why, in words. */
+/** Who rejected at a gate, and a sentence that says so with the reason. */
 export interface Refusal {
   by: string;
   why: string;
   reason?: string;
 }
 
-/** Where a run's machine stands; rebuilt from the history, so it survives a kill. */
+/** Position of a run's machine; rebuilt from the history, so it survives a kill. */
 export interface ProcessState {
   machine: Machine;
   current: State;
-  /** How it came here, oldest first, without `current`. */
+  /** Earlier states, oldest first, without `current`. */
   before: State[];
   verdict: Verdict | null;
-  /** Gates entered so far, and whether the last one was answered: null not yet. */
+  /** Gates entered so far, and how the last one was answered; null: not yet. */
   gates: number;
   answered: "approved" | "rejected" | null;
-  /** The no has calls of its own: the run goes on with those alone. */
+  /** The rejection has calls of its own: the run continues with those only. */
   instead: boolean;
   refusal: Refusal | null;
-  /** What the script said when it entered ESCALATE. */
+  /** The script's reason for entering ESCALATE. */
   why: string | null;
-  /** A person has resolved the escalation the verdict asked for. */
+  /** A person has resolved the escalation that the verdict demanded. */
   escalated: boolean;
 }
 
@@ -129,23 +116,23 @@ export function startOf(machine: Machine): ProcessState {
 export function entered(process: ProcessState, state: State, why: string | null = null): void {
   if (why !== null) process.why = why;
   process.before.push(process.current);
-  const looked = process.current === "ESCALATE" && state === "APPROVAL_GATE";
-  if (looked) process.escalated = true;
+  const resolved = process.current === "ESCALATE" && state === "APPROVAL_GATE";
+  if (resolved) process.escalated = true;
   process.current = state;
   if (state !== "APPROVAL_GATE") return;
   process.gates += 1;
-  // A no to the escalation is the answer of its gate too; a yes is not.
-  if (!looked || process.answered !== "rejected") process.answered = null;
+  // A rejection of the escalation also answers its gate; an approval does not.
+  if (!resolved || process.answered !== "rejected") process.answered = null;
 }
 
-/** A later verdict never softens an earlier one that still counts: the stricter stands. */
+/** A later verdict never softens an earlier one: the stricter one counts. */
 export function judged(process: ProcessState, verdict: Verdict): void {
   if (process.verdict === null || strictness(verdict) >= strictness(process.verdict)) process.verdict = verdict;
 }
 
 const strictness = ({ verdict }: Verdict): number => STRICTNESS.indexOf(verdict);
 
-/** True while an act outside needs a person's yes: the machine has a fixed gate, the policy asks for one, or nothing was evaluated. */
+/** True while an act outside needs a person's approval: the machine has a fixed gate, the policy demands one, or no policy was evaluated. */
 export function gateDemanded(process: ProcessState): boolean {
   const gate = process.machine.states.find((one) => one.state === "APPROVAL_GATE");
   if (gate !== undefined && !gate.conditional) return true;
@@ -153,7 +140,7 @@ export function gateDemanded(process: ProcessState): boolean {
   return process.verdict === null || !process.verdict.passed;
 }
 
-/** What entering a state comes to: it may, a person has to look first, it ends the run, or it is refused. */
+/** Result of entering a state: allowed, a person decides first, the run ends, or it is refused. */
 export type Move = "enter" | "escalate" | { end: "blocked" | "rejected"; why: string; by?: string } | ClearedError;
 
 /** @param to the state the script asks for */
@@ -183,9 +170,9 @@ export function move(process: ProcessState, to: State): Move {
 function toMutate(process: ProcessState): Move {
   const { verdict } = process;
   if (verdict === null) return gateError("MUTATE needs the policy's verdict: call policy_evaluate(...) in POLICY_CHECK first.");
-  // Before anything else: a no counts even where nobody had to be asked.
+  // Checked first: a rejection counts even where no approval was demanded.
   if (process.current === "APPROVAL_GATE" && process.answered === "rejected")
-    return process.instead ? "enter" : { end: "rejected", ...(process.refusal ?? { why: "A person said no at the gate." }) };
+    return process.instead ? "enter" : { end: "rejected", ...(process.refusal ?? { why: "A person rejected it at the gate." }) };
   if (!gateDemanded(process)) return "enter";
   if (process.current !== "APPROVAL_GATE") {
     const why = verdict.passed ? "This agent's gate is fixed" : verdict.summary;
@@ -196,7 +183,7 @@ function toMutate(process: ProcessState): Move {
     : gateError("No approval has been requested at this gate: call approval_wait({ title, calls }) before MUTATE.");
 }
 
-/** Where in the list the next state stands; a gate that was inserted stands right before MUTATE. */
+/** Index of the next state in the list; an inserted gate comes right before MUTATE. */
 function nextPlace(process: ProcessState): number {
   const names = process.machine.states.map((one) => one.state);
   return names.includes(process.current) ? names.indexOf(process.current) + 1 : names.indexOf("MUTATE");
@@ -213,12 +200,10 @@ function edge(message: string, process: ProcessState, to: State): ClearedError {
   if (process.machine.readOnly === true)
     return new ClearedError(
       "FSM_READ_ONLY",
-      `This run may only read, so it ends before ${to}. Start it without --read-only, or say in the task what is to be done.`,
+      `This run may only read, so it ends before ${to}. Start it without --read-only, or state in the task what is to be done.`,
       { data: { from: process.current, to } },
     );
   return new ClearedError("FSM_EDGE", message, { data: { from: process.current, to } });
 }
 
-function gateError(message: string): ClearedError {
-  return new ClearedError("FSM_GATE", message);
-}
+const gateError = (message: string): ClearedError => new ClearedError("FSM_GATE", message);

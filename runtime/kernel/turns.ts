@@ -1,8 +1,8 @@
-/** Work on many things, a few or one at a time. */
+/** Work on many items, a few or one at a time. */
 
 /**
- * Answers in the order of the items; `done` hears how many are through. A failure ends it: nothing more is begun, what is under way is
- * let finish, and the first failure is thrown.
+ * Works on items, `slots` at a time; results in the order of the items; `done` is called with the number finished. After a failure no new
+ * item begins, those under way finish, and the first failure is thrown.
  */
 export async function inSlots<T, R>(
   items: readonly T[],
@@ -29,7 +29,7 @@ export async function inSlots<T, R>(
   return results;
 }
 
-/** At most `size` at a time, the others in their order. */
+/** Runs at most `size` at a time, in the order of the calls. */
 export function createSlots(size: number): <R>(work: () => Promise<R>) => Promise<R> {
   let free = size;
   const waiting: (() => void)[] = [];
@@ -46,10 +46,10 @@ export function createSlots(size: number): <R>(work: () => Promise<R>) => Promis
   };
 }
 
-/** Lets one after the other in: for what takes so much memory that two at a time are too many. */
+/** One at a time: for work that takes so much memory that two at once are too many. */
 export const createTurns = () => createSlots(1);
 
-/** The same for each key by itself. */
+/** One at a time for each key. */
 export function createKeyedTurns(): <R>(key: string, work: () => Promise<R>) => Promise<R> {
   const turns = new Map<string, Promise<unknown>>();
   return async (key, work) => {

@@ -1,4 +1,4 @@
-/** What the rules say about the facts of a run: names as scripts see them, and how strict each word is. */
+/** The verdict of the rules about the facts of a run: names as scripts see them, and how strict each word is. */
 import { z } from "zod";
 
 /** From mild to strict; the strictest triggered rule decides. */
@@ -13,11 +13,11 @@ export const verdictShape = z.object({
   escalation_required: z.boolean(),
   // A rank or a functional role of the ladder; null when none is named.
   level: z.string().nullable().describe("who may approve, in one word"),
-  // The highest rank, and each role, which no rank stands for (rules/policy/levels.ts `meetsLevel`).
+  // The highest rank, and each role, because no rank includes a role (rules/policy/levels.ts `meetsLevel`).
   levels: z.array(z.string()).describe("every demand that must be met"),
   // 0 when passed.
   approvals: z.number().describe("distinct people who must approve"),
-  // True when a triggered rule bars who started the run from approving.
+  // True when a triggered rule bars the person who started the run from approving.
   distinct_from_requester: z.boolean(),
   // `because`: the comparisons that held, with their values.
   triggered: z.array(
@@ -26,7 +26,7 @@ export const verdictShape = z.object({
       ...{ description: z.string(), because: z.string(), source: z.string() },
     }),
   ),
-  // They demand approval.
+  // Undecided rules demand approval.
   indeterminate: z.array(z.object({ rule: z.string(), missing: z.array(z.string()) })).describe("rules that could not be decided"),
   // One line for people.
   summary: z.string(),

@@ -1,10 +1,10 @@
 /**
- * A proposed state machine: read from the text a model answered, judged, and written as the header of a script. A text that breaks a
- * rule is refused with what is wrong and the nearest machine that would do; nothing is repaired in silence but the bookends.
+ * A proposed state machine: read from a model's text, validated, and written as the header of a script. A text that breaks a
+ * rule is refused with the problems and the nearest valid machine; only the bookends are added silently.
  * Source: spec/worker.md 5 (R). Everything in the text is untrusted.
  */
-import type { State } from "../kernel/ports.ts";
-import { type MachineState, machineProblems, ORDER } from "../kernel/states.ts";
+import { ORDER, type State } from "../kernel/ports.ts";
+import { type MachineState, machineProblems } from "../kernel/states.ts";
 
 export const RISKS = ["low", "medium", "high"] as const;
 
@@ -16,24 +16,24 @@ export interface Definition {
   state_instructions: Partial<Record<State, string>>;
 }
 
-/** 64 KiB: a definition is some 2 kB; more is no answer to the question. */
+/** 64 KiB: a definition has about 2 kB; a longer text is not one. */
 const LONGEST = 65_536;
 /** The header keeps a line of this length for each state (scripts/header.ts). */
 const LONGEST_LINE = 300;
-/** Where words cannot be kept on one line of the header: control characters, and those that reorder or hide text. */
+/** Characters that cannot be part of one header line: control characters, and those that reorder or hide text. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
 
 /**
- * A definition out of a model's text: JSON, in a code fence or in the first `{...}` of the text.
- * @param demands irreversible: a tool of the process cannot be undone, so it needs a gate whatever risk is claimed
- * @returns the definition, or its problems in words with the nearest list of states that has none (null when there is no list at all)
+ * A definition from a model's text: JSON, in a code fence or in the first `{...}` of the text.
+ * @param demands irreversible: a tool of the process cannot be undone, so it needs a gate whatever risk the text claims
+ * @returns the definition, or its problems in words with the nearest valid list of states (null when there is no list at all)
  */
 export function parseDefinition(
   text: string,
   demands: { irreversible: boolean } = { irreversible: false },
 ): { definition: Definition } | { problems: string[]; instead: State[] | null } {
   const found = objectIn(text);
-  if (found === null) return { problems: ["the text has no JSON object with states"], instead: null };
+  if (found === null) return { problems: ["the text contains no JSON object with states"], instead: null };
   const listed = Array.isArray(found["states"]) ? found["states"].filter(isListed) : [];
   if (listed.length === 0) return { problems: [`"states" names none of ${ORDER.join(", ")}`], instead: null };
   const states: State[] = [...listed];
@@ -56,25 +56,25 @@ export function parseDefinition(
   };
 }
 
-/** States without a line that says what happens in them: a definition with any is not ready to be proposed. */
+/** States without an instruction line: a definition with any is not ready to be proposed. */
 export const statesWithoutLine = (definition: Definition): State[] =>
   definition.states.filter((state) => (definition.state_instructions[state] ?? "") === "");
 
 /**
- * A definition as the lines of a script's header; `parseHeader` reads the same machine from them. A risk that a person or a tool that
- * cannot be undone demands is written as high, so that the header's own check keeps the gate.
- * @param process a name `processName` gave
+ * A definition as the lines of a script's header; `parseHeader` reads the same machine from them. When a person or an irreversible
+ * tool is demanded, the risk is written as high, so that the header's own check requires the gate.
+ * @param process a name from `processName`
  */
 export function definitionHeader(definition: Definition, process: string): string {
   const risk = definition.hitl_required ? "high" : definition.risk_level;
-  // As JSON a line is valid YAML; a "*/" in it would end the header's comment.
+  // JSON text is valid YAML; a "*/" in it would end the header's comment.
   const lines = definition.states.map(
     (state) => `  ${state}: ${JSON.stringify(definition.state_instructions[state] ?? "").replaceAll("*/", "*\\/")}`,
   );
   return [`process: ${process}`, `risk: ${risk}`, "states:", ...lines].join("\n");
 }
 
-/** A process's name from free text, `^[a-z][a-z0-9_]{2,40}$`; null when too little of it is left. */
+/** A process's name from free text, `^[a-z][a-z0-9_]{2,40}$`; null when too little remains. */
 export function processName(text: string): string | null {
   const plain = text.slice(0, 400).normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   const name = plain
@@ -88,7 +88,7 @@ export function processName(text: string): string | null {
 const stateOf = (state: State): MachineState => ({ state, line: "", conditional: false });
 const isListed = (name: unknown): name is State => (ORDER as readonly unknown[]).includes(name);
 
-/** In order and once each; an act is preceded by the look it rests on, the policy and, where demanded, the gate. */
+/** In order and once each; an act is preceded by reading, by the policy and, where demanded, by the gate. */
 function nearest(states: readonly State[], gate: boolean): State[] {
   const wanted = new Set<State>([...states, "DECOMPOSE", "COMPLETE"]);
   if (wanted.has("MUTATE"))
@@ -105,7 +105,7 @@ function objectIn(text: string): Record<string, unknown> | null {
       const value: unknown = JSON.parse(span);
       return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
     } catch {
-      // Not JSON as a whole: its braces may be.
+      // The whole text is not JSON; the part in braces may be.
     }
   }
   return null;

@@ -1,6 +1,6 @@
 /**
- * Edit, then approve: what a person may change in the calls of a card, and what they have changed. Only scalars change, each stays what
- * it was (text, number, true or false), and neither a call nor its tool is added or dropped.
+ * Edit, then approve: what a person may change in the calls of a card, and what they changed. Only scalars change, each keeps its
+ * type (text, number, boolean), and neither a call nor its tool is added or dropped.
  */
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
@@ -10,7 +10,7 @@ import { isAmountKey } from "./tools/trace.ts";
 /** `path`: `calls.0.params.lines.2.amount` */
 export type Edit = { path: string; from: Json; to: Json };
 
-/** The nearest name in a path, past the numbers of lists: `amount` of `calls.0.params.amount`. */
+/** The last name in a path, skipping list indexes: `amount` of `calls.0.params.amount`. */
 export const keyOf = (path: string): string => path.split(".").findLast((part) => /\D/.test(part)) ?? "";
 
 /** The scalars of these values, by path. */
@@ -28,7 +28,7 @@ export function leavesOf(values: Iterable<readonly [path: string, value: unknown
 export const scalarsOf = (calls: readonly Call[]): Map<string, Json> =>
   leavesOf(calls.map(({ params }, i) => [`calls.${i}.params`, params] as const));
 
-/** What is another value, new or gone, by path. */
+/** Scalars that differ, are new or are gone, by path. */
 export const changesIn = (before: readonly Call[], after: readonly Call[]): Edit[] => differences(scalarsOf(before), scalarsOf(after));
 
 export function differences(old: ReadonlyMap<string, Json>, now: ReadonlyMap<string, Json>): Edit[] {
@@ -38,7 +38,7 @@ export function differences(old: ReadonlyMap<string, Json>, now: ReadonlyMap<str
   });
 }
 
-/** Paths of amounts that are the same figure: one of them changed alone is seldom meant. Zeros are not told. */
+/** Paths of amounts with the same figure: changing only one of them is rarely intended. Zeros are left out. */
 export function equalAmounts(calls: readonly Call[]): string[][] {
   const amounts = [...scalarsOf(calls)].filter(([path]) => isAmountKey(keyOf(path)) === true);
   const byFigure = Map.groupBy(amounts, ([, value]) => plainDecimal(value)?.replace("-", "") ?? "0");
@@ -46,44 +46,44 @@ export function equalAmounts(calls: readonly Call[]): string[][] {
   return [...byFigure.values()].map((equal) => equal.map(([path]) => path)).filter((paths) => paths.length > 1);
 }
 
-/** @throws USAGE where one of several equal amounts is changed and nothing is said of the others */
-function assertEqualsKept(calls: readonly Call[], edited: readonly Call[], said: ReadonlySet<string>): void {
+/** @throws USAGE when one of several equal amounts is changed and the others are not mentioned */
+function assertEqualsKept(calls: readonly Call[], edited: readonly Call[], mentioned: ReadonlySet<string>): void {
   const [before, after] = [scalarsOf(calls), scalarsOf(edited)];
   for (const paths of equalAmounts(calls)) {
     const [changed] = paths.filter((path) => after.get(path) !== before.get(path));
-    const left = paths.filter((path) => !said.has(path));
+    const left = paths.filter((path) => !mentioned.has(path));
     if (changed === undefined || left.length === 0) continue;
     const stays = left.map((path) => `${path}=${String(before.get(path))}`);
     throw new ClearedError(
       "USAGE",
-      `${changed} changes, and the same amount would stay in ${left.join(", ")}. Set them too; to leave them on purpose, say so: ${stays.map((one) => `--set ${one}`).join(" ")}`,
+      `${changed} changes, and the same amount would stay in ${left.join(", ")}. Set them too, or confirm the old values: ${stays.map((one) => `--set ${one}`).join(" ")}`,
     );
   }
 }
 
 /**
- * The calls with these values, given as text by path. `amount` is short for `calls.0.params.amount` where one call alone has it; a
- * parameter that was not there is added as text, by its whole path only: a slip of the finger adds none.
+ * The calls with these values, passed as text by path. `amount` is short for `calls.0.params.amount` where only one call has it; a
+ * new parameter is added as text, by its whole path only, so that a typing mistake adds none.
  * @throws USAGE
  */
 export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, string>>): Call[] {
   const edited = structuredClone([...calls]);
   const known = scalarsOf(calls);
-  const said = new Set<string>();
+  const mentioned = new Set<string>();
   for (const [given, text] of Object.entries(sets)) {
-    const whole = /^calls\.\d+\.params\./.test(given);
-    const called = [...known.keys()].filter((one) => one.replace(/^calls\.\d+\.params\./, "") === given);
-    const path = whole || called.length !== 1 ? given : (called[0] as string);
+    const isFullPath = /^calls\.\d+\.params\./.test(given);
+    const matching = [...known.keys()].filter((one) => one.replace(/^calls\.\d+\.params\./, "") === given);
+    const path = isFullPath || matching.length !== 1 ? given : (matching[0] as string);
     const [, place = "", inside = ""] = /^calls\.(\d{1,4})\.params\.(.+)$/.exec(path) ?? [];
     const call = edited[Number(place)];
     const keys = inside.split(".");
     const last = keys.pop() ?? "";
     let holder: Json | undefined = place === "" ? undefined : call?.params;
     for (const key of keys) holder = holds(holder, key) ? holder[key] : undefined;
-    const there = holds(holder, last);
+    const exists = holds(holder, last);
     const old = known.get(path);
-    const adds = whole && typeof holder === "object" && holder !== null && !Array.isArray(holder) && last !== "__proto__";
-    const fits = there ? old !== undefined : adds;
+    const canAdd = isFullPath && typeof holder === "object" && holder !== null && !Array.isArray(holder) && last !== "__proto__";
+    const fits = exists ? old !== undefined : canAdd;
     if (!fits) {
       const names = [...known.keys()].map((one) => (calls.length === 1 ? one.replace("calls.0.params.", "") : one));
       throw new ClearedError(
@@ -91,10 +91,10 @@ export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, 
         `"${given}" cannot be set.${didYouMean(given, names)} There are ${names.slice(0, 20).join(", ") || "none"}.`,
       );
     }
-    said.add(path);
-    (holder as Record<string, Json>)[last] = there ? likeOld(given, old ?? null, text) : text;
+    mentioned.add(path);
+    (holder as Record<string, Json>)[last] = exists ? likeOld(given, old ?? null, text) : text;
   }
-  assertEqualsKept(calls, edited, said);
+  assertEqualsKept(calls, edited, mentioned);
   return edited;
 }
 
@@ -111,13 +111,10 @@ function likeOld(path: string, old: Json, text: string): Json {
   } catch {
     if (old === null) return text;
   }
-  throw new ClearedError("USAGE", `${path} is ${JSON.stringify(old)}; write another ${typeof old}, not "${text}".`);
+  throw new ClearedError("USAGE", `${path} is ${JSON.stringify(old)}; enter another ${typeof old}, not "${text}".`);
 }
 
-/**
- * What was typed into a form, as the types its fields ask for; nothing typed is nothing given. A text that is not of its type stays text,
- * so that the check names it.
- */
+/** The input of a form in the types of its fields, without empty ones. Text of a wrong type stays text, so that the check names it. */
 export function readForm(fields: Json, given: Readonly<Record<string, string>>): { [name: string]: Json } {
   const types = fields as Record<string, { type?: string; enum?: Json[] }>;
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * The shortest words that stand in some texts and in none of others: what a literal rule looks for. Pure. Words that any payee's row may
+ * The shortest words that occur in some texts and in none of others: the text of a literal rule. Pure. Words that any payee's row may
  * have, and those with the digits of a date or an id, make no rule.
  */
 const ANY = new Set(
@@ -9,16 +9,16 @@ const ANY = new Set(
 );
 const WORDS = 4;
 
-/** As rules compare: capitals. */
+/** In capitals, as rules compare. */
 export const inCapitals = (text: string): string => text.toUpperCase();
 
-/** The first word of a row that could name whom it is from or to; "" where none could. */
+/** The first word of a row that could name its payer or payee; "" when none could. */
 export const payeeOf = (text: string): string =>
   wordsIn(text).find(([word]) => !ANY.has(word) && !/\d{3}/.test(word) && /\p{L}{3}/u.test(word))?.[0] ?? "";
 
 const wordsIn = (text: string) => [...inCapitals(text).matchAll(/[\p{L}\p{N}][\p{L}\p{N}'&.-]*[\p{L}\p{N}]|[\p{L}\p{N}]/gu)];
 
-/** Runs of words of a text that could name a payee, the shortest first. */
+/** Runs of words of a text that could name a payee, shortest first. */
 function candidates(text: string): string[] {
   const words = wordsIn(text);
   const found = new Set<string>();
@@ -32,7 +32,7 @@ function candidates(text: string): string[] {
   return [...found].sort((a, b) => a.length - b.length);
 }
 
-/** The shortest text of `own` that no text of `others` has, of those that most of `like` have; null where there is none. All in capitals. */
+/** The shortest text of `own` that is in no text of `others`, preferring those in most of `like`; null when there is none. All in capitals. */
 export function separatingText(own: string, like: readonly string[], others: readonly string[]): string | null {
   const fit = candidates(own).filter((text) => !others.some((one) => one.includes(text)));
   const shared = (text: string) => like.filter((one) => one.includes(text)).length;

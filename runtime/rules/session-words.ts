@@ -1,21 +1,21 @@
 /**
- * A conversation, short enough to be read again: the last turns as they were said, of those before only the sentences that hold something, a
- * figure, an id, a day, a name. Pure, without a model: what is left out says nothing that a later turn could rest on.
+ * A conversation shortened for reading: the last turns as they were, and of earlier ones only the sentences with
+ * a figure, an id, a day or a name. Pure, without a model: the omitted sentences hold nothing that a later turn could refer to.
  */
 export interface Turn {
   role: "user" | "agent";
   text: string;
 }
 
-/** Up to this many are left as they are, and this many of a longer conversation. */
+/** Up to WHOLE turns are left as they are; of a longer conversation, the last LAST. */
 const WHOLE = 20;
 const LAST = 6;
-/** Of one turn; what is longer is a document. */
+/** Characters of one turn; a longer text is a document. */
 const LONGEST = 16_384;
 const ALL = 65_536;
 
 export interface Shortened {
-  /** Sentences of the turns before, the oldest first; empty where nothing was left out. */
+  /** Sentences of the earlier turns, oldest first; empty when nothing was left out. */
   earlier: string;
   turns: Turn[];
 }
@@ -31,7 +31,7 @@ export function shortened(all: readonly Turn[]): Shortened {
   };
 }
 
-// A sentence ends at a mark with a blank behind it, so 52,340.00 and 2.2 % stay whole.
+// A sentence ends at a mark followed by a blank, so 52,340.00 and 2.2 % stay whole.
 const ENDS = /(?<=[.!?;])\s+|\n+/;
 // A figure, an id, an amount, or a name or weekday: a capital that does not begin the sentence.
 const HOLDS = /[\d$€£]|(?<=\p{L}[\p{L},'’-]*\s+["'(]?)\p{Lu}\p{L}/u;
@@ -43,7 +43,7 @@ function factsOf(text: string): string[] {
     .filter((one) => HOLDS.test(one));
 }
 
-/** Says yes, and asks for nothing: no process goes on because of it. */
+/** Agrees and asks for nothing: no process continues because of it. */
 export function isAssent(text: string): boolean {
   return /^\W*(?:yes|yep|ok|okay|sure|fine|agreed|approved|confirmed|accepted|go ahead|(?:i|we)\s+(?:hereby\s+|do\s+)?(?:approve|accept|agree|confirm))\b/i.test(
     text,

@@ -1,11 +1,11 @@
 /**
- * Which process a task in words is about, by its words: whole words and phrases, each worth more the fewer processes have it. Pure; says how
- * sure it is, and leaves to others what is not clear. Source: spec/worker.md 28 (R).
+ * Which process a task in words is about: whole words and phrases, each worth more the fewer processes have it. Pure; returns its
+ * confidence, and leaves unclear tasks to others. Source: spec/worker.md 28 (R).
  */
 import { normalText } from "./grounding.ts";
 
-/** What people say for a process, beside the words of its header. */
-const SAID: Record<string, string> = {
+/** What people call a process, besides the words of its header. */
+const SYNONYMS: Record<string, string> = {
   expense_approval: "expense, expense report, reimbursement, reimburse, receipt, spend, claim",
   procurement: "vendor, purchase order, po, rfp, supplier, procurement, requisition, quote, buy",
   hr_offboarding: "offboarding, offboard, termination, resignation, access revocation, last day, leaves the company",
@@ -31,20 +31,17 @@ const STOP = new Set(
 export interface Known {
   name: string;
   process?: string | undefined;
-  /** Of the header: name and description. */
+  /** From the header: name and description. */
   words: string;
 }
 
 const singular = (word: string): string => word.replace(/(?<=[a-z]{2}[^s])s$/, "");
 const wordsOf = (text: string): string[] => (normalText(text).match(/[\p{L}\p{N}&]+(?:-[\p{L}\p{N}]+)*/gu) ?? []).map(singular);
 
-/** What tasks of every kind say. */
+/** Words that occur in tasks of every kind. */
 const ANY = new Set("request please need want would like process approve approval decide make give get help asap urgent".split(" "));
 
-/**
- * Whether two tasks are of one kind: most of what the shorter one says, figures and ids aside, the other says too, and it is no text so long
- * that it says everything.
- */
+/** Whether two tasks are of one kind: without figures and ids they share most words of the shorter one, and the longer is not too long. */
 export function isOneKind(a: string, b: string): boolean {
   if (normalText(a) === normalText(b)) return true;
   const about = (word: string) => word.length > 2 && !/\d/.test(word) && !STOP.has(word) && !ANY.has(word);
@@ -53,22 +50,22 @@ export function isOneKind(a: string, b: string): boolean {
   return both > 0 && both * 2 >= Math.min(one.size, two.size) && both * 6 >= Math.max(one.size, two.size);
 }
 
-/** Best first. confidence: share of the evidence that speaks for it; 0 where nothing does. */
+/** Best first. confidence: share of the evidence in its favour; 0 when there is none. */
 export function rankTasks(text: string, known: readonly Known[]): { name: string; confidence: number }[] {
   const phrases = known.map(({ process, words }) => {
-    const said = SAID[process ?? ""]?.split(", ").map((one) => [wordsOf(one).join(" "), 2] as const) ?? [];
-    const own = wordsOf(`${words} ${(process ?? "").replaceAll("_", " ")}`).filter((one) => one.length > 2 && !STOP.has(one));
-    return new Map([...own.map((one) => [one, 1] as const), ...said]);
+    const synonyms = SYNONYMS[process ?? ""]?.split(", ").map((one) => [wordsOf(one).join(" "), 2] as const) ?? [];
+    const ownWords = wordsOf(`${words} ${(process ?? "").replaceAll("_", " ")}`).filter((one) => one.length > 2 && !STOP.has(one));
+    return new Map([...ownWords.map((one) => [one, 1] as const), ...synonyms]);
   });
-  // An "order" in "purchase order" is not one by itself.
-  const whole = ` ${wordsOf(text).join(" ")} `;
-  const long = new Set(phrases.flatMap((own) => [...own.keys()].filter((one) => one.includes(" ") && whole.includes(` ${one} `))));
-  const rest = [...long].reduce((left, one) => left.replaceAll(` ${one} `, " "), whole);
+  // The "order" in "purchase order" does not count alone.
+  const allWords = ` ${wordsOf(text).join(" ")} `;
+  const long = new Set(phrases.flatMap((own) => [...own.keys()].filter((one) => one.includes(" ") && allWords.includes(` ${one} `))));
+  const rest = [...long].reduce((left, one) => left.replaceAll(` ${one} `, " "), allWords);
   const scores = phrases.map((own) => {
-    const hit = [...own].filter(([phrase]) => (phrase.includes(" ") ? whole : rest).includes(` ${phrase} `));
+    const hit = [...own].filter(([phrase]) => (phrase.includes(" ") ? allWords : rest).includes(` ${phrase} `));
     const having = (phrase: string) => phrases.filter((other) => other.has(phrase)).length;
     const score = hit.reduce((sum, [phrase, weight]) => sum + weight * Math.log(1 + known.length / having(phrase)), 0);
-    // One word of a header makes nothing sure, one that people say for the process does.
+    // One word of a header is not enough to be sure; one that people use for the process is.
     return { score, most: hit.reduce((sum, [, weight]) => sum + weight, 0) < 2 ? 0.5 : 1 };
   });
   const all = scores.reduce((sum, one) => sum + one.score, Math.log(2));
@@ -83,23 +80,23 @@ const LONGEST_QUESTION = 120;
 const QUESTION =
   /\b(?:what (?:is|are|was|were)|what's|whats the|show me|get me|give me|find|list|status of|how many|who (?:is|are|was|were)|when (?:is|are|was|were)|when|where (?:is|are|was|were)|tell me|display|check|look up|retrieve|can you show)\b/;
 
-/** Words that can only mean: do it. */
+/** Words that can only be an instruction. */
 const VERBS =
   "approve reject create update delete remove add insert cancel void reverse submit send apply assign move put save write enroll activate deactivate enable disable unlock escalate resolve complete finish terminate suspend resume pay collect disburse schedule notify dispatch unlink attach detach replace modify handle execute perform manage implement initiate trigger generate produce fulfill provision onboard offboard migrate reconcile settle adjust override authorize certify validate confirm acknowledge remediate revoke reset deprovision register";
-/** Words that ask for an act only where a clause begins: "credit the account", but "the credit", "open orders", "status of invoice 7". */
+/** Words that are instructions only at the start of a clause: "credit the account", but "the credit", "open orders", "status of invoice 7". */
 const NOUNS =
   "close open post transfer mark set record log lock flag refund charge credit debit invoice bill book alert route forward merge split link change process run issue clear";
 
 const ACT = new RegExp(
   `\\b(?:${VERBS.replaceAll(" ", "|")})\\b|(?:^|[.,;:!?\\n]\\s*|\\b(?:and|then|please|to|or|also|now|you|must|should|will|would|can|could|we|i|let's|not)\\s+)(?:${NOUNS.replaceAll(" ", "|")})\\b`,
 );
-/** "do not modify", "never pay or refund", "without posting": the words that follow ask for nothing. */
+/** "do not modify", "never pay or refund", "without posting": the negated words ask for nothing. */
 const NEGATED = /\b(?:do not|don't|never|must not|without)\s+\w+(?:(?:\s*,\s*\w+){0,20},?\s+(?:or|nor)\s+\w+)?/g;
 
 /**
- * Whether the words of a task only ask (`readonly`: a short question without a word that asks for an act), or ask for something to be done. A
- * task that only asks gets a machine that may only look (states.ts `readOnlyMachine`), so a wrong "readonly" leaves work undone and a wrong
- * "full" costs nothing: the gates stay. Source: spec/worker.md 4.1, with nouns and negation told apart (4, R).
+ * Whether a task only asks (`readonly`: a short question without a word for an act), or wants something done. A task that
+ * only asks gets a read-only machine (states.ts `readOnlyMachine`), so a wrong "readonly" leaves work undone and a wrong
+ * "full" costs nothing: the gates stay. Source: spec/worker.md 4.1, distinguishing nouns and negation (4, R).
  */
 export function complexityOf(text: string): "readonly" | "full" {
   if (text.length > LONGEST_QUESTION) return "full";

@@ -1,10 +1,10 @@
 /**
  * The disposable child: owns the isolates and the one synchronous door. A blocking loop on fd 3, no event loop.
  * Plain JavaScript with JSDoc types: Node's type stripping needs WebAssembly, which --jitless does not have.
- * It trusts the host and never the script: what the script can reach is realm.js, and of this file only `onDoor`, by value.
+ * It trusts the host and never the script: the script can reach realm.js, and of this file only `onDoor`, by value.
  * Size: the door, the run and its ends share one state.
- * It imports no module of Node that its neighbours do not: node:crypto and node:process take half of its start.
- * Every way a run ends goes through `run.end`; after a limit or a suspend the isolate is disposed, which no script can catch.
+ * It imports no Node module that its neighbours do not: node:crypto and node:process take half of its start time.
+ * Every end of a run goes through `run.end`; after a limit or a suspend the isolate is disposed, which no script can catch.
  */
 import { FRAME, SERVED_NONE, encodeFrame, readFrame, servedHash, writeFrame } from "./frames.js";
 import { createIsolates } from "./isolates.js";
@@ -22,7 +22,7 @@ const isolates = createIsolates(addon.exports.ivm, decimalPath, onDoor);
 const { exit, gc, cpuUsage } = lockDown();
 
 const GARBAGE = 16e6;
-// More stack than a call needs in here (measured: at every depth around the edge, a tenth of it was enough).
+// More stack than a call needs here (measured: at every depth around the edge, a tenth of it was enough).
 const HEADROOM = new Array(1000).fill(0);
 const nothing = () => undefined;
 const TOO_DEEP = "The script recursed too deep.";
@@ -46,7 +46,7 @@ function stop(run, code, message, stack) {
 
 let garbage = 0;
 
-/** Large texts on their way through are garbage at once, but V8 does not see their weight here; the watchdog does. @param {number} bytes */
+/** Large texts in transit become garbage at once, but V8 does not count their weight here; the watchdog does. @param {number} bytes */
 function collect(bytes) {
   garbage += bytes;
   if (garbage < GARBAGE) return;
@@ -54,19 +54,19 @@ function collect(bytes) {
   gc();
 }
 
-/** The only function a script can reach. It must not throw: an error would cross with this process's stack. @param {any} run @param {unknown[]} parts */
+/** The only function a script can reach. It must not throw: the error would carry this process's stack into the script. @param {any} run @param {unknown[]} parts */
 function onDoor(run, parts) {
   try {
-    // Once broken, a later call could read an earlier one's answer as its own.
+    // Once broken, a later call could take an earlier call's answer as its own.
     if (run.broken) return stop(run, "LIMIT_DEPTH", TOO_DEEP, undefined);
     run.inDoor = true;
-    // At the edge of the stack this fails, before anything has happened.
+    // At the edge of the stack this fails before anything has happened.
     nothing.apply(null, HEADROOM);
     const answer = serve(run, parts);
     run.inDoor = false;
     return answer;
   } catch {
-    // Out of stack: whether the call is on the wire is unknown, so this process ends after the run.
+    // Out of stack: whether the call was sent is unknown, so this process ends after the run.
     run.broken = true;
     return undefined;
   }
@@ -87,7 +87,7 @@ function serve(run, parts) {
     const { error } = run.refused;
     return finish(run, { ...run.refused, ...(error ? { error: { at: at ?? { file: run.main }, ...error } } : at && { at }) });
   }
-  // A refused call stays refused, also for a script that caught what came of it.
+  // A refused call stays refused, even if the script caught its error.
   if (op !== 1 || run.refused !== null) return undefined;
   const name = String(parts[1]);
   const params = String(parts[2]);
@@ -127,12 +127,12 @@ function askHost(run, name, params, stack) {
   if (frame === null) exit();
   switch (frame.kind) {
     case FRAME.VALUE:
-      // The host made the body `[now,true,value]`, so that a large answer is not copied once more here.
+      // The host built the body `[now,true,value]`, so that a large answer is not copied again here.
       run.bytes += frame.body.length;
       collect(frame.body.length);
       if (run.bytes > run.limits.total_bytes) return refuse(run, "LIMIT_BYTES", `The run moved more than ${run.limits.total_bytes} bytes.`);
       return frame.body.toString("utf8");
-    // A call that failed or was denied ends the run: whatever a script could do with an error, it makes no other call.
+    // A failed or denied call ends the run: whatever a script could do with the error, it makes no further call.
     case FRAME.STOP:
       run.refused = { kind: "failed", error: frame.head.error };
       return undefined;
@@ -141,7 +141,7 @@ function askHost(run, name, params, stack) {
   }
 }
 
-/** Answers nothing, so that the realm comes back with the place (op 2). @param {any} run @param {string} code @param {string} message */
+/** Answers nothing, so that the realm returns with the place (op 2). @param {any} run @param {string} code @param {string} message */
 function refuse(run, code, message) {
   run.refused = { kind: "failed", error: { code, message } };
   return undefined;
@@ -154,20 +154,20 @@ function cpuNow() {
 }
 
 /**
- * What the script has used, ms. The isolate's own count leaves out the work in the door, but goes by the clock on the wall: it also
- * runs while this process is stopped or stands in line for a core.
+ * CPU time of the script, ms. The isolate's own counter excludes the work in the door, but uses wall-clock time: it also
+ * runs while this process is stopped or waits for a core.
  * @param {any} run
  */
 function cpuOf(run) {
   return Math.min(Number(run.isolate.cpuTime - run.isolateStart) / 1e6, cpuNow() - run.cpuStart);
 }
 
-/** Every call earns a little: 1 s per 10,000 (DESIGN.md 6). @param {any} run */
+/** Every call adds a little: 1 s per 10,000 (DESIGN.md 6). @param {any} run */
 function cpuLimit(run) {
   return run.limits.cpu_ms + run.seq / 10;
 }
 
-/** Asked of the clock first: in less time than the limit no more CPU time can be used. @param {any} run */
+/** Checks the wall clock first: within the limit no more CPU time can have been used. @param {any} run */
 function overCpu(run) {
   const passed = Date.now() - run.began;
   return (passed < 0 || passed > cpuLimit(run)) && cpuOf(run) > cpuLimit(run);
@@ -178,7 +178,7 @@ function cpuText(run) {
   return `The script used more than ${Math.round(cpuLimit(run))} ms of CPU time.`;
 }
 
-/** Place of the topmost frame in a script of this run. The stack is text a script may have made up. @param {any} run @param {unknown} stack */
+/** Place of the topmost frame in a script of this run. The script may have forged the stack text. @param {any} run @param {unknown} stack */
 function place(run, stack) {
   if (typeof stack !== "string") return undefined;
   for (const line of stack.split("\n")) {
@@ -213,7 +213,7 @@ function canonical(text) {
   }
 }
 
-/** The recorded calls, cut out of the frame's body when they are asked for. @param {any} head @param {Buffer} body */
+/** The recorded calls, cut from the frame's body on demand. @param {any} head @param {Buffer} body */
 function historyOf(head, body) {
   let offset = 0;
   return {
@@ -237,12 +237,12 @@ function historyOf(head, body) {
   };
 }
 
-/** Answers whether the context is as it was before. @param {any} head @param {Buffer} body */
+/** Answers whether the context is unchanged and reusable. @param {any} head @param {Buffer} body */
 function runJob(head, body) {
   const { limits, main } = head;
   const subs = Object.entries(head.scripts);
   const key = [
-    // A sealed context keeps what it may call, which may be another tool of the same name by now.
+    // A sealed context keeps its primitives, and a tool of the same name may have changed since.
     head.sealed ? JSON.stringify(head.primitives) : "",
     ...[main, ...subs.map(([, script]) => script)].map((script) => `${script.file}@${script.blob}`),
   ].join();
@@ -286,8 +286,8 @@ function runJob(head, body) {
       compiled(script).runSync(prepared.context);
     }
     run.load = null;
-    // The host's watchdog ends a loop: it leaves out the time in which this process waits for a core. The isolate's timer counts that too,
-    // so that it may only end what no watchdog looks at any more.
+    // The host's watchdog ends a loop: it excludes the time in which this process waits for a core. The isolate's timer includes that,
+    // so it may only end what no watchdog watches any more.
     compiled(main).runSync(prepared.context, { timeout: Math.ceil(10 * limits.wall_ms + limits.calls / 10) });
   } catch (error) {
     problem = error instanceof Error ? error : new Error(String(error));
@@ -299,11 +299,11 @@ function runJob(head, body) {
   return head.sealed && end.head.kind === "result";
 }
 
-/** How a run ended that was not ended in the door. @param {any} run @param {any} main @param {Error | undefined} problem */
+/** The end of a run that did not end in the door. @param {any} run @param {any} main @param {Error | undefined} problem */
 function endOf(run, main, problem) {
   /** @param {string} code @param {string} message @param {any} [at] */
   const failed = (code, message, at) => {
-    // The isolate may hold what broke the limit: prepareNext drops it.
+    // The isolate may still contain what broke the limit: prepareNext drops it.
     if (!run.isolate.isDisposed) run.isolate.dispose();
     return { head: { kind: "failed", error: { code, message, ...(at && { at }) }, calls: run.seq }, body: "" };
   };
@@ -323,7 +323,7 @@ function endOf(run, main, problem) {
         problem.message.replace(/\s*\[.*$/s, "").slice(0, 2000),
         place(run, `${problem.message.match(/\[(.*)\]$/)?.[1] ?? ""}`) ?? { file: main.file },
       );
-    // An error after the end comes from a promise that nobody waits for.
+    // An error after the end comes from a promise that nobody awaits.
     if (run.told === null) return failed("SCRIPT_ERROR", problem.message.slice(0, 2000), { file: main.file });
   }
   if (overCpu(run)) return failed("LIMIT_CPU", cpuText(run));
@@ -346,7 +346,7 @@ function endOf(run, main, problem) {
 isolates.prepareNext(false);
 writeFrame(FD, encodeFrame(FRAME.READY, {}));
 for (let jobs = 0, clean = false; ; jobs++) {
-  // A command executes one run and ends: what the first leaves is put in order once there is a second.
+  // A command executes one run and exits: the cleanup after the first run waits until there is a second.
   if (jobs > 1) isolates.prepareNext(clean);
   const frame = readFrame(FD);
   if (frame === null) exit();

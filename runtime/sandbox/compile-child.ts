@@ -1,6 +1,6 @@
 /**
- * The kept, disposable process in which untrusted source is parsed, linted, rewritten and stripped. Reads frames from fd 3 until it closes.
- * After any panic of a native parser the whole process is thrown away (Node's stripping stays broken after one).
+ * The long-lived, disposable process in which untrusted source is parsed, linted, rewritten and stripped. Reads frames from fd 3 until it
+ * closes. After any panic of a native parser the whole process is discarded (Node's stripping stays broken after one).
  */
 import { stripTypeScriptTypes } from "node:module";
 import type { At } from "../kernel/errors.ts";
@@ -18,7 +18,7 @@ import { surveyOf } from "../scripts/survey.ts";
 import { type Node, createPlaces, parseScript } from "../scripts/syntax.ts";
 
 const FD = 3;
-// Loaded before the right to read files goes: Node loads its stripper at the first call.
+// Called before the right to read files is dropped: Node loads its stripper at the first call.
 stripTypeScriptTypes("let warm: number = 1");
 const own: ReturnType<typeof lockDown> = lockDown();
 
@@ -78,7 +78,7 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
       return syntax(message.split("\n")[0] ?? message, { file });
     throw error;
   }
-  // What runs is parsed once more as what it is: nothing in the script may end the wrapper early.
+  // The code to run is parsed again as JavaScript: nothing in the script may end the wrapper early.
   const check = parseScript(rewritten.code, "js");
   if (check.errors.length > 0) return syntax(check.errors[0]?.message ?? "not valid", { file });
   if (bodyOf(check.body, rewritten.code.length) === null || !rewritten.code.startsWith(CODE_PREFIX)) {
@@ -98,16 +98,11 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
   };
 }
 
-/** Statements of the script when the program is exactly `"use strict"; __run(function(input){ ... })`. */
+/** Statements of the script if the program is exactly `"use strict"; __run(function(input){ ... })`. */
 function bodyOf(program: readonly Node[], length: number): Node[] | null {
   const [directive, statement] = program;
-  if (
-    program.length !== 2 ||
-    directive?.["directive"] !== "use strict" ||
-    statement?.type !== "ExpressionStatement" ||
-    statement.end !== length
-  )
-    return null;
+  if (program.length !== 2 || directive?.["directive"] !== "use strict") return null;
+  if (statement?.type !== "ExpressionStatement" || statement.end !== length) return null;
   const call = statement["expression"] as Node;
   const [body, ...more] = call.type === "CallExpression" ? (call["arguments"] as Node[]) : [];
   if (body?.type !== "FunctionExpression" || more.length > 0 || call.end !== length || body.end !== length - 1) return null;

@@ -1,5 +1,5 @@
 /**
- * The host's side of compiling: hands untrusted source to a kept child and caches what comes back by (blob, file, lint, primitives).
+ * The host's side of compiling: sends untrusted source to a long-lived child and caches the result by (blob, file, lint, primitives).
  * Native parsers crash and hang on hostile text (spec/sandbox.md 4), so the child is killed on a timeout and replaced after a crash.
  */
 import { Kept } from "../kernel/kept.ts";
@@ -15,7 +15,7 @@ import { watchAnswer } from "./watchdog.ts";
 
 const TIMEOUT_MS = 10_000;
 const IDLE_MS = 30_000;
-// What a parser leaks per script is unknown; a fresh child now and then costs nothing.
+// The leak of a parser per script is unknown, and an occasional fresh child costs almost nothing.
 const MAX_COMPILES = 500;
 
 export type CompileOptions = Parameters<Sandbox["compile"]>[1];
@@ -25,12 +25,12 @@ function failed({ file }: CompileOptions, code: string, message: string): Compil
   return { compiled: null, findings: [{ code, message, at: { file } }] };
 }
 
-/** Says nothing of the script that would hold another time, and its child is not asked again. */
+/** The result may differ next time, and its child is not used again. */
 function isUnusable({ findings }: CompileResult): boolean {
   return findings.some((finding) => finding.code === "LIMIT_WALL" || finding.code === "SANDBOX_CRASHED");
 }
 
-/** One child reads for all sandboxes of this process: it keeps nothing of what it has read. It ends by itself when there is no work. */
+/** One child serves all sandboxes of this process: it keeps nothing of what it reads, and is ended after a while without work. */
 let child: Child | null = null;
 let compiles = 0;
 const inTurn = createTurns();
@@ -78,14 +78,14 @@ async function ask(source: string, options: CompileOptions): Promise<CompileResu
   return failed(options, "SANDBOX_CRASHED", `The parser ${how}.`);
 }
 
-/** sourceBytes: how large the source of a file may be. */
+/** sourceBytes: maximum size of the source of a file. */
 export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) => number): Sandbox["compile"] {
   const cache = new Kept<string, Promise<CompileResult>>(1000);
   const compile = async (source: string, options: CompileOptions, key: string): Promise<CompileResult> => {
     const kept = disk?.get("compiled", key, source) ?? null;
     if (kept !== null) return JSON.parse(kept) as CompileResult;
     const result = await inTurn(() => ask(source, options));
-    // A timeout may come from a busy machine: it is not kept.
+    // A timeout may come from a busy machine, so it is not cached.
     if (isUnusable(result)) cache.delete(key);
     else if (result.compiled !== null) disk?.put(JSON.stringify(result), "compiled", key, source);
     return result;

@@ -1,5 +1,5 @@
 /**
- * The frames on fd 3: `u32 size, u8 kind, u32 head length, head (JSON), body (bytes)`, little endian, size counting what follows it.
+ * The frames on fd 3: `u32 size, u8 kind, u32 head length, head (JSON), body (bytes)`, little endian; size counts the bytes after it.
  * Plain JavaScript because child.js runs jitless, where Node cannot strip types.
  * Used by the host (chunks from a socket) and by both children (blocking reads).
  */
@@ -22,12 +22,12 @@ export const FRAME = Object.freeze({
 
 const HEADER = 9;
 
-/** The hash of a history of which nothing was served yet (FNV-1a, 32 bits). */
+/** The hash of a history of which nothing has been served (FNV-1a, 32 bits). */
 export const SERVED_NONE = 0x811c9dc5;
 
 /**
- * The hash of a served history with one more step. It shows a child that skipped, doubled or misread a step; a child that was taken over
- * knows the history anyway. Of the parameters only the length: the child is an interpreter, and has no other use for node:crypto.
+ * The hash of a served history with one more step. It exposes a child that skipped, doubled or misread a step; a compromised child
+ * knows the history anyway. Only the length of the parameters: the child is an interpreter, and does not otherwise need node:crypto.
  * @param {number} before @param {number} seq from 1 @param {{name: string, params: string}} step
  */
 export function servedHash(before, seq, step) {
@@ -52,7 +52,7 @@ export function encodeFrame(kind, head, body = "") {
   return frame;
 }
 
-/** @param {Buffer} bytes what follows the size field @returns {Frame} */
+/** @param {Buffer} bytes after the size field @returns {Frame} */
 function decode(bytes) {
   const headLength = bytes.readUInt32LE(1);
   if (5 + headLength > bytes.length) throw new Error("frame: head is longer than the frame");
@@ -90,9 +90,9 @@ export function createFrameReader(onFrame, max) {
 
 const small = Buffer.alloc(65536);
 
-/** Blocks until a frame is there; null when the other side has gone. @param {number} fd @returns {Frame | null} */
+/** Blocks until a frame arrives; null when the other side has closed. @param {number} fd @returns {Frame | null} */
 export function readFrame(fd) {
-  // The other side waits for an answer before it sends again, so one read never holds two frames.
+  // The other side waits for an answer before it sends again, so one read never contains two frames.
   let got = 0;
   while (got < 4) {
     const n = readSome(fd, small, got, small.length - got);
@@ -123,7 +123,7 @@ function readSome(fd, buffer, offset, length) {
   }
 }
 
-/** Writes everything; false when the other side has gone. @param {number} fd @param {Buffer} frame */
+/** Writes everything; false when the other side has closed. @param {number} fd @param {Buffer} frame */
 export function writeFrame(fd, frame) {
   let sent = 0;
   while (sent < frame.length) {

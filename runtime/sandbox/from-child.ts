@@ -1,6 +1,6 @@
 /**
- * What a child says, read as text from a stranger: a script that has broken out of its isolate speaks here. Null is the answer to
- * everything that is not exactly a call or an end; slot.ts then kills the child. What the host knows itself is never taken from here.
+ * Messages of a child, read as text from a stranger: a script that has broken out of its isolate speaks here. Returns null for
+ * anything that is not exactly a call or an end; slot.ts then kills the child. What the host knows itself is never taken from here.
  */
 import { z } from "zod";
 import type { At, WireError } from "../kernel/errors.ts";
@@ -14,7 +14,7 @@ export interface ChildCall {
   served: unknown;
 }
 
-/** By hand, because it stands in every call's way. */
+/** Without zod, because it runs for every call. */
 export function readCall(head: unknown, job: Job): ChildCall | null {
   if (typeof head !== "object" || head === null) return null;
   const { seq, name, at, served } = head as Record<string, unknown>;
@@ -32,17 +32,17 @@ function readPlace(at: unknown, job: Job): At | undefined {
   return { file, ...(row !== undefined && { line: row }), ...(column !== undefined && { col: column }) };
 }
 
-/** Why a recorded step gave no value; null when it gave one. */
+/** Why a recorded step has no value; null when it has one. */
 export function failureOf(step: Served): WireError | null {
   return step.error ?? (step.result === null ? { code: "INTERNAL", message: `Step ${step.name} was recorded without an outcome.` } : null);
 }
 
-/** The recorded step that ended the run, as an index; -1 when there is none. */
+/** Index of the recorded step that ended the run; -1 when there is none. */
 export function failedAt(job: Job): number {
   return job.history.findIndex((step) => failureOf(step) !== null);
 }
 
-// What a script and its isolate can fail with by themselves; every other failure is the host's.
+// The failures that a script and its isolate can cause; every other failure is the host's.
 const CODES = [
   ...(["SCRIPT_ERROR", "SCRIPT_RESULT", "SCRIPT_MONEY", "SCRIPT_MISSING", "SCRIPT_SYNTAX", "PARAMS_INVALID"] as const),
   ...(["LIMIT_CPU", "LIMIT_WALL", "LIMIT_MEMORY", "LIMIT_CALLS", "LIMIT_BYTES", "LIMIT_DEPTH"] as const),
@@ -68,7 +68,7 @@ const ending = z.discriminatedUnion("kind", [
 ]);
 const own = z.object({ code: z.enum(CODES), message: z.string().max(MESSAGE) });
 
-/** calls: how many the host knows of, recorded ones included. decided: how its last answer has ended the run. */
+/** calls: number known to the host, including recorded ones. decided: how the host's last answer has ended the run. */
 export function readEnd(frame: Frame, job: Job, calls: number, decided: JobEnd | null): JobEnd | null {
   const parsed = ending.safeParse(frame.head);
   if (!parsed.success) return null;
@@ -99,7 +99,7 @@ export function readEnd(frame: Frame, job: Job, calls: number, decided: JobEnd |
       return data === undefined ? null : withPlace(data, end.calls);
     }
     case "diverged": {
-      // The child counts calls from 1; outside a call is known by its index in the history.
+      // The child counts calls from 1; elsewhere a call is identified by its index in the history.
       const step = job.history[end.seq - 1];
       const { actual } = end;
       if (step === undefined || (actual !== null && !Object.hasOwn(job.primitives, actual.name))) return null;

@@ -1,18 +1,18 @@
 /**
- * The isolates of the child: one bound to the script that ran last, with a fresh context ready, and one untouched. An isolate is never
- * used for a second script. Every run gets a fresh context, but a sealed one that follows one of the same script: there nothing of a run
- * can stay (realm.js `seal`). Sealed runs are short, so a few isolates are kept for them. Plain JavaScript for the jitless child.
+ * The isolates of the child: one bound to the last script, with a fresh context ready, and one unused. An isolate is never
+ * used for a second script. Every run gets a fresh context, except a sealed one that follows one of the same script: it leaves nothing
+ * behind (realm.js `seal`). Sealed runs are short, so a few isolates are kept for them. Plain JavaScript for the jitless child.
  */
 import { readFileSync } from "node:fs";
 
 const MAX_RUNS_PER_ISOLATE = 200;
 const HEAP_GROWTH = 16e6;
-// Sealed runs leave nothing but garbage, and asking for the heap takes as long as a tenth of a short one; a longer one may leave much.
+// Sealed runs leave only garbage, and reading the heap size takes as long as a tenth of a short one; a longer one may leave much.
 const LOOK_EVERY = 16;
 const SHORT_NS = 1_000_000n;
-// Scripts that call several tools by turns; an isolate takes some 4 MB.
+// Scripts that call several tools in turn; an isolate takes about 4 MB.
 const MAX_SEALED = 4;
-// Making a snapshot takes as long as 20 contexts, and each one made of it a third of what it takes without.
+// Making a snapshot takes as long as 20 contexts, and a context made from it a third of the usual time.
 const WORTH_SNAPSHOT = 12;
 
 /**
@@ -20,10 +20,7 @@ const WORTH_SNAPSHOT = 12;
  * @typedef {{ isolate: any, memory: number, key: string | null, runs: number, baseHeap: number, began: bigint, before: any[], context: any, scripts: Map<string, any>, target: { run: any } }} Prepared
  */
 
-/**
- * @param {any} ivm @param {string} decimalPath
- * @param {(run: any, parts: unknown[]) => unknown} onDoor the only function a script can reach; must not throw
- */
+/** @param {any} ivm @param {string} decimalPath @param {(run: any, parts: unknown[]) => unknown} onDoor must not throw */
 export function createIsolates(ivm, decimalPath, onDoor) {
   const realmSource = readFileSync(new URL("./realm.js", import.meta.url), "utf8");
   const decimalSource = readFileSync(decimalPath, "utf8");
@@ -32,7 +29,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
     { code: decimalSource, filename: "decimal" },
     { code: realmSource, filename: "realm" },
   ];
-  /** Both as they stand in a context that has run them. */
+  /** Both sources in the state of a context that has run them. */
   let snapshot = /** @type {any} */ (undefined);
 
   /** @param {number} memory @returns {Prepared} */
@@ -56,7 +53,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
     return prepared;
   }
 
-  /** A fresh context; its door leads to the run that `target` names, so an old context's door is dead. @param {Prepared} prepared */
+  /** A fresh context; its door leads to the run in `target`, so an old context's door is dead. @param {Prepared} prepared */
   function prepareContext(prepared) {
     const context = prepared.isolate.createContextSync();
     /** @type {{ run: any }} */
@@ -70,7 +67,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
     prepared.target = target;
   }
 
-  /** Isolates by the script they are bound to, the one used longest ago first. @type {Map<string, Prepared>} */
+  /** Isolates by the script they are bound to, the least recently used first. @type {Map<string, Prepared>} */
   const bound = new Map();
   /** @type {Prepared | null} */
   let current = null;
@@ -83,7 +80,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
     if (prepared && !prepared.isolate.isDisposed) prepared.isolate.dispose();
   }
 
-  /** The isolate for this script: the one that ran it before, else an untouched one. @param {string} key @param {number} memory @param {boolean} sealed */
+  /** The isolate for this script: the one that ran it before, else an unused one. @param {string} key @param {number} memory @param {boolean} sealed */
   function take(key, memory, sealed) {
     taken++;
     const found = bound.get(key);
@@ -110,8 +107,8 @@ export function createIsolates(ivm, decimalPath, onDoor) {
   }
 
   /**
-   * While the host thinks: a fresh context for the same script, and an untouched isolate for another.
-   * @param {boolean} clean the run was sealed and has ended well: its context is as it was
+   * While the host works: a fresh context for the same script, and an unused isolate for another.
+   * @param {boolean} clean the run was sealed and ended well: its context is unchanged
    */
   function prepareNext(clean) {
     if (taken === WORTH_SNAPSHOT) {
@@ -136,7 +133,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
       }
       current = null;
     }
-    // A command executes one run and ends: only a child that is used again prepares for another script.
+    // A command executes one run and exits: only a child that is used again prepares for another script.
     if (taken !== 1) spare ??= prepareIsolate([...bound.values()].at(-1)?.memory ?? 64);
   }
 

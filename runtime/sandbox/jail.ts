@@ -1,7 +1,7 @@
 /**
- * The second wall around a process that runs what nobody here wrote: bubblewrap with a filter of system calls where it works, and always
- * what can be had without it: no new privileges, no capabilities, limits, and for root another user. Which of it works is found out
- * by starting: ways are tried from the best to none, and the first that brings a process up is the one from then on.
+ * The second wall around a process that runs untrusted code: bubblewrap with a filter of system calls where it works, and always
+ * what is possible without it: no new privileges, no capabilities, limits, and for root another user. Which of these work is found
+ * out by starting: ways are tried from the best to none, and the first that starts a process is used from then on.
  */
 import { spawn } from "node:child_process";
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
@@ -11,17 +11,17 @@ import { TRUST } from "../workspace/layout.ts";
 import { CHILD, SERVER, filterFor } from "./seccomp.ts";
 
 export interface Way {
-  /** For people. */
+  /** Description for people. */
   says: string;
-  /** What stands before the program and its arguments. */
+  /** Command and arguments before the program's. */
   prefix: string[];
-  /** For FILTER_FD of a jailed process. Null: no jail. */
+  /** Written to FILTER_FD of a jailed process. Null: no jail. */
   filter: Buffer | null;
-  /** The first process in the jail only waits for the one that counts. */
+  /** The first process in the jail only waits for the one that does the work. */
   reaper: boolean;
 }
 
-/** What bubblewrap reads its filter from. The guard of a server uses 3 and 4. */
+/** The descriptor from which bubblewrap reads its filter. The guard of a server uses 3 and 4. */
 export const FILTER_FD = 5;
 
 export type Wall = ReturnType<typeof createWall>;
@@ -29,22 +29,22 @@ const walls = new Map<string, Wall>();
 
 export const wallOf = (kind: string): Wall => walls.getOrInsertComputed(kind, createWall);
 
-/** Which way the children of a kind start in this process, once one of them has. */
+/** The way in which children of a kind start in this process, once one of them has started. */
 function createWall() {
   let kept: string | null = null;
   const wall = {
     chosen: 0,
-    /** The way in use, and why each better one is not; for people. */
+    /** The way in use, and why each better one does not work; for people. */
     says: "nothing has started yet",
     failures: [] as string[],
-    /** A child has started so: from now on, one that does not has another reason. */
+    /** A child has started this way: a later one that fails has another reason. */
     keep({ says }: Way): void {
       kept = wall.says = says;
     },
-    /** Answers whether there may be another way. */
+    /** Answers whether another way may be tried. */
     giveUp({ says }: Way, why: string): boolean {
       if (kept === says) return false;
-      // Several may find it out at the same time.
+      // Several starts may find this out at the same time.
       if (!wall.failures.some((one) => one.startsWith(`${says}: `))) wall.chosen = wall.failures.push(`${says}: ${why}`);
       return true;
     },
@@ -55,31 +55,27 @@ function createWall() {
 const NOBODY = 65534;
 const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** Where the distributions put it; a PATH could name anything. */
-const found = (name: string): string | null =>
-  ["/usr/bin", "/bin", "/run/current-system/sw/bin"].map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;
 const LINUX = process.platform === "linux";
-export const TOOLS = {
-  bwrap: LINUX ? found("bwrap") : null,
-  setpriv: LINUX ? found("setpriv") : null,
-  prlimit: LINUX ? found("prlimit") : null,
-};
+/** The standard locations of distributions; a PATH could name anything. */
+const FOLDERS = LINUX ? ["/usr/bin", "/bin", "/run/current-system/sw/bin"] : [];
+const found = (name: string): string | null => FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;
+export const TOOLS = { bwrap: found("bwrap"), setpriv: found("setpriv"), prlimit: found("prlimit") };
 
 const limits = (which: readonly string[]): string[] => (TOOLS.prlimit === null ? [] : [TOOLS.prlimit, ...which, "--"]);
-// No core file with what a script has read, no file at all, no more files open than Node needs (some 25).
+// No core file with data of scripts, no writing of files, no more open files than Node needs (about 25).
 const CHILD_LIMITS = ["--core=0", "--fsize=0", "--nofile=64", "--memlock=0", "--msgqueue=0"];
 const SERVER_LIMITS = ["--core=0"];
 
-/** drop: the user too. */
+/** drop: also changes the user. */
 function withoutPrivileges(drop: boolean, ...more: string[]): string[] {
   if (TOOLS.setpriv === null) return [];
-  // Only root may empty the bounding set; for others there is nothing in it that no-new-privs lets them have.
+  // Only root may empty the bounding set; for others it contains nothing that no-new-privs would let them gain.
   const user = drop ? [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"] : [];
   const bounding = isRoot() ? ["--bounding-set=-all"] : [];
   return [TOOLS.setpriv, ...more, "--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", ...bounding, ...user, "--"];
 }
 
-// As root no user namespace is needed: where they are forbidden, root's own mounts still work.
+// Root needs no user namespace: where they are forbidden, root's own mounts still work.
 const unshared = (): string[] => [
   ...["--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try", "--seccomp", String(FILTER_FD), "--cap-drop", "ALL"],
   ...(isRoot() ? [] : ["--unshare-user"]),
@@ -88,7 +84,7 @@ const unshared = (): string[] => [
 const PLAIN: Way = { says: "no jail", prefix: [], filter: null, reaper: false };
 export const JAIL = "bubblewrap with a filter of system calls";
 
-/** For the children: what they load and nothing else, read-only, without network, /proc and devices. */
+/** For the children: only the files they load, read-only, without network, /proc and devices. */
 export function waysOfChild(readable: readonly string[], cwd: string): Way[] {
   if (!LINUX) return [PLAIN];
   const filter = filterFor(CHILD);
@@ -98,13 +94,13 @@ export function waysOfChild(readable: readonly string[], cwd: string): Way[] {
     users.map((drop): Way => {
       const who = drop ? "another user" : isRoot() ? "root without capabilities" : "no new privileges";
       const says = `${bwrap === null ? PLAIN.says : JAIL}, ${who}`;
-      // A child that is stuck in native code when we die does not see that fd 3 closes.
+      // A child stuck in native code does not notice that fd 3 closes when we die.
       if (bwrap === null) return { ...PLAIN, says, prefix: [...limits(CHILD_LIMITS), ...withoutPrivileges(drop, "--pdeathsig", "KILL")] };
       const inside = isRoot() ? withoutPrivileges(drop) : [];
-      // bubblewrap, without capabilities, may not signal another user's process: there its reaper has to be the first.
+      // bubblewrap, without capabilities, may not signal another user's process, so its own reaper must be the first process there.
       const first = drop ? [] : ["--as-pid-1"];
       const rights = isRoot() ? ["SETUID", "SETGID", "SETPCAP"].flatMap((name) => ["--cap-add", `CAP_${name}`]) : [];
-      // No session of its own: it would be scheduled as a group of its own, and each call wait for it (5 times as long at a load of 20).
+      // No session of its own: it would be scheduled as a separate group, and delay each call (5 times as long at a load of 20).
       // There is no terminal inside, and the filter refuses the call that would type into one.
       const alone = ["--unshare-net", "--unshare-uts", "--die-with-parent"];
       const apart = [...unshared(), ...alone, ...first, ...rights];
@@ -115,13 +111,13 @@ export function waysOfChild(readable: readonly string[], cwd: string): Way[] {
   return [...ways, PLAIN];
 }
 
-// Where a program's libraries are.
+// Folders of shared libraries.
 const LIBRARIES = ["/usr/lib", "/usr/lib64", "/lib", "/lib64", "/nix/store", "/etc/ld.so.cache"];
 
-/** The paths, and what programs load, under their own names. */
+/** The paths, and the libraries that programs load, under their own names. */
 function shownAt(wanted: readonly string[]): string[] {
   const paths = [...LIBRARIES.filter((path) => existsSync(path)), ...wanted];
-  // Folders above them are made first: bubblewrap would make them for its own user only.
+  // Parent folders are made first: bubblewrap would make them for its own user only.
   const above = new Set<string>();
   for (const path of paths) for (let at = dirname(path); at !== dirname(at); at = dirname(at)) above.add(at);
   const folders = [...above].sort((a, b) => a.length - b.length).filter((folder) => !paths.includes(folder));
@@ -133,9 +129,9 @@ function shownAt(wanted: readonly string[]): string[] {
 const servers = new Map<string, Promise<Way>>();
 
 /**
- * For a tool server that nobody has called trusted, started in a workspace (`hidden`: places it must not see): it may use files and the network as its user does, but it finds
- * no `.cleared`, no keys of ours and no sockets of others (a message bus would start what it likes outside), may not write what git or we
- * act on, and sees no other process.
+ * For a tool server not marked as trusted, started in a workspace (`hidden`: places it must not see): it may use files and the network
+ * like its user, but does not see `.cleared`, our keys, sockets of others (a message bus could start programs outside) or other processes,
+ * and may not write files that git or we act on.
  */
 export function wayOfServer(workspace: string, hidden: readonly string[]): Promise<Way> {
   return servers.getOrInsertComputed(workspace, () => tryServer(workspace, hidden));
@@ -143,7 +139,7 @@ export function wayOfServer(workspace: string, hidden: readonly string[]): Promi
 
 async function tryServer(workspace: string, hidden: readonly string[]): Promise<Way> {
   const filter = filterFor(SERVER);
-  // A shell says of a command that is not there what people know.
+  // A shell's message about a missing command is the one people know.
   const run = ["/bin/sh", "-c", 'exec "$@"', "cleared-tool-server"];
   const bare: Way = { ...PLAIN, prefix: [...limits(SERVER_LIMITS), ...withoutPrivileges(false), ...run] };
   if (TOOLS.bwrap === null || filter === null) return bare;
@@ -162,7 +158,7 @@ async function tryServer(workspace: string, hidden: readonly string[]): Promise<
   return why === null ? { says: JAIL, prefix, filter, reaper: false } : { ...bare, says: `${PLAIN.says}: ${why}` };
 }
 
-// What of /run a program needs to find names in the network, or itself (NixOS).
+// Parts of /run that a program needs to resolve names in the network, or to find itself (NixOS).
 const KEPT_OF_RUN = ["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system"];
 
 function seenByServer(workspace: string, hidden: readonly string[]): string[] {
@@ -177,22 +173,22 @@ function seenByServer(workspace: string, hidden: readonly string[]): string[] {
   return ["--dev-bind", "/", "/", "--proc", "/proc", ...run, ...back, ...fixed, ...own];
 }
 
-/** Hands the filter to a jail that is starting. */
+/** Passes the filter to a jail that is starting. */
 export function giveFilter(stdio: readonly unknown[], filter: Buffer | null): void {
   const to = stdio[FILTER_FD] as Socket | null | undefined;
   if (filter !== null) to?.on("error", () => undefined).end(filter);
 }
 
-/** Why nothing starts this way; null when it does. */
+/** Why nothing starts this way; null when it works. */
 function refusalOf({ prefix, filter }: Way): Promise<string | null> {
   return new Promise((resolve) => {
     const [command = "", ...args] = [...prefix, "true"];
     const nothing = "ignore" as const;
     const tried = spawn(command, args, { stdio: [nothing, nothing, "pipe", nothing, nothing, "pipe"] });
-    let said = "";
-    tried.stderr?.on("data", (text) => (said += text));
+    let output = "";
+    tried.stderr?.on("data", (text) => (output += text));
     giveFilter(tried.stdio, filter);
     tried.on("error", ({ message }) => resolve(message));
-    tried.on("close", (code) => resolve(code === 0 ? null : said.trim().slice(0, 300)));
+    tried.on("close", (code) => resolve(code === 0 ? null : output.trim().slice(0, 300)));
   });
 }

@@ -1,32 +1,28 @@
 /**
- * A child that dies under its work is a lost slot, not a failed script: the work is done again in another child. A job goes on in the next
- * one from its history: what was answered before is served. Only who loses one child after the other at the same place gives up.
+ * A child that dies during its work is a lost slot, not a failed script: another child does the work again. A job continues there from its
+ * history: what was answered before is served. Only a job that loses one child after another at the same place fails.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DoorCall, Job, JobEnd, Served } from "../kernel/ports.ts";
 
-/** `killed`: by somebody else, not by what its script did. */
+/** `killed`: by someone else, not by its script. */
 export interface Lost {
   kind: "lost";
   killed: boolean;
 }
 
-// Nine kills in a row, or three crashes of its own: then it is the script, or a machine on which nothing runs.
+// Nine kills in a row, or three crashes: then it is the script, or a machine on which nothing runs.
 const PATIENCE = 9;
 const CRASH = 3;
-// What kills processes for want of memory gets a moment to end.
+// A moment for the cause of kills, such as a lack of memory, to pass.
 const PAUSE_MS = 20;
 
-export function isLost(end: unknown): end is Lost {
-  return (end as { kind?: unknown } | null)?.kind === "lost";
-}
+export const isLost = (end: unknown): end is Lost => (end as { kind?: unknown } | null)?.kind === "lost";
 
-/** How a child ended that nobody here has ended. */
-export function lostBy(signal: NodeJS.Signals | null): Lost {
-  return { kind: "lost", killed: signal === "SIGKILL" || signal === "SIGTERM" };
-}
+/** Classifies the end of a child that nobody here has ended. */
+export const lostBy = (signal: NodeJS.Signals | null): Lost => ({ kind: "lost", killed: signal === "SIGKILL" || signal === "SIGTERM" });
 
-/** Repeats what lost its child; answers Lost when that does not end. `progress` grows when the same place is not met again. */
+/** Repeats work that lost its child; returns Lost when that does not help. `progress` grows when the same place is not reached again. */
 export async function persist<T>(once: () => Promise<T | Lost>, progress = () => 0): Promise<T | Lost> {
   for (let [patience, reached] = [PATIENCE, progress()]; ; ) {
     const end = await once();
@@ -38,29 +34,29 @@ export async function persist<T>(once: () => Promise<T | Lost>, progress = () =>
   }
 }
 
-/** `once` executes the job in some child, null when there is none to be had. */
+/** `once` executes the job in some child; null when none is available. */
 export async function untilEnded(job: Job, once: (job: Job) => Promise<JobEnd | Lost | null>): Promise<JobEnd> {
   const answered: Served[] = [];
   let underWay: Promise<unknown> = Promise.resolve();
   let suspended = false;
-  const act = async (asked: DoorCall) => {
-    const given = await job.call(asked);
-    if (given.kind === "suspend") suspended = true;
+  const act = async (doorCall: DoorCall) => {
+    const answer = await job.call(doorCall);
+    if (answer.kind === "suspend") suspended = true;
     else {
-      const [result, error] = given.kind === "value" ? [given.json, null] : [null, given.error];
-      answered.push({ name: asked.name, params: asked.params, result, error, at: given.now });
+      const [result, error] = answer.kind === "value" ? [answer.json, null] : [null, answer.error];
+      answered.push({ name: doorCall.name, params: doorCall.params, result, error, at: answer.now });
     }
-    return given;
+    return answer;
   };
-  const call = (asked: DoorCall) => {
-    const acting = act(asked);
+  const call = (doorCall: DoorCall) => {
+    const acting = act(doorCall);
     underWay = acting;
     return acting;
   };
   const calls = () => job.history.length + answered.length;
   const attempt = async (): Promise<JobEnd | Lost> => {
     const end = await once({ ...job, call, history: answered.length === 0 ? job.history : [...job.history, ...answered] });
-    // A call that had reached the host is let finish: what it did is done, and is served from then on.
+    // A call that reached the host is finished first: its effect exists, and its answer is served from then on.
     if (isLost(end)) await underWay;
     return end === null || (isLost(end) && (suspended || job.abort?.aborted === true)) ? { kind: "suspended", calls: calls() } : end;
   };
@@ -70,6 +66,6 @@ export async function untilEnded(job: Job, once: (job: Job) => Promise<JobEnd | 
 
 function crashed({ main }: Job, calls: number, { killed }: Lost) {
   const how = killed ? "was killed, stopped or left without a core" : "died";
-  const message = `The sandbox process of ${main.file} ${how} repeatedly after call ${calls}. What was recorded up to there is kept.`;
+  const message = `The sandbox process of ${main.file} ${how} repeatedly after call ${calls}. The steps recorded before it are kept.`;
   return { code: "SANDBOX_CRASHED", message, at: { file: main.file } };
 }

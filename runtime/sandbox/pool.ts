@@ -1,6 +1,7 @@
 /**
- * The sandbox as the engine sees it: compile a script, execute a job. Owns the children: one is made ready, more are started on demand up to
- * `slots`, and all are ended after a while without work: the first run after it waits 0.1 s, an idle night costs no memory. A killed child is replaced; the others do not notice.
+ * The sandbox as the engine sees it: compile a script, execute a job. Owns the children: one is made ready, more start on demand up to
+ * `slots`, and all end after a while without work: the next run then waits 0.1 s, but an idle night costs no memory. A killed child is
+ * replaced; the others are not affected.
  */
 import type { Job, JobEnd, Sandbox } from "../kernel/ports.ts";
 import { createKeyedTurns } from "../kernel/turns.ts";
@@ -14,19 +15,19 @@ export interface SandboxOptions {
   slots?: number;
   /** Twice the speed for computing scripts, a larger attack surface. */
   jit?: boolean;
-  /** After this time without work children are ended, the last one after twice the time. */
+  /** Children end after this time without work, the last one after twice the time. */
   idleMs?: number;
-  /** A child is made ready before the first job; not for who will hardly have one. */
+  /** Whether to start a child before the first job; false for a process that rarely has one. */
   ahead?: boolean;
-  /** Where compiled scripts are kept for the next process. */
+  /** Cache of compiled scripts for the next process. */
   cache?: DiskCache;
-  /** limits.source_bytes of the agent a file belongs to; 64 KiB unless told. */
+  /** limits.source_bytes of the agent that a file belongs to. Default: 64 KiB. */
   sourceBytes?: (file: string) => number;
 }
 
-/** Idle children of sandboxes that were closed, for the next one of this process: to a child all workspaces are alike. */
-const left = new Set<Slot>();
-const MAX_LEFT = 2;
+/** Idle children of closed sandboxes, for the next sandbox of this process: a child does not depend on the workspace. */
+const reusable = new Set<Slot>();
+const MAX_REUSABLE = 2;
 
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const { slots = 2, jit = false, idleMs = 30_000, ahead = true, cache, sourceBytes } = options;
@@ -36,16 +37,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   let closed = false;
 
   const start = () => {
-    const slot = [...left].find((one) => one.jit === jit && one.alive()) ?? createSlot({ jit });
-    left.delete(slot);
+    const slot = [...reusable].find((one) => one.jit === jit && one.alive()) ?? createSlot({ jit });
+    reusable.delete(slot);
     slot.idleSince = Date.now();
     children.add(slot);
     return slot;
   };
   const end = async (slot: Slot) => {
-    if (slot.busy || !slot.alive() || left.size >= MAX_LEFT) return slot.kill();
-    left.add(slot);
-    setTimeout(() => left.delete(slot) && slot.kill(), idleMs).unref();
+    if (slot.busy || !slot.alive() || reusable.size >= MAX_REUSABLE) return slot.kill();
+    reusable.add(slot);
+    setTimeout(() => reusable.delete(slot) && slot.kill(), idleMs).unref();
   };
   const sweep = setInterval(
     () => {
@@ -61,7 +62,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   );
   sweep.unref();
 
-  /** The free child that knows the script, else a free one, else a new one, else null. */
+  /** The free child that has run the script, else a free one, else a new one, else null. */
   const take = (blob: string): Slot | null => {
     for (const slot of children) if (!slot.busy && !slot.alive()) children.delete(slot);
     const free = [...children].filter((slot) => !slot.busy);
@@ -77,9 +78,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   };
   const free = (slot: Slot) => {
     slot.busy = false;
-    // The next run finds a warm child, unless nobody will ask for one.
+    // The next run finds a warm child, unless the sandbox is closed.
     if (!slot.alive() && children.delete(slot) && !closed && children.size === 0) start();
-    // All are woken, in order: one of them may have been aborted meanwhile.
+    // All are woken, in order: some may have been aborted meanwhile.
     for (const wake of queue.splice(0)) wake();
   };
   const slotFor = async (job: Job): Promise<Slot | null> => {
@@ -118,9 +119,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 }
 
 /**
- * Slots for what a run waits for while it holds its own (a synthesized tool): one for each level, started at its first use and ended
- * after a while without work. A job waits only for those before it in its level and, while it runs, for those of lower levels: nothing
- * waits in a circle, however few slots there are.
+ * Slots for jobs that a run waits for while it holds its own slot (a synthesized tool): one for each level, started at first use and
+ * ended after a while without work. A job waits only for earlier ones of its level and, while it runs, for those of lower levels: there is no
+ * circular wait, however few slots there are.
  */
 function createNestedSlots(start: () => Slot) {
   const slots = new Map<number, Slot>();
@@ -145,7 +146,7 @@ function createNestedSlots(start: () => Slot) {
   };
   return {
     run: (wanted: Job, level: number): Promise<JobEnd> => inTurn(String(level), () => untilEnded(wanted, (job) => attempt(job, level))),
-    /** Ends the slots without work for so long. */
+    /** Ends the slots that have been without work for `idleMs`. */
     sweep(idleMs: number): void {
       for (const one of slots) if (!one[1].busy && Date.now() - one[1].idleSince > idleMs) void drop(one);
     },

@@ -1,8 +1,8 @@
 /**
- * Runs inside the isolate, in each fresh context or in the snapshot it is made of, before any script: captures the intrinsics, removes what is
- * not deterministic or could make code, and leaves the globals a script may use. Everything below uses captured functions only, because the
- * script that runs later may change any prototype. The door that `__enter` is given is the one way out: text and numbers in, text out.
- * Size: one closure, because what it captures must be reachable from nowhere else.
+ * Runs inside the isolate, in each fresh context or in the snapshot it is made of, before any script: captures the intrinsics, removes
+ * what is not deterministic or could make code, and leaves the globals that a script may use. Everything below uses captured functions only,
+ * because the script may change any prototype. The door passed to `__enter` is the one way out: text and numbers in, text out.
+ * Size: one closure, because its captured functions must not be reachable from anywhere else.
  */
 (function () {
   "use strict";
@@ -30,7 +30,7 @@
   const normalize = uncurry(String.prototype.normalize);
   const { abs } = Math;
   const { ownKeys } = Reflect;
-  // Reachable from values, though no global names them; of some V8 has constructors that this list of globals leaves out.
+  // Reachable from values, though no global names them; V8 has constructors for some that the list of globals omits.
   const hidden = [function () {}, function* () {}, async function () {}, async function* () {}].map(getPrototypeOf);
   for (const name of getOwnPropertyNames(global)) hidden.push(getOwnPropertyDescriptor(global, name).value);
   for (const iterator of ["".matchAll(/x/g), ""[Symbol.iterator](), [].values(), new Map().keys(), new Set().keys()])
@@ -46,17 +46,17 @@
   const replace = (target, name, value) =>
     defineProperty(target, name, { __proto__: null, value, writable: true, enumerable: false, configurable: true });
 
-  // ---- errors the runtime raises itself. Only what is in `known` keeps a code: a script cannot forge one.
+  // ---- errors the runtime raises itself. Only those in `known` keep a code: a script cannot forge one.
   const raise = (code, message) => {
     const error = new RealError(message);
     replace(error, "code", code);
     remember(error, `{"code":${stringify(code)},"message":${stringify(message)}}`);
     return error;
   };
-  // ---- stacks: without the frames of this file and of decimal.js, so that a script sees nothing of what runs it.
+  // ---- stacks: without the frames of this file and of decimal.js, so that a script sees nothing of the code that runs it.
   const PREFIX = '"use strict";__run('.length;
   let locating = false;
-  // Without getters: code of the script that ran here would see V8's own stacks.
+  // Without getters: a getter of the script that ran here would see V8's own stacks.
   const plainText = (one, key) => {
     for (let at = one; at !== null; at = getPrototypeOf(at)) {
       const found = getOwnPropertyDescriptor(at, key);
@@ -71,9 +71,9 @@
       const file = site.getFileName();
       const line = site.getLineNumber();
       const column = site.getColumnNumber();
-      // The second half: what rewrite.ts puts in front of each script calls __run from there.
+      // Second condition: the code that rewrite.ts puts before each script calls __run from there.
       if (file === "realm" || file === "decimal" || (line === 1 && column <= PREFIX)) continue;
-      // Frames carry names that the script chose; for the place of a call its first frame will do.
+      // Frames contain names chosen by the script; for the place of a call its first frame is enough.
       if (!locating) text += `\n    at ${site.toString()}`;
       else if (typeof file === "string") return ` ${file}:${line}:${column}`;
     }
@@ -209,7 +209,7 @@
     return text + "}";
   };
   const toJson = (value, what) => {
-    // A getter of the value may call a primitive: each value keeps its own room.
+    // A getter of the value may call a primitive: each value has its own room.
     const outer = room;
     room = maxChars;
     try {
@@ -263,7 +263,7 @@
   const scriptRun = (name, bare) => {
     const call = primitive(name, bare);
     return function script_run(target, params) {
-      // script_run("round", {...}) is how the seeds write it; { name, params } is the same call.
+      // The seeds write script_run("round", {...}); { name, params } is the same call.
       const request = isPlain(target)
         ? { __proto__: null, name: target.name, params: target.params }
         : { __proto__: null, name: target, params };
@@ -393,7 +393,7 @@
     }
     return order(a.length - i, b.length - j);
   };
-  // Letters before case and accents, lower case first: what en-US does for names; not the full Unicode collation.
+  // Letters before case and accents, lower case first, like en-US for names; not the full Unicode collation.
   replace(String.prototype, "localeCompare", function localeCompare(other, _locale, options) {
     const a = `${this}`;
     const b = `${other}`;
@@ -411,7 +411,7 @@
     return upper(`${this}`);
   });
 
-  // ---- what reaches behind plain data: prototypes by name, errors caught without a catch, the text of our own functions
+  // ---- access behind plain data: prototypes by name, errors caught without a catch, the text of our own functions
   const noProto = () => {
     throw raise("SCRIPT_ERROR", '"__proto__" is not part of the language. Use plain objects and functions.');
   };
@@ -427,12 +427,12 @@
   for (const sample of [function () {}, function* () {}, async function () {}, async function* () {}])
     lock(getPrototypeOf(sample), "constructor", noCode);
 
-  // ---- Decimal: the script's own copy, frozen with everything it reaches, because one changed method changes amounts silently.
+  // ---- Decimal: the script's own copy, frozen with everything it reaches, because a changed method would change amounts silently.
   const Decimal = global.Decimal;
   Decimal.set({ precision: 60, toExpNeg: -9e15, toExpPos: 9e15 });
   const DecimalProto = Decimal.prototype;
   const decimalText = uncurry(DecimalProto.toFixed);
-  // decimal.js computes these with `+x` and moves its precision meanwhile: they work on a copy that no script can reach.
+  // decimal.js computes these with `+x` and changes its precision meanwhile: they work on a copy that no script can reach.
   const Working = Decimal.clone();
   Working.prototype = create(DecimalProto, { valueOf: { value: DecimalProto.valueOf } });
   const settle = uncurry(DecimalProto.sqrt);
@@ -463,7 +463,7 @@
   replace(DecimalProto, "valueOf", () => {
     throw raise("SCRIPT_MONEY", "A Decimal is not a number: write a.plus(b), a.lt(b), a.eq(b) instead of operators.");
   });
-  // decimal.js assigns `constructor` on each value; on a frozen prototype only a setter lets it.
+  // decimal.js assigns `constructor` on each value; on a frozen prototype only a setter allows that.
   defineProperty(DecimalProto, "constructor", {
     __proto__: null,
     configurable: false,
@@ -483,7 +483,7 @@
     freeze(target);
   }
 
-  // ---- globals: an allow-list, so that what a newer V8 adds stays out
+  // ---- globals: an allow-list, so that additions of a newer V8 stay out
   const allowed = [
     "Object",
     "Array",
@@ -518,7 +518,7 @@
   ];
   const kept = { __proto__: null };
   for (const name of allowed) kept[name] = true;
-  // V8 makes some builtins only in the context itself, not in the snapshot: it must find two globals there for them, and they come once more.
+  // V8 creates some builtins only in the context itself, not in the snapshot: it needs these two globals for that, so they appear once more.
   const sweep = (spared) => {
     for (const name of getOwnPropertyNames(global)) if (kept[name] !== true && spared[name] !== true) delete global[name];
   };
@@ -530,7 +530,7 @@
     delete DateProto.toTemporalInstant;
     ({ isError } = RealError);
     lock(RealError, "stackTraceLimit", 10);
-    // Last: a script sees the order of keys, which is to be the same in every context.
+    // Last: a script sees the order of keys, which must be the same in every context.
     lock(RealError, "prepareStackTrace", stackText);
   });
   lock(global, "Date", Clock);
@@ -549,7 +549,7 @@
     places = job.places;
     [s0, s1, s2, s3] = job.seed;
     if (sealed) {
-      // A stack that ran out in the middle of decimal.js leaves it without rounding; this puts that right.
+      // A stack overflow in the middle of decimal.js leaves it without rounding; this restores it.
       settle(new Working(4));
       return;
     }
@@ -569,8 +569,8 @@
     lock(global, "console", freeze({ __proto__: null, log, info: log, warn: log, error: log, debug: log }));
   };
 
-  // ---- a sealed context serves many runs, so nothing that one leaves behind may be there for the next: all that a script can reach is
-  // frozen before its first line. What is kept beside properties goes: the last match of RegExp, and Math.random.
+  // ---- a sealed context serves many runs, so no run may leave anything for the next: everything a script can reach is frozen before its
+  // first line. State outside of properties is removed: the last match of RegExp, and Math.random.
   const seal = () => {
     for (const name of getOwnPropertyNames(RegExp)) if (name !== "prototype" && name !== "length" && name !== "name") delete RegExp[name];
     const seen = new Set();
@@ -610,7 +610,7 @@
     if (message === "") message = "The script threw an error without a message.";
     return `E{"wire":${wire ?? `{"code":"${code}","message":${stringify(message)}}`},"stack":${stringify(stack)}}`;
   };
-  // Each compiled script is `__run(function(input){...})`: a sub-script is kept, the main one runs. How it ended goes out at once, because
+  // Each compiled script is `__run(function(input){...})`: a sub-script is stored, the main one runs. Its end is reported at once, because
   // promises it left behind still run afterwards and may fail.
   lock(global, "__run", (body) => {
     if (state !== "idle" && !(sealed && state === "ended")) throw raise("SCRIPT_ERROR", "__run is not for scripts.");

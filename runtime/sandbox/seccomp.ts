@@ -1,6 +1,6 @@
 /**
- * System call filters as the kernel takes them (classic BPF, seccomp(2)): which calls a jailed process may make, by number and architecture.
- * bubblewrap loads them (jail.ts); they hold for everything the process starts, and cannot be taken off.
+ * System call filters in the kernel's form (classic BPF, seccomp(2)): which calls a jailed process may make, by number and architecture.
+ * bubblewrap loads them (jail.ts); they apply to everything the process starts, and cannot be removed.
  */
 
 type Verdict = "allow" | "deny" | "absent" | "kill";
@@ -8,7 +8,7 @@ type Verdict = "allow" | "deny" | "absent" | "kill";
 /** SECCOMP_RET_*: allow; an error, EPERM (1) or ENOSYS (38), after which libc tries the older call; kill the process. */
 const RETURNS: Record<Verdict, number> = { allow: 0x7fff0000, deny: 0x00050001, absent: 0x00050026, kill: 0x80000000 };
 
-/** `bits`: an argument (its low half) that has one of them set gets `met`, any other `else`. `one`: it equals one of them. */
+/** `bits`: an argument (its low half) with one of them set gets `met`, any other `else`. `one`: it equals one of them. */
 interface Judged {
   arg: number;
   bits?: number;
@@ -19,7 +19,7 @@ interface Judged {
 
 interface Rules {
   calls: [name: string, rule: Verdict | Judged][];
-  /** What calls that are not named get; and, where it differs, calls newer than Linux 5.3. */
+  /** The verdict for calls that are not named; and, if different, for calls newer than Linux 5.3. */
   rest: Verdict;
   newer?: Verdict;
 }
@@ -28,7 +28,7 @@ interface Rules {
 const ARCHITECTURES = { x64: { audit: 0xc000003e, column: 0 }, arm64: { audit: 0xc00000b7, column: 1 } } as const;
 export type Architecture = keyof typeof ARCHITECTURES;
 
-// arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of Linux 6.1; the last column where both are the same.
+// arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of Linux 6.1; one number where both are the same.
 const NUMBERS = new Map(
   `read 0 63|readv 19 65|write 1 64|writev 20 66|pread64 17 67|close 3 57|fcntl 72 25|ioctl 16 29|lseek 8 62|fstat 5 80|newfstatat 262 79
   statx 332 291|openat 257 56|open 2|access 21|faccessat 269 48|readlink 89|readlinkat 267 78|getcwd 79 17|poll 7|ppoll 271 73
@@ -53,20 +53,20 @@ const NUMBERS = new Map(
 
 const named = (names: string, rule: Verdict): Rules["calls"] => names.split(/\s+/).map((name) => [name, rule]);
 const CLONE_THREAD = 0x00010000;
-// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET: in a namespace of its own a process is root again.
+// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET: in its own namespace a process is root again.
 const CLONE_NEW = 0x7e020000;
 const [TCGETS, FIONBIO, FIOCLEX] = [0x5401, 0x5421, 0x5451];
 
 /**
- * A child that runs or parses scripts, from the start of Node on (measured with strace over the hostile and the legal scripts, with and
- * without JIT): files that its folder shows, memory, threads, waiting, and exit. No socket, no signal to anybody, no new process.
- * Everything else fails with EPERM, and calls newer than this list are absent, so that libc goes the older way.
+ * A child that runs or parses scripts, from the start of Node (measured with strace over the hostile and the legal scripts, with and
+ * without JIT): files visible in its folder, memory, threads, waiting, and exit. No socket, no signals, no new process.
+ * Everything else fails with EPERM, and calls newer than this list are absent, so that libc falls back to older ones.
  */
 export const CHILD: Rules = {
   calls: [
     // Most frequent first.
     ...named("futex read write madvise mprotect munmap mmap mremap brk membarrier close openat statx fstat newfstatat pread64", "allow"),
-    // Finding and loading its files; pipes and what waits for them.
+    // Finding and loading its files; pipes and waiting for them.
     ...named("open access faccessat readlink readlinkat getcwd lseek fcntl readv writev poll ppoll eventfd2 pipe2", "allow"),
     ...named("epoll_create1 epoll_ctl epoll_wait epoll_pwait", "allow"),
     ["ioctl", { arg: 1, one: [TCGETS, FIONBIO, FIOCLEX], met: "allow", else: "deny" }],
@@ -78,13 +78,13 @@ export const CHILD: Rules = {
     ),
     // V8 guards its code space with protection keys where the processor has them.
     ...named("pkey_alloc pkey_mprotect pkey_free", "allow"),
-    // Handlers for its own faults; a signal to anybody, itself included, needs a call that is not here.
+    // Handlers for its own faults; sending a signal, even to itself, needs a call that is not listed.
     ...named("rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall", "allow"),
     ...named("clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday getrandom", "allow"),
     ...named("getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid capget uname sysinfo getrusage prlimit64", "allow"),
-    // prctl names threads. It can take rights away, and give none back.
+    // prctl names threads. It can remove rights, but not restore any.
     ...named("prctl arch_prctl", "allow"),
-    // bubblewrap starts Node after the filter is loaded, as root by way of setpriv, and waits for it; later they change nothing.
+    // bubblewrap starts Node after the filter is loaded, as root through setpriv, and waits for it; later these calls change nothing.
     ...named("execve setresuid setresgid setgroups capset wait4", "allow"),
   ],
   rest: "deny",
@@ -92,8 +92,8 @@ export const CHILD: Rules = {
 };
 
 /**
- * A tool server somebody has not called trusted: any program, so all calls but those by which one reaches into other processes, the
- * kernel or other namespaces. clone3 hides its flags from a filter; absent, libc uses clone.
+ * A tool server not marked as trusted: any program, so all calls except those that reach into other processes, the
+ * kernel or other namespaces. clone3 hides its flags from a filter; if it is absent, libc uses clone.
  */
 export const SERVER: Rules = {
   calls: [
@@ -113,18 +113,18 @@ export const SERVER: Rules = {
 // linux/bpf_common.h: load a word of struct seccomp_data; jump when equal, at least, or when bits are set; return.
 const [LOAD, JEQ, JGE, JSET, RETURN] = [0x20, 0x15, 0x35, 0x45, 0x06];
 const [AT_NUMBER, AT_ARCHITECTURE, AT_ARGUMENTS] = [0, 4, 16];
-/** Calls of the x32 ABI, which have numbers of their own, begin here. */
+/** First number of the x32 ABI, whose calls have their own numbers. */
 const X32 = 0x40000000;
-/** The first call that came after Linux 5.3. */
+/** The first call added after Linux 5.3. */
 const NEWER = 435;
 
-/** The program, 8 bytes an instruction; null for an architecture whose numbers are not known here. */
+/** The program, 8 bytes an instruction; null for an architecture whose numbers are unknown here. */
 export function filterFor(rules: Rules, architecture: string = process.arch): Buffer | null {
   if (!Object.hasOwn(ARCHITECTURES, architecture)) return null;
   const { audit, column } = ARCHITECTURES[architecture as Architecture];
   const program: [code: number, ifTrue: number, ifFalse: number, value: number][] = [];
   const answer = (verdict: Verdict) => program.push([RETURN, 0, 0, RETURNS[verdict]]);
-  // Where the numbers mean other calls, nothing can be said about them.
+  // On another architecture the numbers mean other calls, so nothing can be decided.
   program.push([LOAD, 0, 0, AT_ARCHITECTURE], [JEQ, 1, 0, audit]);
   answer("kill");
   program.push([LOAD, 0, 0, AT_NUMBER], [JGE, 0, 1, X32]);

@@ -1,6 +1,6 @@
 /**
  * One child that runs scripts, and the conversation of one job with it. The host is the authority: it checks position, prefix and limits
- * again, watches CPU, memory and time from outside, and kills what does not obey. Called by pool.ts only.
+ * again, watches CPU, memory and time from outside, and kills a child that breaks the rules. Called by pool.ts only.
  */
 import { hash } from "node:crypto";
 import type { WireError } from "../kernel/errors.ts";
@@ -36,7 +36,7 @@ export function createSlot({ jit }: { jit: boolean }) {
     alive: child.alive,
     /** Never rejects unless job.call does. */
     async run(job: Job): Promise<JobEnd | Lost> {
-      // A timer holds the event loop while only the unreferenced child is worth waiting for.
+      // A timer keeps the event loop alive while only the unreferenced child is being waited for.
       const hold = setInterval(() => undefined, 1000);
       try {
         if (!(await ready)) {
@@ -59,12 +59,12 @@ export function createSlot({ jit }: { jit: boolean }) {
   return slot;
 }
 
-/** One job's conversation with a child that may have been taken over: whatever it sends ends in a JobEnd, never in a call it may not make. */
+/** One job's conversation with a child that may be compromised: whatever it sends ends in a JobEnd, never in a forbidden call. */
 export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
   return new Promise((resolve, reject) => {
     let [calls, bytes, largestAnswer] = [job.history.length, 0, 0];
     let [answering, settled] = [false, false];
-    /** How the host has ended the run with its answer. The child may only add where in the script that was. */
+    /** How the host's answer has ended the run. The child may only add the place in the script. */
     let decided: Extract<JobEnd, { kind: "failed" | "suspended" }> | null = null;
     const over = () => {
       settled = true;
@@ -108,11 +108,11 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
       const problem = wrongPosition(job, head, calls, frame.body.length);
       if (problem !== null) return killed("SANDBOX_CRASHED", problem);
       bytes += frame.body.length;
-      // The child ends a run at this limit with the place of the call; here it is only kept.
+      // The child ends a run at this limit with the place of the call; here the limit is only enforced.
       if (bytes > job.limits.total_bytes) return killed("LIMIT_BYTES", totalText(job));
       answering = true;
       calls = head.seq;
-      // The child counts calls from 1; outside a call is known by its index in the history.
+      // The child counts calls from 1; elsewhere a call is identified by its index in the history.
       let given: DoorAnswer;
       try {
         given = await job.call({
@@ -122,7 +122,7 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
           ...(head.at && { at: head.at }),
         });
       } catch (error) {
-        // The engine could not go on (fenced, disk full): the run stops here and the caller learns why.
+        // The engine could not continue (fenced, disk full): the run stops here and the caller gets the error.
         if (settled) return;
         over();
         child.kill();
@@ -149,15 +149,15 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
     };
     child.listen((frame) => {
       if (settled) return child.kill();
-      // Nothing may come while the host is still at work for this child.
+      // Nothing may arrive while the host is working for this child.
       if (answering) return killed("SANDBOX_CRASHED", "The sandbox process spoke before its call was answered.");
       if (frame.kind === FRAME.CALL) return void onCall(frame);
       const end = frame.kind === FRAME.END ? readEnd(frame, job, calls, decided) : null;
       if (end === null) return killed("SANDBOX_CRASHED", "The sandbox process sent what was not asked for.");
-      // A failure that the host has given, now or recorded, is not the child's to have met late.
+      // For a failure that came from the host, live or recorded, the child cannot be starved.
       const own = decided === null && end.kind === "failed" && !job.history[end.calls - 1]?.error;
       if (own && watch.starved(end.error.code)) return lost();
-      // The child has said that it ends after this run.
+      // The child has announced that it exits after this run.
       if ((frame.head as { last?: unknown }).last !== false) child.kill();
       settle(end);
     });
@@ -171,7 +171,7 @@ function totalText(job: Job): string {
   return `The run moved more than ${job.limits.total_bytes} bytes.`;
 }
 
-/** Null when the call is the next one after what the child was given to serve. */
+/** Null when the call is the next one after the history that the child was given. */
 function wrongPosition(job: Job, head: ChildCall, calls: number, bytes: number): string | null {
   if (failedAt(job) !== -1) return "The sandbox process goes on after a recorded failure.";
   if (head.seq !== calls + 1) return `The sandbox process is at call ${head.seq}, but ${calls} are known.`;
@@ -189,11 +189,11 @@ function historyHash(job: Job): number {
 function historyBytes(job: Job): number {
   let most = 0;
   for (const step of job.history) most = Math.max(most, step.params.length);
-  // A divergence carries both calls as JSON text inside JSON.
+  // A divergence contains both calls as JSON text inside JSON.
   return 4 * most + 2 * job.limits.call_bytes;
 }
 
-/** Of a script what a child runs; the host keeps what it knows of its calls. */
+/** The part of a script that a child runs; the host keeps the rest. */
 function toRun({ file, blob, code, shifts }: Compiled) {
   return { file, blob, code, shifts };
 }

@@ -1,5 +1,5 @@
 /**
- * The children of the sandbox: what each kind may read, and a child from its start behind the best wall this machine has (jail.ts) to its end.
+ * The children of the sandbox: what each kind may read, and the life of a child behind the best wall of this machine (jail.ts).
  * A child gets fd 3 and nothing else: no stdin, no output, no environment, no right to read files once it has loaded.
  * It ends when fd 3 closes; on Linux the kernel also kills it when this process dies, for a child stuck in native code.
  */
@@ -22,7 +22,7 @@ export interface ChildKind {
   script: string;
   args: string[];
   flags: string[];
-  /** Files and folders it may read while it loads. */
+  /** Files and folders it may read while loading. */
   readable: string[];
   maxFrame: () => number;
 }
@@ -38,9 +38,9 @@ export function scriptChild(options: { jit: boolean; maxFrame: () => number }): 
       ...(options.jit ? [] : ["--jitless"]),
       // isolated-vm measures its own stack from here: deep recursion must end in a RangeError, not in a crash.
       "--stack-size=700",
-      // Each run leaves a context of 150 kB: with V8's young generation of at first 0.5 MB, collecting them took a third of its CPU.
+      // Each run leaves a context of 150 kB: with V8's initial young generation of 0.5 MB, collecting them took a third of its CPU.
       ...["--single-threaded-gc", "--min-semi-space-size=2", "--max-semi-space-size=2"],
-      // A regular expression that backtracks too long goes on in the linear engine.
+      // A regular expression that backtracks too long continues in the linear engine.
       "--enable-experimental-regexp-engine-on-excessive-backtracks",
     ],
     readable: [here, addon, decimal, join(here, "../../package.json")],
@@ -53,7 +53,7 @@ export function compileChild(): ChildKind {
   return {
     script: join(here, `compile-child${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`),
     args: [],
-    // Node's type stripper is WebAssembly, and optimizing that took a third of what a start costs: our own files are stripped by it too.
+    // Node's type stripper is WebAssembly, and optimizing it took a third of the start time: our own files are stripped by it too.
     flags: ["--liftoff-only"],
     readable: [
       join(here, ".."),
@@ -65,12 +65,12 @@ export function compileChild(): ChildKind {
   };
 }
 
-/** Folders of packages under the name Node looks for and where they really are: node_modules, or what is in it, may be a link. */
+/** Folders of packages by the name Node looks for and by their real path: node_modules, or a package in it, may be a link. */
 function packages(names: readonly string[]): string[] {
   const found = new Set<string>();
   for (let folder = here; folder !== dirname(folder); folder = dirname(folder)) {
     const modules = join(folder, "node_modules");
-    // Node follows the link itself, which takes the right to read it; beside that, one below it would be lost.
+    // Node follows the link itself, which needs the right to read it; a separate right for a path below it would then be lost.
     const linked = existsSync(modules) && realpathSync(modules) !== modules;
     if (linked) found.add(modules);
     for (const name of names) {
@@ -85,7 +85,7 @@ export function spawnChild(kind: ChildKind) {
   const nodeArgs = [
     "--permission",
     "--allow-addons",
-    // It warns that addons are allowed, which is meant; its words would go to nobody.
+    // Warns that addons are allowed, which is intended; nobody would see the warning.
     "--disable-warning=PERM0001",
     ...LOCKED,
     ...kind.readable.map((path) => `--allow-fs-read=${path}`),
@@ -97,7 +97,7 @@ export function spawnChild(kind: ChildKind) {
   const wall = wallOf(kind.script);
   const ready = Promise.withResolvers<boolean>();
   const exited = Promise.withResolvers<NodeJS.Signals | null>();
-  // What came before the child was there: in another way it is started anew.
+  // Frames sent before the child was ready: they are sent again when it starts in another way.
   let unheard: Buffer[] | null = [];
   let onFrame: (frame: Frame) => void = () => undefined;
   let [gone, killed] = [false, false];
@@ -110,20 +110,20 @@ export function spawnChild(kind: ChildKind) {
     const started = (current = launch(command, args, here, way));
     const ended = (signal: NodeJS.Signals | null, said: string) => {
       started?.socket.destroy();
-      // A way that does not work ends by itself before its child is there; one that is killed says nothing about it.
+      // A way that does not work ends by itself before its child is ready; a killed one proves nothing about the way.
       const refused = blind || signal === null;
       if (unheard !== null && !killed && refused && wall.giveUp(way, said) && ways[wall.chosen] !== undefined) return begin();
       gone = true;
       ready.resolve(false);
       exited.resolve(signal);
     };
-    // Not started at all: that is the machine's doing.
+    // Not started at all: the machine's limits, not the way.
     if (started === null) return ended("SIGKILL", "");
     const reader = createFrameReader((frame) => {
       if (unheard === null) return onFrame(frame);
       if (frame.kind !== FRAME.READY) return kill();
       if (killed) return;
-      // Nothing runs that cannot be watched.
+      // Nothing may run that cannot be watched.
       blind = started.innermost() === 0;
       if (blind) return started.kill();
       wall.keep(way);
@@ -132,37 +132,37 @@ export function spawnChild(kind: ChildKind) {
       ready.resolve(true);
     }, kind.maxFrame);
     started.socket.on("data", (chunk: Buffer) => {
-      // A child that breaks the protocol is not talked to any more.
+      // A child that breaks the protocol is killed.
       try {
         reader.push(chunk);
       } catch {
         kill();
       }
     });
-    // The exit event tells what there is to know; a reset pipe adds nothing.
+    // The exit event has all information; a reset pipe adds nothing.
     started.socket.on("error", () => unheard === null && kill());
-    // A jail tells the signal that ended what was in it as a shell does.
+    // A jail reports the signal that ended its process like a shell.
     started.process.once("exit", (code, signal) => ended(signal ?? signalIn(code), started.said() || `it ended with code ${code}`));
     started.process.once("error", (error: NodeJS.ErrnoException) => ended(isMissing(error) ? null : "SIGKILL", error.message));
-    // The child may outlive the need for it without keeping this process alive; a run in progress holds its own timer.
+    // The child may outlive its purpose without keeping this process alive; a run in progress holds its own timer.
     for (const one of [started.process, ...started.process.stdio.filter((one) => one !== null)]) (one as Socket).unref();
   };
   const kill = () => {
     killed = true;
     if (gone || current === null) return;
-    // Whoever waits for the end must live to see it.
+    // Callers that wait for the exit must stay alive to see it.
     current.process.ref();
     current.kill();
   };
   begin();
   return {
-    /** Of the process that works, inside whatever is around it; watched and counted by it. */
+    /** Pid of the process that does the work, inside any jail; used for watching and accounting. */
     get pid(): number {
       return current === null ? 0 : current.innermost() || current.pid;
     },
     /** True once it can work; false when it has ended before. */
     ready: ready.promise,
-    /** Settles when the process is gone, with the signal that ended it. */
+    /** Settles when the process has ended, with the signal that ended it. */
     exited: exited.promise,
     alive: (): boolean => !gone && !killed,
     send(frame: Buffer): void {
@@ -177,7 +177,7 @@ export function spawnChild(kind: ChildKind) {
   };
 }
 
-/** Starts a child of each kind and ends it: how they run on this machine. */
+/** Starts a child of each kind and ends it, to find out how they run on this machine. */
 export function tryWalls(): Promise<Wall[]> {
   const kinds = [scriptChild({ jit: false, maxFrame: () => 1 << 20 }), compileChild()];
   return Promise.all(
@@ -194,7 +194,7 @@ export function tryWalls(): Promise<Wall[]> {
 type GoneListener = (signal: NodeJS.Signals | null) => void;
 const goneListeners = new WeakMap<Child, GoneListener>();
 
-/** Calls the listener once the process is gone. One at a time: a promise would keep those of all jobs until the child ends, 12 kB each. */
+/** Calls the listener once the process has ended. One at a time: a promise would keep those of all jobs until then, 12 kB each. */
 export function whenGone(child: Child, listener: GoneListener): void {
   if (!goneListeners.has(child)) void child.exited.then((signal) => goneListeners.get(child)?.(signal));
   goneListeners.set(child, listener);
@@ -204,7 +204,7 @@ export function whenGone(child: Child, listener: GoneListener): void {
 function addonPath(): string {
   const folder = join(dirname(require.resolve("isolated-vm/package.json")), "prebuilds", `${process.platform}-${process.arch}`);
   const abi = `isolated-vm.abi${process.versions.modules}`;
-  // The project's own Node for Linux is built for glibc and runs nowhere else.
+  // The project's own Node for Linux is built for glibc only.
   const name = process.platform === "linux" ? `${abi}.glibc.node` : `${abi}.node`;
   const found = join(folder, name);
   if (!existsSync(found))

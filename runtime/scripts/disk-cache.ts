@@ -1,7 +1,7 @@
 /**
- * What was read or compiled once, kept on disk so that the next process need not do it again. Only ever a shortcut: an entry that is torn,
- * changed or older than the code that made it is not used. Its seal names the folder it was made in, so a cache that came
- * with a clone or a copy is not believed either.
+ * Results of reading or compiling, cached on disk for the next process. Only a shortcut: an entry that is torn, changed or older
+ * than the code that made it is ignored. Its seal includes the folder it was made in, so a cache that came with a clone or a copy is
+ * ignored too.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -9,18 +9,18 @@ import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface DiskCache {
-  /** The text kept for these words, or null. */
+  /** The text stored under these words, or null. */
   get(...key: string[]): string | null;
-  /** Keeps it if the disk takes it; nothing depends on that. */
+  /** Stores it if the disk accepts it; nothing depends on that. */
   put(text: string, ...key: string[]): void;
 }
 
-// A workspace has some hundred scripts and versions of its config; more are old ones.
+// A workspace has some hundred scripts and versions of its config; more entries are old ones.
 const MAX_ENTRIES = 2000;
 
 export function createDiskCache(folder: string): DiskCache {
   let seal: string | null = null;
-  // Nobody else can tell in advance where and when this folder was made.
+  // Device, inode and creation time of this folder cannot be known in advance elsewhere.
   const sealOf = (): string => {
     if (seal !== null) return seal;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -31,13 +31,13 @@ export function createDiskCache(folder: string): DiskCache {
   const fileOf = (key: string[]) => join(folder, digest(sealOf(), ...key));
   return {
     get(...key) {
-      codeVersion(); // a file that it does not find is a fault of ours, and not one of the disk
+      codeVersion(); // outside the try: a source file it does not find is our bug, not a disk error
       try {
         const text = readFileSync(fileOf(key), "utf8");
         const body = text.slice(text.indexOf("\n") + 1);
         return text.startsWith(`${digest(sealOf(), ...key, body)}\n`) ? body : null;
       } catch {
-        return null; // never kept, or not readable: made again
+        return null; // not stored, or not readable: made again
       }
     },
     put(body, ...key) {
@@ -64,13 +64,13 @@ function digest(...parts: string[]): string {
 
 let version: string | null = null;
 
-/** Changes whenever the code that reads scripts, its parsers or Node do. */
+/** Changes whenever the code that reads scripts, its parsers or Node change. */
 function codeVersion(): string {
   if (version !== null) return version;
   const here = dirname(fileURLToPath(import.meta.url));
   const hash = createHash("sha256").update(process.version);
   const extension = extname(fileURLToPath(import.meta.url));
-  // kernel/text.ts says what the language lint refuses; compile-child.ts what is done with a source.
+  // kernel/text.ts decides what the language lint refuses; compile-child.ts how a source is processed.
   const others = ["kernel/text", "sandbox/compile-child"].map((name) => `../${name}${extension}`);
   const names = [...readdirSync(here).sort(), ...others];
   for (const name of names) hash.update(name).update(readFileSync(join(here, name)));

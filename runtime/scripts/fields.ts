@@ -1,6 +1,6 @@
 /**
- * The fields of a header's `input:` and `output:`, and of a form: their schema, and whether a value is of a field's type. What a run is given
- * is untrusted, so every refusal names its field.
+ * The fields of a header's `input:` and `output:`, and of a form: their schema, and whether a value fits its type. The input of a run is
+ * untrusted, so every refusal names its field.
  */
 import { z } from "zod";
 import { isDay } from "../kernel/day.ts";
@@ -15,29 +15,29 @@ export const field = z.strictObject({
   type: z
     .enum(FIELD_TYPES, { error: `write one of ${FIELD_TYPES.join(", ")}` })
     .describe("money: an amount as text, date: YYYY-MM-DD, list and object: any JSON of that form"),
-  required: z.boolean({ error: "write true or false" }).optional().describe("without it the run does not start"),
-  default: z.json().optional().meta({ ts: "any" }).describe("the value where none is given; not for a required field"),
+  required: z.boolean({ error: "write true or false" }).optional().describe("true: the run does not start without it"),
+  default: z.json().optional().meta({ ts: "any" }).describe("the value when none is given; not for a required field"),
   enum: z
     .array(z.union([z.string(), z.number(), z.boolean()]))
     .min(1)
     .optional()
-    .describe("the only values that are taken"),
+    .describe("the only accepted values"),
   describe: z.string().max(500).optional().describe("a line for people"),
 });
 export type InputField = z.output<typeof field>;
 
-/** What is wrong with a value, or null. */
+/** The problem with a value, or null. */
 export function mismatch(value: Json, one: InputField): string | null {
-  const said = JSON.stringify(value)?.slice(0, 60) ?? "nothing";
+  const shown = JSON.stringify(value)?.slice(0, 60) ?? "nothing";
   const [wanted, fits] = TYPES[one.type];
-  if (!fits(value)) return `${said} is not ${wanted}`;
+  if (!fits(value)) return `${shown} is not ${wanted}`;
   const options = one.enum;
   if (options !== undefined && !options.some((option) => option === value))
-    return `${said} is not one of ${options.map((option) => JSON.stringify(option)).join(", ")}`;
+    return `${shown} is not one of ${options.map((option) => JSON.stringify(option)).join(", ")}`;
   return null;
 }
 
-/** What a value of each type is, in words and for sure. */
+/** The name of each type for messages, and its test. */
 const TYPES: Record<InputField["type"], [wanted: string, fits: (value: Json) => boolean]> = {
   string: ["text", (value) => typeof value === "string"],
   number: ["a number", (value) => typeof value === "number" && Number.isFinite(value)],
@@ -50,8 +50,8 @@ const TYPES: Record<InputField["type"], [wanted: string, fits: (value: Json) => 
 };
 
 /**
- * The run's input with defaults filled in. Without `input:` in the header anything passes, and nothing becomes {}.
- * @throws RUN_INPUT naming the field, or what `wrong` makes of it
+ * The run's input with defaults filled in. Without `input:` in the header any value passes, and a missing one becomes {}.
+ * @throws RUN_INPUT naming the field, or the error that `wrong` returns
  */
 export function validateInput(
   header: { name: string; input: Record<string, InputField> },

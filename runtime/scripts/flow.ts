@@ -1,6 +1,6 @@
 /**
- * The order in which a script may make its calls, as a small tree that lint walks (change/checks/states.ts), and the literal texts its calls are
- * given. Whatever is not followed exactly is widened: the tree allows every order the script has, never fewer.
+ * The order in which a script may make its calls, as a small tree that lint walks (change/checks/states.ts), and the literal texts in its
+ * calls. Whatever is not followed exactly is widened: the tree allows every order of the script, never fewer.
  */
 import type { Flow } from "../kernel/ports.ts";
 import type { Names } from "./names.ts";
@@ -16,7 +16,7 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
   /** By index of the call: literal texts by key of its parameters; "" is the bare one. */
   const given: Record<string, string>[] = [];
 
-  // Bodies are read one after the other, not inside each other: a long chain of functions is not a deep one.
+  // Bodies are read one after the other, not recursively: a long chain of functions must not nest deeply.
   const unread: { node: Node; index: number }[] = [];
   const functionAt = (node: Node): number => {
     let index = indices.get(node);
@@ -30,13 +30,13 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
     const code = node["body"] as Node;
     return all([...(node["params"] as Node[]), ...(code.type === "BlockStatement" ? (code["body"] as Node[]) : [code])].map(walk));
   };
-  /** The function an expression certainly is, or null. */
+  /** The function that an expression certainly is, or null. */
   const asFunction = (node: Node): number | null => {
     const plain = bare(node);
     const meant = isFunction(plain) ? plain : fixed.get(ids.get(plain) ?? "");
     return meant !== undefined && isFunction(meant) ? functionAt(meant) : null;
   };
-  /** A const that nothing is assigned into stands for what it was given. */
+  /** A const that nothing is assigned into is replaced by its value. */
   const resolve = (node: Node | undefined): Node | undefined => {
     const plain = node && bare(node);
     const id = plain && ids.get(plain);
@@ -67,7 +67,7 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
     const own = asFunction(callee);
     const site = sites.get(node);
     if (site !== undefined) given[site] = literals(args);
-    // list.map(f) makes its calls now; what any other function does with f is not known.
+    // list.map(f) makes its calls now; when any other function calls f is unknown.
     const method = bare(callee).type === "MemberExpression";
     const parts: Flow[] = own === null ? [walk(callee)] : [];
     const handed: Flow[] = [];
@@ -150,7 +150,7 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
 
   const main = list(body);
   for (let next = unread.pop(); next !== undefined; next = unread.pop()) functions[next.index] = bodyOf(next.node);
-  // A call in a type or in a place that is not followed has no literals.
+  // A call in a type, or in a place that is not followed, has no literals.
   for (const site of sites.values()) given[site] ??= {};
   return { main, functions, given };
 }
@@ -167,10 +167,6 @@ function one(parts: readonly Flow[]): Flow {
     : { one: [...kept.filter((part) => !isNothing(part)), ...(kept.some(isNothing) ? [NOTHING] : [])] };
 }
 
-function loop(turn: Flow): Flow {
-  return isNothing(turn) ? NOTHING : { loop: turn };
-}
+const loop = (turn: Flow): Flow => (isNothing(turn) ? NOTHING : { loop: turn });
 
-function isNothing(flow: Flow): boolean {
-  return typeof flow === "object" && "all" in flow && flow.all.length === 0;
-}
+const isNothing = (flow: Flow): boolean => typeof flow === "object" && "all" in flow && flow.all.length === 0;

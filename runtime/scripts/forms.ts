@@ -1,6 +1,6 @@
 /**
- * Expressions as forms (ports.ts `Survey`): one text for what an expression says, whatever its author called things. Names are told apart
- * by scope, so two `row`s in one script are two names. Also small questions about a piece of a script.
+ * Expressions as forms (ports.ts `Survey`): one text for the meaning of an expression, whatever its author named things. Names are
+ * distinguished by scope, so two `row`s in one script are two names. Also small questions about a piece of a script.
  */
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
 import { SHOWN, compared, joined, keyIn, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
@@ -33,19 +33,19 @@ export function isFixed(node: Node, names: Names, depth = 4): boolean {
   return known.length > 0 && known.every((one) => isFixed(one, names, depth - 1));
 }
 
-/** The text an expression or a const certainly is, or null. */
+/** The text that an expression or a const certainly is, or null. */
 export function textIn(node: Node, names: Names): string | null {
   const plain = bare(node);
   const [only, ...others] = valuesOf(plain, names);
   return literalText(plain) ?? (only === undefined || others.length > 0 ? null : literalText(bare(only)));
 }
 
-/** What an identifier's name is given. */
+/** The values assigned to an identifier's name. */
 const valuesOf = (node: Node, { ids, given }: Names): readonly Node[] => given.get(ids.get(node) ?? "") ?? [];
 
 export function formsOf(body: readonly Node[], names: Names) {
   const { ids } = names;
-  /** The width that a node is, as the how manieth of the script: which number it is means nothing. */
+  /** The node of each step width with its index among the script's widths: the number itself means nothing. */
   const steps = new Map<Node, number>();
   const uses = new Map<string, number>();
   for (const id of ids.values()) uses.set(id, (uses.get(id) ?? 0) + 1);
@@ -58,7 +58,7 @@ export function formsOf(body: readonly Node[], names: Names) {
     if (init !== null && number(init) && id !== undefined) numbers.set(id, init);
   }
   for (const loop of loops) markSteps(loop, (node) => numbers.get(ids.get(node) ?? ""), steps);
-  // A const that is nothing but a width is one itself.
+  // A const used only as a width is a width itself.
   for (const [id, init] of numbers) {
     const taken = [...steps.keys()].filter((node) => ids.get(node) === id).length;
     if (taken > 0 && taken === (uses.get(id) ?? 0) - 1) steps.set(init, init["value"] as number);
@@ -68,7 +68,7 @@ export function formsOf(body: readonly Node[], names: Names) {
   for (const loop of loops) markIndex(loop, indexed, taken);
   const elements = new Map<string, Node>();
   for (const statements of listsIn(body)) markElements(statements, names, (id) => uses.get(id) === 2, elements);
-  /** The elements of a list as it is written, with those that stand above it under a name of their own. */
+  /** The elements of a list as written, with those that a const above declares under their own name. */
   const elementsOf = (list: Node): (Node | null)[] =>
     (list["elements"] as (Node | null)[]).flatMap((one) => {
       const plain = one && bare(one.type === "SpreadElement" ? (one["argument"] as Node) : one);
@@ -80,14 +80,14 @@ export function formsOf(body: readonly Node[], names: Names) {
   for (const [node, width] of steps) steps.set(node, widths.indexOf(width));
 
   let isExact = false;
-  /** The form with all values of objects and elements of lists, in the order that counts; rows that are fixed are left out. */
+  /** The form with all values of objects and elements of lists, in the order that counts; fixed rows are left out. */
   const exact = (node: Node): string => {
     isExact = true;
     const whole = form(node);
     isExact = false;
     return whole;
   };
-  /** Keys by name, but what is spread stays between those that it overwrites and those that overwrite it. */
+  /** Keys by name, but a spread stays between the keys that it overwrites and those that overwrite it. */
   const keysOf = (properties: readonly Node[]): string => {
     const parts: string[][] = [[]];
     for (const one of properties) {
@@ -115,7 +115,7 @@ export function formsOf(body: readonly Node[], names: Names) {
         return id === undefined ? (plain["name"] as string) : `${NAME}${id}${NAME}`;
       }
       case "Literal": {
-        // Only what is told as a literal of its own may be left out of a comparison.
+        // Only what the survey lists as a literal may be left out of a comparison.
         const mark = ["string", "number", "boolean"].includes(typeof plain["value"]) ? LITERAL : "";
         return `${mark}${plain["regex"] === undefined ? JSON.stringify(plain["value"]) : String(plain["raw"])}${mark}`;
       }
@@ -150,7 +150,7 @@ export function formsOf(body: readonly Node[], names: Names) {
       case "CallExpression":
         return `${of("callee")}${plain["optional"] === true ? "?" : ""}(${(plain["arguments"] as Node[]).map((one) => (isFunction(one) ? handed(one) : form(one))).join()})`;
       case "ObjectExpression":
-        // The values are told one by one, as fields and literals; the order of keys means nothing.
+        // The values are listed one by one, as fields and literals; the order of keys means nothing.
         return `{${keysOf(plain["properties"] as Node[])}}`;
       case "ArrayExpression":
         // So are the rows of a table.
@@ -170,20 +170,20 @@ export function formsOf(body: readonly Node[], names: Names) {
       case "ForInStatement":
         return `for(${["right", "test", "update", "body"].map(of).join()})`;
       case "VariableDeclaration":
-        return ""; // what its names are given is told with them
+        return ""; // the values of its names are listed with them
       default:
         return `${plain.type.replace(/(?:Expression|Statement)$/, "")}${String(plain["operator"] ?? "")}(${all([...children(plain)])})`;
     }
   };
-  /** A function that nothing calls by a name: how it takes apart what it is given is told with what its names are. */
+  /** A function that nothing calls by name: how it destructures its parameters is listed with its names. */
   const handed = (node: Node): string => {
     const params = node["params"] as Node[];
     const defaults = params.flatMap((one) => [...within(one)].filter(({ type }) => type === "AssignmentPattern"));
     return `(${[params.length, ...defaults.map(form)].join()})=>${form(resultOf(node) ?? (node["body"] as Node))}`;
   };
-  /** True for a const that is nothing but an element of such a list. */
+  /** True for a const that is only an element of such a list. */
   const isElement = (init: Node): boolean => [...elements.values()].includes(bare(init));
-  /** The list that a loop goes through by an index and nothing else, or null. */
+  /** The list that a loop visits by an index and in no other way, or null. */
   const listOf = (loop: Node): Node | null => indexed.get(loop) ?? null;
   /** True for the width of a step through a list: how many are taken at a time decides nothing. */
   const isStep = (node: Node): boolean => steps.has(bare(node));
@@ -197,7 +197,7 @@ export const isFixedRow = (row: Node): boolean =>
     (one) => one.type === "Property" && ((one["value"] as Node).type === "Literal" || literalText(one["value"] as Node) !== null),
   );
 
-/** The one expression a function answers, or null. */
+/** The one expression that a function returns, or null. */
 export function resultOf(node: Node): Node | null {
   const code = node["body"] as Node;
   if (code.type !== "BlockStatement") return code;

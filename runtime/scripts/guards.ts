@@ -1,6 +1,6 @@
 /**
- * Branches of a script that are taken only on a certain day, or only for one odd value: what a few trials of the script would hardly meet.
- * Told as data; what it means is judged where the calls in it are known (lintHidden in change/checks/read-scripts.ts). A value that is not written out is not seen.
+ * Branches of a script that are taken only on a certain day, or only for one odd value, which a few trials of the script rarely reach.
+ * Returned as data; lintHidden (change/checks/read-scripts.ts) judges them, because it knows their calls. Only literal values are seen.
  */
 import type { Compiled } from "../kernel/ports.ts";
 import type { Names } from "./names.ts";
@@ -9,12 +9,12 @@ import { type Node, bare, children, isFunction, leaves, literalText, within } fr
 export type Guard = NonNullable<Compiled["guards"]>[number];
 
 const DAY = /^\d{4}-\d\d(?:-\d\d)?$|^\d\d-\d\d$/;
-// What tells a script the day: its own clock, and names people give to what a clock said.
+// What tells a script the day: its own clock, and common names for values of a clock.
 const CLOCK = /^(?:ctx_today|today|now|Date|getDay|getDate|getMonth|getUTCDay|getUTCDate|getUTCMonth|weekday)$/;
 const EQUAL = /^[!=]==?$/;
 const COMPARES = /^(?:[!=]==?|[<>]=?)$/;
 const METHODS = new Set(["eq", "equals", "startsWith", "endsWith", "includes"]);
-// More in one script is no way to write one; each is looked into as far as the script goes on behind it.
+// No sensible script has more; each is read as far as the script continues after it.
 const MOST = 200;
 
 /** In source order. sites: the calls of primitives, by node. */
@@ -42,22 +42,22 @@ export function guardsOf(
     }
     return [...calls].sort((a, b) => a - b);
   };
-  let looked = 0;
+  let examined = 0;
   const guard = (place: Node, on: string | null, nodes: readonly (Node | null)[]): void => {
-    if (on === null || looked++ >= MOST) return;
+    if (on === null || examined++ >= MOST) return;
     const calls = callsIn(nodes.filter((node) => node !== null));
     if (calls.length > 0) found.push({ at: at(place.start), on, calls });
   };
-  /** `rest`: what comes behind the statement in its list, which an early leave guards too. */
+  /** `rest`: the statements after this one in its list, which an early leave guards too. */
   const look = (node: Node, rest: () => readonly Node[]): void => {
     if (node.type === "IfStatement" || node.type === "ConditionalExpression") {
       const [test, then, otherwise] = [node["test"], node["consequent"], node["alternate"]] as [Node, Node, Node | null];
       const isLeft = node.type === "IfStatement" && leaves([then]);
-      guard(test, hangsOn(test, true), [then]);
-      guard(test, hangsOn(test, false), [otherwise, ...(isLeft ? rest() : [])]);
+      guard(test, dependsOn(test, true), [then]);
+      guard(test, dependsOn(test, false), [otherwise, ...(isLeft ? rest() : [])]);
     } else if (node.type === "LogicalExpression") {
       const left = node["left"] as Node;
-      guard(left, hangsOn(left, node["operator"] === "&&"), [node["right"] as Node]);
+      guard(left, dependsOn(left, node["operator"] === "&&"), [node["right"] as Node]);
     } else if (node.type === "SwitchStatement") {
       for (const one of node["cases"] as Node[]) guard(one, oddValue(one["test"] as Node | null), one["consequent"] as Node[]);
     }
@@ -70,8 +70,8 @@ export function guardsOf(
   return found;
 }
 
-/** What a test depends on where it comes out as `when`, if that is a day or one odd value; null for everything else. */
-function hangsOn(test: Node, when: boolean): string | null {
+/** What a test depends on when its result is `when`, if that is a day or one odd value; null for everything else. */
+function dependsOn(test: Node, when: boolean): string | null {
   for (const node of within(test)) {
     const [left, right] = sidesOf(node);
     if (left === null || right === null) continue;
@@ -79,7 +79,7 @@ function hangsOn(test: Node, when: boolean): string | null {
     const day = isDay(left) || isDay(right);
     const clock = tellsTime(left) || tellsTime(right);
     const literal = literalOf(left) !== null || literalOf(right) !== null;
-    if (COMPARES.test(operator) && literal && (day || clock)) return "the day it runs, or a day in what it reads";
+    if (COMPARES.test(operator) && literal && (day || clock)) return "the day of the run, or a day in the data it reads";
     const rare = EQUAL.test(operator) && operator.startsWith("=") === when;
     const odd = rare ? (oddValue(left) ?? oddValue(right)) : null;
     if (odd !== null) return odd;
@@ -103,7 +103,7 @@ function literalOf(node: Node): string | null {
 const isDay = (node: Node): boolean => DAY.test(literalOf(node) ?? "");
 const tellsTime = (node: Node): boolean => [...within(node)].some((one) => one.type === "Identifier" && CLOCK.test(one["name"] as string));
 
-/** An amount, an account, an id: a literal with several digits. Words are the states and kinds every script asks for. */
+/** An amount, an account, an id: a literal with several digits. Words are the states and kinds that every script tests. */
 function oddValue(node: Node | null): string | null {
   const text = node === null ? null : literalOf(node);
   if (text === null || !isOdd(text)) return null;
@@ -112,7 +112,7 @@ function oddValue(node: Node | null): string | null {
 
 export const isOdd = (text: string): boolean => (text.match(/\d/g) ?? []).length >= 3 && !/^[1-9]0+$/.test(text);
 
-/** Children, those that are a list of statements together. */
+/** Children; the statements of a block together. */
 function listsOf(node: Node): Node[][] {
   return node.type === "BlockStatement" ? [node["body"] as Node[]] : [...children(node)].map((one) => [one]);
 }

@@ -50,25 +50,23 @@ const statesField = z
   });
 
 const schema = z.strictObject({
-  name: line("a name for people, such as Daily Ingest", 100).optional().describe("for people; only a test script may leave it out"),
+  name: line("a name for people, such as Daily Ingest", 100).optional().describe("for people; only a test script may omit it"),
   description: z.string().trim().max(1000).default("").describe("what it does, in a line"),
   trigger: z
     .union([trigger.transform((one) => [one]), z.array(trigger)], { error: `write one of ${TRIGGERS.join(", ")}, or a list of them` })
     .default([])
     .meta({ ts: TRIGGERS.map((one) => JSON.stringify(one)).join(" | ") })
     .describe("what starts it, one or a list; on_demand is always allowed"),
-  schedule: line("a cron expression such as 0 6 * * *", 100)
-    .optional()
-    .describe("for trigger schedule: five fields, minute hour day month weekday"),
+  schedule: line("a cron expression such as 0 6 * * *", 100).optional().describe("for trigger schedule: minute hour day month weekday"),
   timezone: line("a time zone such as America/New_York", 60)
     .refine(isTimezone, "no such time zone; write one such as America/New_York")
     .optional()
-    .describe("of the schedule; else that of the workspace"),
+    .describe("of the schedule; default: that of the workspace"),
   watch: line("a folder such as import/", 200)
     .refine(isFolder, "write a folder inside the workspace, such as import/")
     .optional()
-    .describe("for trigger file_watch: the folder; else import/"),
-  on_event: line("the name of an event", 100).optional().describe("for trigger event: its name, as ctx_emit gives it"),
+    .describe("for trigger file_watch: the folder; default: import/"),
+  on_event: line("the name of an event", 100).optional().describe("for trigger event: its name, as in ctx_emit"),
   webhook: z
     .string()
     .regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of a webhook, such as shop-orders")
@@ -77,7 +75,7 @@ const schema = z.strictObject({
   missed: z
     .enum(["run-once", "run-all", "skip"], { error: "write run-once, run-all or skip" })
     .default("run-once")
-    .describe("what happens to starts that were missed while nothing ran"),
+    .describe("how to handle starts that were missed while nothing ran"),
   uses: z
     .array(
       z.string().regex(/^(?:[a-z][a-z0-9_]*|agent:[a-z][a-z0-9_-]*)$/, "write the domain of a primitive, such as journal, or agent:NAME"),
@@ -103,17 +101,17 @@ const schema = z.strictObject({
     .regex(/^[a-z][a-z0-9_]{2,40}$/, "write a name in snake_case, such as tool_loop")
     .optional()
     .describe(
-      "of a script in scripts/: a way of working on a task, recorded on each run that calls it (fsm: the run keeps to its own states)",
+      "of a script in scripts/: a way of working on a task, recorded on each run that calls it (fsm: the run follows its own states)",
     ),
-  risk: z.enum(["low", "medium", "high"], { error: "write low, medium or high" }).optional().describe("high: it always needs a gate"),
-  mutates: z.boolean({ error: "write true or false" }).optional().describe("false: it only reads, and is held to that"),
+  risk: z.enum(["low", "medium", "high"], { error: "write low, medium or high" }).optional().describe("high: always needs a gate"),
+  mutates: z.boolean({ error: "write true or false" }).optional().describe("false: it may only read"),
   output: z.record(z.string(), field).default({}).describe("the fields its result must have, each as below"),
   answer: z.enum(["object", "ranked_list"], { error: "write object or ranked_list" }).default("object").describe("the form of its result"),
   examples: z
     .array(z.json(), { error: "write a list of inputs" })
     .max(20)
     .default([])
-    .describe("inputs it takes: for people, checks and dry runs"),
+    .describe("valid inputs: for people, checks and dry runs"),
   expect: z
     .strictObject({ status: z.enum(ENDS), code: z.union([z.string(), z.array(z.string())]).optional(), result: z.json().optional() })
     .optional()
@@ -130,10 +128,10 @@ export interface Header extends Omit<z.output<typeof schema>, "name" | "trigger"
   machine: Machine | null;
 }
 
-/** True for an IANA name this machine knows. */
+/** True for an IANA name known on this machine. */
 export function isTimezone(name: string): boolean {
   try {
-    // Temporal also takes a zone out of a whole date. Not Intl.DateTimeFormat: its tables take 15 ms to load.
+    // Temporal also extracts a zone from a whole date. Not Intl.DateTimeFormat: its tables take 15 ms to load.
     return zoned(0, name).timeZoneId.toLowerCase() === name.toLowerCase();
   } catch {
     return false;
@@ -141,23 +139,17 @@ export function isTimezone(name: string): boolean {
 }
 
 /** The calendar day of a moment in a time zone, YYYY-MM-DD. */
-export function dayIn(timezone: string, ms: number): string {
-  return zoned(ms, timezone).toPlainDate().toString();
-}
+export const dayIn = (timezone: string, ms: number): string => zoned(ms, timezone).toPlainDate().toString();
 
 function zoned(ms: number, timezone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
 }
 
 function isFolder(path: string): boolean {
-  return (
-    !path.startsWith("/") &&
-    !/[\\:*?]/.test(path) &&
-    !path.split("/").some((part) => part === ".." || part === ".git" || part === ".cleared")
-  );
+  return !/^\/|[\\:*?]/.test(path) && !path.split("/").some((part) => ["..", ".git", ".cleared"].includes(part));
 }
 
-/** The leading block comment's inside, with the map from its places to those of the file. @throws `code` when there is none */
+/** The inside of the leading block comment, with a map from its places to those of the file. @throws `code` when there is none */
 export function cut(
   source: string,
   file: string,
@@ -189,10 +181,7 @@ export function cut(
   };
 }
 
-/**
- * The header of a script. A test script (one with `expect:`) may leave out its name.
- * @throws SCRIPT_HEADER at file:line:col, HEADER_TRIGGER when a trigger lacks its key
- */
+/** The header of a script. @throws SCRIPT_HEADER at file:line:col, HEADER_TRIGGER when a trigger lacks its key */
 export function parseHeader(source: string, file: string, cache?: DiskCache): Header {
   const { text, place } = cut(source, file);
   const from: YamlSource = { file, code: "SCRIPT_HEADER", maxLength: HEADER_LENGTH, place, cache };
@@ -225,12 +214,12 @@ export function parseHeader(source: string, file: string, cache?: DiskCache): He
   return header;
 }
 
-/** A sub-script may do without a header: a leading comment that says no `name:` is prose. */
+/** A sub-script may have no header: a leading comment without `name:` is prose. */
 export function hasHeader(source: string): boolean {
   try {
     return /^\s*name:/m.test(cut(source, "").text);
   } catch {
-    return false; // no comment, or one that does not end
+    return false; // no comment, or an unclosed one
   }
 }
 
@@ -245,7 +234,7 @@ function machineFrom(given: readonly [string, string][], gate: boolean, where: (
   throw new ClearedError("FSM_MACHINE", `${at.file}:${at.line ?? 1}: states: ${problems.join("; ")}.`, { at });
 }
 
-/** The place only where something is wrong with it: finding it takes the parser, which a kept header does without. */
+/** Computes the place only for a problem: finding it takes the parser, which a cached header does not need. */
 function checkDefault(key: string, one: InputField, where: () => At): void {
   if (one.default === undefined) return;
   const problem = one.required === true ? "a required field has no default; drop one of the two" : mismatch(one.default as Json, one);

@@ -1,4 +1,4 @@
-/** The tables of the language lint: what is allowed, and what to write instead of what is not (spec/sandbox.md section 5). */
+/** The tables of the language lint: what is allowed, and what to write instead of the rest (spec/sandbox.md section 5). */
 
 /** Syntax a script may use. Types are erased and checked by tsc. */
 export const ALLOWED = new Set(
@@ -28,10 +28,7 @@ export const FORBIDDEN_SYNTAX = instead(
   ['"super" is not part of the language. Use plain functions.', "Super"],
   ["import.meta and new.target are not part of the language.", "MetaProperty"],
   ["import is not part of the language: primitives are globals. Declare their domains in uses:.", "ImportDeclaration"],
-  [
-    "import() is not part of the language: primitives are globals. Shared logic goes to scripts/ and is called with script_run.",
-    "ImportExpression",
-  ],
+  ["import() is not part of the language: primitives are globals. Put shared logic in scripts/ and call script_run.", "ImportExpression"],
   [
     "export is not part of the language: the last expression is the result.",
     "ExportNamedDeclaration ExportDefaultDeclaration ExportAllDeclaration TSExportAssignment",
@@ -63,10 +60,7 @@ const NO_META = "Use plain objects and functions.";
 
 export const FORBIDDEN_NAMES = instead(
   ["Code cannot be made from text.", "eval Function"],
-  [
-    "A script reaches the world only through primitives.",
-    "require module exports process fetch globalThis window global self Buffer WebAssembly",
-  ],
+  ["Only primitives reach the world.", "require module exports process fetch globalThis window global self Buffer WebAssembly"],
   [
     "Scripts do not wait by themselves; use a trigger, or an approval.",
     "setTimeout setInterval setImmediate queueMicrotask clearTimeout clearInterval",
@@ -84,7 +78,7 @@ export const FORBIDDEN_NAMES = instead(
   ["Use ctx_today() and Date.", "Temporal"],
 );
 
-/** Keys that reach behind plain data, or that make a value act by itself. */
+/** Keys that reach behind plain data, or that make a value active. */
 export const FORBIDDEN_KEYS = instead(
   [
     NO_META,

@@ -13,7 +13,7 @@ const LOOPS = new Set(["ForStatement", "ForInStatement", "ForOfStatement", "Whil
 const AROUND_CALLS = new Set(["ParenthesizedExpression", "ChainExpression", "TSNonNullExpression", "TSAsExpression"]);
 const NOT_OBJECTS = new Set(["Literal", "TemplateLiteral", "ArrayExpression", "BinaryExpression", "UnaryExpression", "UpdateExpression"]);
 
-// More would tell a person nothing; and a search for "did you mean" per name would take minutes on a hostile script.
+// More would not help a person, and searching a "did you mean" for each name would take minutes on a hostile script.
 const MAX_FINDINGS = 50;
 const MAX_NAME = 60;
 const MAX_NAMES = 500;
@@ -40,7 +40,7 @@ export function lintLanguage(
     const why = misleadingName(name);
     if (why !== null) report(node, `The name "${name.slice(0, MAX_NAME)}" ${why}. Write it in the letters of one script.`);
   };
-  /** What a pattern binds is neither a primitive nor misleading. */
+  /** Names bound by a pattern may be neither primitives nor misleading. */
   const bind = (pattern: Node): void => {
     for (const { node } of boundIn(pattern)) {
       const text = node["name"] as string;
@@ -104,17 +104,10 @@ export function lintLanguage(
     const { type } = node;
     if (!ALLOWED.has(type) && !/^TS\w+Keyword$/.test(type)) {
       report(node, FORBIDDEN_SYNTAX[type] ?? `${type} is not part of the language. Write it with plain functions, objects and loops.`);
-      // What is inside would only repeat the same complaint.
+      // The inside would only repeat the same complaint.
       return;
     }
-    if (
-      type.startsWith("TS") &&
-      type !== "TSAsExpression" &&
-      type !== "TSSatisfiesExpression" &&
-      type !== "TSNonNullExpression" &&
-      type !== "TSInstantiationExpression"
-    )
-      return visitTypes(node);
+    if (/^TS(?!(?:As|Satisfies|NonNull|Instantiation)Expression$)/.test(type)) return visitTypes(node);
     switch (type) {
       case "ForStatement":
       case "ForInStatement":
@@ -145,7 +138,7 @@ export function lintLanguage(
           object["name"] === "console" &&
           !["log", "info", "warn", "error", "debug"].includes(property["name"] as string)
         )
-          report(node, "Only console.log is here. Use it, or ctx_log.");
+          report(node, "Only console.log is available. Use it, or ctx_log.");
         return visit(object);
       }
       case "Property": {
@@ -197,7 +190,7 @@ export function lintLanguage(
         if (node["regex"] && (node["regex"] as { pattern: string }).pattern.length > MAX_PATTERN)
           report(node, `The regular expression has more than ${MAX_PATTERN} characters. Split it into several.`);
         else if (node["regex"] && nestedQuantifier((node["regex"] as { pattern: string }).pattern))
-          report(node, "A repetition inside a repetition can take for ever. Rewrite the expression without nesting + or *.");
+          report(node, "A repetition inside a repetition can take forever. Rewrite the expression without nesting + or *.");
         return;
       default:
     }
@@ -215,7 +208,7 @@ export function lintLanguage(
   return { findings, scripts: [...scripts], calls, sites };
 }
 
-/** What a text says beside its tree: what misleads a reader, and HTML-like comments. */
+/** Findings in the text outside the tree: what misleads a reader, and HTML-like comments. */
 export function scanText(
   wrapped: string,
   comments: readonly { type: string; start: number }[],
@@ -239,7 +232,7 @@ export function scanText(
   return findings;
 }
 
-/** `(a+)+` and the like; groups and classes are flattened from inside out. */
+/** `(a+)+` and the like; groups and classes are flattened from the inside out. */
 function nestedQuantifier(pattern: string): boolean {
   let text = pattern.replace(/\\./g, "a").replace(/\[(?:[^\]])*\]/g, "a");
   for (let i = 0; i < 50; i++) {

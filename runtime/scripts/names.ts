@@ -1,20 +1,20 @@
 /**
- * The names of a script: which declaration an identifier means, and what each name is given. Read once for everything that asks of names: the
- * language lint, the flow, planned values, guards and the survey. The id of a name is its text, with a number behind it where the script
+ * The names of a script: which declaration an identifier means, and which values each name gets. Read once for everything that uses names: the
+ * language lint, the flow, planned values, guards and the survey. The id of a name is its text, with a number after it where the script
  * declares it several times.
  */
 import { type Node, bare, boundIn, children, isFunction, readIn, rootOf, within } from "./syntax.ts";
 
 export interface Names {
-  /** The id that an identifier means, declarations among them; nothing for one that the script does not declare. */
+  /** The id of each identifier, including declarations; none for one that the script does not declare. */
   ids: ReadonlyMap<Node, string>;
-  /** What a name stands for: its function, or what its const is given. */
+  /** What a name certainly is: its function, or the value of its const. */
   fixed: ReadonlyMap<string, Node>;
-  /** All that a name is given, by declarations and assignments; of a pattern the whole. */
+  /** All values a name gets, by declarations and assignments; of a pattern the whole. */
   given: ReadonlyMap<string, readonly Node[]>;
   /** Names that something is assigned to, or into: `pay.tool = x` changes `pay`. */
   changed: ReadonlySet<string>;
-  /** Names that are declared where an identifier stands, the nearest first. */
+  /** Names declared around an identifier, the nearest first. */
   around(identifier: Node): string[];
 }
 
@@ -25,7 +25,7 @@ interface Scope {
 
 const CLOSED = /^(?:BlockStatement|StaticBlock)$/;
 
-/** `prefix`: what ids begin with, where names of several scripts are told apart. */
+/** `prefix`: start of all ids, to distinguish names of several scripts. */
 export function namesOf(body: readonly Node[], prefix = ""): Names {
   const all = body.flatMap((node) => [...within(node)]);
   const ids = new Map<Node, string>();
@@ -40,7 +40,7 @@ export function namesOf(body: readonly Node[], prefix = ""): Names {
       ids.set(bound, `${prefix}${name}${times === 0 ? "" : `#${times}`}`);
     }
 
-  const strangers = new Map<Node, Scope>();
+  const undeclared = new Map<Node, Scope>();
   const lookup = (name: string, scope: Scope | null): string | undefined =>
     scope?.names.get(name) ?? (scope?.parent && lookup(name, scope.parent)) ?? undefined;
   const declare = (pattern: Node, { names }: Scope): void => {
@@ -80,7 +80,7 @@ export function namesOf(body: readonly Node[], prefix = ""): Names {
   const visit = (node: Node, scope: Scope): void => {
     const id = node.type === "Identifier" && !ids.has(node) ? lookup(node["name"] as string, scope) : undefined;
     if (id !== undefined) ids.set(node, id);
-    else if (node.type === "Identifier" && !ids.has(node)) strangers.set(node, scope);
+    else if (node.type === "Identifier" && !ids.has(node)) undeclared.set(node, scope);
     const inner = scopeIn(node, scope);
     for (const child of readIn(node)) visit(child, child === node["discriminant"] ? scope : inner);
   };
@@ -115,7 +115,7 @@ export function namesOf(body: readonly Node[], prefix = ""): Names {
   }
   const around: Names["around"] = (identifier) => {
     const found: string[] = [];
-    for (let scope = strangers.get(identifier) ?? null; scope !== null; scope = scope.parent) found.push(...scope.names.keys());
+    for (let scope = undeclared.get(identifier) ?? null; scope !== null; scope = scope.parent) found.push(...scope.names.keys());
     return found;
   };
   return { ids, fixed, given, changed, around };

@@ -1,7 +1,7 @@
 /**
- * Values that a script planned to put into a call, and uses after the gate that asked for that call: by then a person may have changed it.
- * Told as data with the key it stands under in the call, and whether it is a fact: given with the run, or read. What is handed to a script
- * that puts the calls together is planned too; what stands under `planned:` after the gate is named as such on purpose.
+ * Values that a script planned for a call and uses after the gate that asked for that call, when a person may have changed it.
+ * Returned as data with their key in the call, and whether they are facts: given with the run, or read. A value passed to a script
+ * that builds the calls is planned too; a value under `planned:` after the gate is named so on purpose.
  */
 import type { Compiled } from "../kernel/ports.ts";
 import { calleeOf, methodOf } from "./forms.ts";
@@ -11,7 +11,7 @@ import { type Node, bare, literalText, nameOf, readIn, valueIn, within } from ".
 export type Planned = NonNullable<Compiled["planned"]>[number];
 
 const DEEPEST = 6;
-/** Any field of this one: it was spread into the call. */
+/** Any field of this value: it was spread into the call. */
 const ANY = "*";
 
 /** In source order. sites: the calls of primitives, by node. */
@@ -33,7 +33,7 @@ export function plannedOf(
     return body.flatMap((node) => [...usesIn(node, keys, gate.end)]);
   });
 
-  /** The keys that values stand under in the `params` of an expression and of what its names stand for. */
+  /** The keys of values in the `params` of an expression and of what its names stand for. */
   function collectKeys(node: Node, keys: Map<string, string>, inside: boolean, depth: number, seen: Set<string>): void {
     const key = nameOf(node);
     const text = key === null ? null : placeOf(bare(node["value"] as Node));
@@ -47,7 +47,7 @@ export function plannedOf(
       const look = `${name} ${inside}`;
       const known = seen.has(look) ? [] : [...(values.get(name) ?? []), ...(pushed.get(name) ?? [])];
       seen.add(look);
-      // What a primitive answers is no plan of this script; what another script is handed to make the calls of is.
+      // An answer of a primitive is not a plan of this script; a value passed to another script that makes the calls is.
       for (const one of known) {
         const made = bare(one);
         if (!sites.has(made)) collectKeys(one, keys, inside, depth - 1, seen);
@@ -58,7 +58,7 @@ export function plannedOf(
     for (const child of valuesIn(node)) collectKeys(child, keys, inside || key === "params", Math.min(depth, DEEPEST - 1), seen);
   }
 
-  /** What was computed or written out of planned values before the gate is as stale as they are. */
+  /** A value computed or composed from planned values before the gate is as stale as they are. */
   function addDerived(keys: Map<string, string>, before: number): void {
     for (let size = -1; size !== keys.size; ) {
       size = keys.size;
@@ -85,13 +85,13 @@ export function plannedOf(
       }
     }
     for (const child of valuesIn(node)) {
-      // What stands in for a call that was not made.
+      // The fallback for a call that was not made.
       const fallback = node.type === "LogicalExpression" && node["operator"] === "??" && child === node["right"];
       if (!fallback && !(node.type === "Property" && nameOf(node) === "planned")) yield* usesIn(child, keys, after);
     }
   }
 
-  /** True for what nobody can have planned: given with the run, read, or a yes or no that follows from it. */
+  /** True for a value that cannot be a plan: given with the run, read, or a boolean that follows from it. */
   function isGiven(given: readonly Node[] = [], depth: number): boolean {
     const plain = (node: Node): boolean => {
       const one = bare(node);
@@ -105,7 +105,7 @@ export function plannedOf(
     return given.length > 0 && given.every(plain);
   }
 
-  /** An identifier's name; of one that the script does not declare, such as `input`, its text. */
+  /** An identifier's id; for one that the script does not declare, such as `input`, its text. */
   function idOf(node: Node): string {
     return ids.get(node) ?? (node["name"] as string);
   }
@@ -118,7 +118,7 @@ export function plannedOf(
     return object.type === "Identifier" ? `${idOf(object)}.${(node["property"] as Node)["name"] as string}` : null;
   }
 
-  /** `list.push(x)`: what each name is given that way. */
+  /** `list.push(x)`: the values that each name gets that way. */
   function pushedIn(): Map<string, Node[]> {
     const found = new Map<string, Node[]>();
     for (const node of body.flatMap((one) => [...within(one)])) {
@@ -130,7 +130,7 @@ export function plannedOf(
   }
 }
 
-/** Where the script is in ASSESS, which allows reads and nothing that acts: what a script of its own answers there is read too. */
+/** The part of the script in ASSESS, which allows reads and nothing that acts: what a sub-script answers there is read too. */
 function assessedIn(calls: readonly Node[]): [from: number, to: number] {
   const enters = calls.filter((one) => calleeOf(one) === "fsm_enter").sort((a, b) => a.start - b.start);
   const stateOf = (one: Node) => literalText(bare((one["arguments"] as Node[])[0] ?? one));
@@ -140,7 +140,7 @@ function assessedIn(calls: readonly Node[]): [from: number, to: number] {
 
 const READS = /^(?:mcp_(?:call|record|fetch_all|try)|data_(?:first|read)|config_get|ctx_today)$/;
 
-/** The calls that a call of approval_wait, or of a script that asks, names; null for none, and where nobody may change them. */
+/** The calls that a call of approval_wait, or of a script that asks, names; null when there are none, or when nobody may change them. */
 function callsAskedFor(gate: Node): Node | null {
   if (!["approval_wait", "script_run"].includes(calleeOf(gate))) return null;
   const named = (gate["arguments"] as Node[]).map(bare).filter((one) => one.type === "ObjectExpression");
@@ -150,5 +150,5 @@ function callsAskedFor(gate: Node): Node | null {
 
 const calleeOfCall = (node: Node): string => (node.type === "CallExpression" ? calleeOf(node) : "");
 
-/** Children that are read, and no names that are being given. */
+/** Children that are read, without names that are being declared. */
 const valuesIn = (node: Node): Node[] => [...readIn(node)].filter((child) => node.type !== "VariableDeclarator" || child !== node["id"]);

@@ -1,11 +1,11 @@
 /**
  * Cheap checks of source text before a native parser sees it: size, bracket depth, runs of operators. Parsers recurse once per level and
- * crash on thousands of them. Not a lexer: text inside regular expressions may be misread, which costs nothing because the compile child is
- * disposable anyway.
+ * crash on thousands of them. Not a lexer: text inside regular expressions may be misread, which is harmless because the compile child is
+ * disposable.
  */
 import type { Finding } from "../kernel/ports.ts";
 
-/** What a source may weigh unless trust.yaml says otherwise. */
+/** Maximum size of a source unless trust.yaml sets another. */
 const SOURCE_BYTES = 64 * 1024;
 const MAX_DEPTH = 200;
 const MAX_OPERATORS = 200;
@@ -53,6 +53,4 @@ export function prescan(source: string, file: string, maxBytes = SOURCE_BYTES): 
   return null;
 }
 
-function endOr(index: number, otherwise: number): number {
-  return index < 0 ? otherwise : index;
-}
+const endOr = (index: number, otherwise: number): number => (index < 0 ? otherwise : index);

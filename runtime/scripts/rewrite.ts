@@ -1,6 +1,6 @@
 /**
- * TypeScript to the JavaScript that runs in the realm: wrap, erase `await`, return the last expression, strip types. Lines stay where they
- * are; `shifts` says which columns moved. All edits are insertions or blanks at offsets of the wrapped source, made before stripping.
+ * TypeScript to the JavaScript that runs in the realm: wrap, erase `await`, return the last expression, strip types. Line numbers stay
+ * the same; `shifts` lists which columns moved. All edits are insertions or blanks at offsets of the wrapped source, made before stripping.
  */
 import { stripTypeScriptTypes } from "node:module";
 import type { Compiled } from "../kernel/ports.ts";
@@ -19,17 +19,14 @@ interface Edit {
   text: string;
 }
 
-/**
- * `wrapped` is PARSE_PREFIX + source + SUFFIX, `body` its statements.
- * @throws what Node's stripping throws on syntax that cannot be erased
- */
+/** `wrapped` is PARSE_PREFIX + source + SUFFIX, `body` its statements. @throws Node's error on syntax that cannot be erased */
 export function rewrite(
   wrapped: string,
   body: readonly Node[],
   comments: readonly { start: number }[],
 ): { code: string; shifts: Compiled["shifts"] } {
   const edits: Edit[] = [{ at: START.length, remove: "async ".length, text: "" }];
-  // `//# sourceURL=x` renames the script in stack traces: errors would lose their place, or take another file's.
+  // `//# sourceURL=x` renames the script in stack traces: errors would lose their place, or point to another file.
   for (const { start } of comments) {
     if (wrapped.startsWith("//#", start) || wrapped.startsWith("//@", start)) edits.push({ at: start + 2, remove: 1, text: " " });
   }
@@ -43,7 +40,7 @@ export function rewrite(
     edits.push({ at: expression.start, remove: 0, text: "return(" }, { at: expression.end, remove: 0, text: ")" });
     returned.add(expression.start);
   }
-  // `a⏎await (b)` are two statements, `a⏎(b)` is a call: where a statement began with the erased word, a `;` takes its place.
+  // `a⏎await (b)` are two statements, `a⏎(b)` is a call: where a statement began with the erased word, a `;` replaces it.
   for (const list of [body, ...body.flatMap((node) => [...within(node)].flatMap(lists))])
     for (const one of list) if (awaits.has(one.start) && !returned.has(one.start)) edits.push({ at: one.start, remove: 0, text: ";" });
   edits.sort((a, b) => a.at - b.at || order(a) - order(b));
@@ -70,9 +67,7 @@ export function rewrite(
 }
 
 /** A closing parenthesis comes before anything that opens at the same place. */
-function order(edit: Edit): number {
-  return edit.text === ")" ? 0 : edit.text === "return(" || edit.text === ";" ? 1 : 2;
-}
+const order = (edit: Edit): number => (edit.text === ")" ? 0 : edit.text === "return(" || edit.text === ";" ? 1 : 2);
 
 function collectAwaits(node: Node, edits: Edit[], awaits: Set<number>): void {
   // Inside an async function of the script (only without lint) `await` keeps its meaning.
@@ -84,20 +79,14 @@ function collectAwaits(node: Node, edits: Edit[], awaits: Set<number>): void {
   for (const child of children(node)) collectAwaits(child, edits, awaits);
 }
 
-/** Node's stripping loses the `;` that an erased type statement stood for: write one before it. */
+/** Node's stripping loses the `;` implied by an erased type statement: write one before it. */
 function collectErased(node: Node, edits: Edit[]): void {
   if (isErased(node)) edits.push({ at: node.start, remove: 0, text: ";" });
   else for (const child of children(node)) collectErased(child, edits);
 }
 
-function isErased(node: Node): boolean {
-  return (
-    node.type === "TSTypeAliasDeclaration" ||
-    node.type === "TSInterfaceDeclaration" ||
-    node.type === "TSDeclareFunction" ||
-    node["declare"] === true
-  );
-}
+const isErased = (node: Node): boolean =>
+  /^TS(?:TypeAliasDeclaration|InterfaceDeclaration|DeclareFunction)$/.test(node.type) || node["declare"] === true;
 
 /** The statement lists directly inside a node. */
 function lists(node: Node): (readonly Node[])[] {
@@ -118,9 +107,7 @@ function tailOf(list: readonly Node[], inSwitch: boolean): Node[] {
   return [];
 }
 
-function isBreak(node: Node | undefined): boolean {
-  return node?.type === "BreakStatement" && node["label"] === null;
-}
+const isBreak = (node: Node | undefined): boolean => node?.type === "BreakStatement" && node["label"] === null;
 
 /** Tails before a `break` that ends the switch early: `case 1: if (x) { 5; break }`. Loops and functions have breaks of their own. */
 function endsOfSwitch(node: Node): Node[] {

@@ -1,4 +1,4 @@
-/** The list of rules of a script: objects with a `text` and an `account`, of which the first whose text a row has is taken. */
+/** The list of rules of a script: objects with a `text` and an `account`; for a row, the first rule whose text it contains applies. */
 import { inCapitals } from "../rules/separating-text.ts";
 import { type Node, literalText, parseScript, valueIn, within } from "./syntax.ts";
 
@@ -15,8 +15,8 @@ function rowOf(node: Node | null): Row | null {
 }
 
 /**
- * The script with a rule for `text`: of the rule that has the text the account is changed, else one is added before the first that would be
- * taken for one of `rows`, at the end where none would. null: it has no such list, or what it has is so already.
+ * The script with a rule for `text`: the account of an existing rule with that text is changed, else a rule is inserted before the first
+ * rule that matches one of `rows`, or at the end if none does. null: there is no such list, or nothing would change.
  */
 export function withRule(
   source: string,
@@ -29,7 +29,7 @@ export function withRule(
   const all = ((table?.["elements"] ?? []) as (Node | null)[]).flatMap((one) => rowOf(one) ?? []);
   const [first] = all;
   if (first === undefined) return null;
-  // Numbers where its neighbours have numbers.
+  // A number if its neighbours have numbers.
   const account = typeof first.account["value"] === "number" ? rule.account : JSON.stringify(rule.account);
   const own = all.find(({ text }) => inCapitals(text) === rule.text);
   if (own !== undefined) {

@@ -1,17 +1,17 @@
 /**
- * What is written in several ways and means one thing, for forms (forms.ts): widths of steps, loops by an index, things of a list that have a
- * name of their own, a comparison and its opposite. Each only where nothing else could be meant.
+ * Equal meanings in different notations, for forms (forms.ts): widths of steps, loops by an index, elements of a list that have their
+ * own name, a comparison and its opposite. Each only where no other meaning is possible.
  */
 import type { Names } from "./names.ts";
 import { type Node, bare, literalText, within } from "./syntax.ts";
 
-/** True for a number as it is written. */
+/** True for a number literal. */
 export const number = (node: Node): boolean => node.type === "Literal" && typeof node["value"] === "number";
 
-/** Keys of what a person is shown beside what is done: told as values, and no part of what is done. */
+/** Keys of texts shown to a person beside an act: listed as values, but not part of the act. */
 export const SHOWN = /^(?:title|question|details|subject)$/;
 
-/** The name in `a.name`, which is `a["name"]`; null of any other key. */
+/** The name in `a.name`, which is `a["name"]`; null for any other key. */
 export function keyIn(member: Node): string | null {
   const property = member["property"] as Node;
   if (member["computed"] !== true) return String(property["name"]);
@@ -30,7 +30,7 @@ export function notEqual(node: Node): Node | null {
 const isPlain = (node: Node): boolean => node.type === "Literal" || (node.type === "Identifier" && node["name"] === "undefined");
 const MIRRORED: Record<string, string> = { "<": ">", "<=": ">=" };
 
-/** A comparison as one says it: the larger side first; of a length only whether there is one. `left` null: whether `right` is empty. */
+/** A normalised comparison: the larger side first; for a length only whether it is zero. `left` null: tests whether `right` is empty. */
 export function compared(node: Node): [left: Node | null, operator: string, right: Node] {
   const [left, right, operator] = [bare(node["left"] as Node), bare(node["right"] as Node), String(node["operator"])];
   const isLength = left.type === "MemberExpression" && (left["property"] as Node)["name"] === "length";
@@ -41,7 +41,7 @@ export function compared(node: Node): [left: Node | null, operator: string, righ
   return other === undefined ? [left, operator, right] : [right, other, left];
 }
 
-/** The lists of statements in these. */
+/** The lists of statements in these nodes. */
 export function* listsIn(body: readonly Node[]): Generator<readonly Node[]> {
   yield body;
   for (const node of body.flatMap((one) => [...within(one)])) if (node.type === "BlockStatement") yield node["body"] as Node[];
@@ -50,8 +50,8 @@ export function* listsIn(body: readonly Node[]): Generator<readonly Node[]> {
 const DOES = /Call|New|Function|Assignment|Update/;
 
 /**
- * `const a = {...}; const list = [a]`: an object without calls, or a list, that nothing else uses stands where it is used. Only within one
- * list of statements, where every name in it means the same.
+ * `const a = {...}; const list = [a]`: an object without calls, or a list, that is used once counts as written where it is used. Only
+ * within one list of statements, where every name in it means the same.
  */
 export function markElements(
   statements: readonly Node[],
@@ -81,7 +81,7 @@ export function markElements(
   }
 }
 
-/** `for (let i = 0; i < list.length; i++) … list[i]`, where i is used for nothing else: each of the list. */
+/** `for (let i = 0; i < list.length; i++) … list[i]`, where i is used for nothing else: visits each element. */
 export function markIndex(loop: Node, indexed: Map<Node, Node>, taken: Map<Node, Node>): void {
   const { init, test, update } = loop as unknown as Record<string, Node | null>;
   const [only, ...more] = init?.type === "VariableDeclaration" ? (init["declarations"] as Node[]) : [];
@@ -104,7 +104,7 @@ export function markIndex(loop: Node, indexed: Map<Node, Node>, taken: Map<Node,
       (node["object"] as Node)["name"] === list["name"],
   );
   if (inside.filter(isIndex).length !== items.length || items.length === 0) return;
-  // A list that is changed on the way, or an item that is set, is not gone through from one end to the other.
+  // A list that changes during the loop, or whose items are assigned, is not simply visited in order.
   const named = inside.filter((node) => node.type === "Identifier" && node["name"] === list["name"]).length;
   const isSet = inside.some(
     (node) => /^(?:Assignment|Update)Expression$/.test(node.type) && items.includes(bare((node["left"] ?? node["argument"]) as Node)),
@@ -114,7 +114,7 @@ export function markIndex(loop: Node, indexed: Map<Node, Node>, taken: Map<Node,
   for (const item of items) taken.set(item, index);
 }
 
-/** `for (let start = 0; …; start += 1000) … rows.slice(start, start + 1000)`: equal widths, wherever they stand. */
+/** `for (let start = 0; …; start += 1000) … rows.slice(start, start + 1000)`: equal widths in any position. */
 export function markSteps(loop: Node, numberOf: (name: Node) => Node | undefined, steps: Map<Node, number>): void {
   const update = loop["update"] as Node | null;
   if (update?.type !== "AssignmentExpression" || update["operator"] !== "+=") return;
@@ -132,7 +132,7 @@ export function markSteps(loop: Node, numberOf: (name: Node) => Node | undefined
   if (taken.length > 0) for (const node of [width, ...taken]) steps.set(node, widthOf(node) ?? 0);
 }
 
-/** What is joined to a text, by `+` or in a template; null for anything else. */
+/** The parts joined to a text, by `+` or in a template; null for anything else. */
 export function joined(node: Node): Node[] | null {
   if (node.type === "TemplateLiteral") {
     const [quasis, values] = [node["quasis"] as Node[], node["expressions"] as Node[]];

@@ -1,6 +1,6 @@
 /**
- * What a script's text shows of what it can do, for comparing two versions of it: its literals with the names they stand under, what its
- * names and keys are given, and what decides whether each call is made. Runs in the compile child beside the language lint.
+ * What the text of a script shows of what it can do, for comparing two versions: its literals with the names above them, the values of its
+ * names and keys, and the conditions of each call. Runs in the compile child beside the language lint.
  * Size: one walk, whose kinds of nodes share their state.
  */
 import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
@@ -15,17 +15,17 @@ interface Around {
   path: string;
   /** Conditions under which this place is reached, outermost first. */
   tests: readonly SurveyTest[];
-  /** The function of the script that this stands in. */
+  /** The function of the script that contains this place. */
   inside: string | null;
-  /** The nearest name that is given what stands here. */
+  /** The nearest name to which the value here is assigned. */
   of: string | null;
   row: number | null;
   compared: boolean;
-  /** The tool whose call this is part of. */
+  /** The tool of the call that contains this place. */
   tool: string | null;
 }
 
-/** Where a function is called, with what, or handed on; `at`: how much is altered before. */
+/** A call of a function with its arguments, or the place where it is passed on; `at`: number of alterations before it. */
 interface Caller {
   around: Around;
   args?: readonly Node[];
@@ -33,7 +33,7 @@ interface Caller {
 }
 
 export interface SurveyOptions {
-  /** Text that the offsets of the nodes count in. */
+  /** The text that the offsets of the nodes refer to. */
   text: string;
   /** Calls of primitives, by node. */
   sites: ReadonlyMap<Node, number>;
@@ -41,15 +41,15 @@ export interface SurveyOptions {
   primitives: readonly string[];
 }
 
-/** Ways to make an object with keys that stand nowhere in the text. */
+/** Ways to make an object with keys that are not in the text. */
 const BUILDERS = new Set(["JSON.parse", "Object.fromEntries", "Object.defineProperty"]);
 const COMPARES = /^(?:[!=]==?|[<>]=?|in)$/;
 const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq equals lt gt lte gte cmp".split(" "));
 /** `rows.forEach((row) => ...)` is `for (const row of rows) ...`. */
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
-/** What their function answers ends them. */
+/** Methods that the result of their function ends. */
 const ENDING = /^(?:some|every|find|findIndex|findLast|findLastIndex)$/;
-/** What changes its list or its first argument in place. */
+/** Methods that change their list or first argument in place. */
 const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
 const FOLLOWED = new Set([...EACH, ...ALTERS]);
 /** Calls of a function that its text does not name: `list[0](x)`, `f.call(null, x)`. */
@@ -57,7 +57,7 @@ const UNFOLLOWED = /^(?:|call|apply|bind)$/;
 const EXITS = new Set(["ReturnStatement", "ThrowStatement"]);
 const LOOPS = /^(?:For|ForOf|ForIn|While|DoWhile)Statement$/;
 const ENDED = "an earlier round has ended the loop";
-/** True when a statement can leave the list it stands in, `by` such a jump. `inner`: what a break or continue leaves is inside of it. */
+/** True when a statement can leave its list, `by` such a jump. `inner`: a break or continue only leaves a loop inside of it. */
 function leaves(node: Node, by = /^(?:Break|Continue)S/, inner = false): boolean {
   if (EXITS.has(node.type)) return true;
   if (/^(?:Break|Continue)S/.test(node.type)) return node["label"] != null || (!inner && by.test(node.type));
@@ -66,7 +66,7 @@ function leaves(node: Node, by = /^(?:Break|Continue)S/, inner = false): boolean
 }
 
 const WHOLE = 2000;
-/** Ways to one deed that are looked at. */
+/** Most ways to one deed that are followed. */
 const WAYS = 40;
 const COMMENTED = /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g;
 
@@ -78,21 +78,21 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   const { form, exact, isStep, elements, isElement, listOf } = formsOf(body, names);
   const elementsOf = new Map<string, Node>();
   const callers = new Map<string, Caller[]>();
-  /** Names that are given something else, or have something put into them, in the order of the text. */
+  /** Names that get another value, or have something put into them, in the order of the text. */
   const altering: { id: string; inside: string | null }[] = [];
-  /** Parameters with their function and the way to them from the how manieth thing it is handed; those that are altered; what is handed. */
+  /** Parameters with their function, position and path in that argument; those that are altered; the arguments passed. */
   const params = new Map<string, { of: string; nth: number; way: string }>();
   const altered: string[] = [];
   const handed: { to: string; arg: Node; node: Node; around: Around }[] = [];
   const reached: { node: Node; index: number; deed: Deed; caller: Caller }[] = [];
-  const putting: { list: string; line: number; deed: Deed; caller: Caller; told?: () => boolean }[] = [];
-  /** Functions that have a name; other names with the function they belong to; calls whose answer nobody takes. */
+  const putting: { list: string; line: number; deed: Deed; caller: Caller; counts?: () => boolean }[] = [];
+  /** Functions that have a name; other names with the function they belong to; calls whose result is not used. */
   const functions = new Set<string>();
   const belongs = new Map<string, string | null>();
   const statements = new Set<Node>();
   const columns = new Set<string>();
   let rows = 0;
-  /** An expression as the text has it, without comments, and its line. */
+  /** An expression as written, without comments, and its line. */
   const place = (node: Node): { shown: string; line: number } => {
     const plain = text.slice(node.start, node.end).replace(COMMENTED, (_, quoted?: string) => quoted ?? " ");
     return { shown: plain.trim().slice(0, WHOLE), line: line(node.start) };
@@ -100,14 +100,14 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   const test = (node: Node, kind: SurveyTest["kind"] = "if") => ({ form: form(node), kind, ...place(node) });
   const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 
-  /** `id` is given `value`, which is told by what stands at the end of `way`. */
+  /** Records that `id` gets the value of `node`, of which only the part at `way`. */
   const define = (
     id: string,
     what: { form: string; node: Node; body?: true; way?: string; exact?: string; tests?: readonly SurveyTest[] },
   ): void => {
     const { node, way } = what;
     const whole = what.exact === undefined || what.exact === what.form ? {} : { exact: what.exact, whole: place(node).shown };
-    const told = {
+    const entry = {
       form: what.form,
       ...whole,
       ...place(node),
@@ -115,17 +115,17 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       ...(what.tests && { tests: what.tests }),
       ...(what.body === true ? { body: true as const } : {}),
     };
-    survey.names[id] = [...(survey.names[id] ?? []), told];
+    survey.names[id] = [...(survey.names[id] ?? []), entry];
   };
-  const bindings = (pattern: Node, value: Node, told: string, whole?: string): void => {
+  const bindings = (pattern: Node, value: Node, ofForm: string, whole?: string): void => {
     for (const { node, way, without = "" } of boundIn(pattern)) {
-      // What a loop goes through, and what is taken out of something, are parts of it.
+      // The items of a loop, and destructured values, are parts of the whole value.
       if (way !== "" || whole === undefined) elementsOf.set(idOf(node), value);
-      define(idOf(node), { form: told + way, node: value, way, ...(whole && { exact: whole + way + without }) });
+      define(idOf(node), { form: ofForm + way, node: value, way, ...(whole && { exact: whole + way + without }) });
       if (without !== "" && whole) for (const one of survey.names[idOf(node)] ?? []) one.whole = place(pattern).shown;
     }
   };
-  /** What `target` is a part of is given something else by `node`; a name for one of its elements stands for it. */
+  /** `node` changes what `target` is a part of; a name for one of its elements represents it. */
   const alter = (target: Node | undefined, node: Node, around: Around): void => {
     const seen = new Set<string>();
     for (let root = target && rootOf(target, false); root !== undefined; ) {
@@ -146,24 +146,21 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   const field = (path: string, value: Node, around: Around): void => {
     const plain = bare(value);
     if (plain.type === "Literal" || literalText(plain) !== null || plain.type === "ObjectExpression") return;
-    const told = { path, form: form(value), fixed: isFixed(value, names), tool: around.tool };
-    survey.fields.push({ ...told, ...place(value) });
+    const entry = { path, form: form(value), fixed: isFixed(value, names), tool: around.tool };
+    survey.fields.push({ ...entry, ...place(value) });
   };
-  /** A function of the script that is called, or handed on. */
+  /** A function of the script that is called or passed on. */
   const mention = (name: Node, around: Around, args?: readonly Node[], key = ""): void => {
     const id = ids.get(name);
     if (id !== undefined) callers.set(id + key, [...(callers.get(id + key) ?? []), { around, at: altering.length, ...(args && { args }) }]);
   };
   const deedOf = (node: Node, args: readonly Node[], around: Around): { deed: Deed; caller: Caller } => {
     const parts = args.map((one) => (isFunction(bare(one)) ? "" : exact(one)));
-    return {
-      deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node) },
-      caller: { around, at: altering.length },
-    };
+    return { deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node) }, caller: { around, at: altering.length } };
   };
-  const put = (list: string, node: Node, args: readonly Node[], around: Around, told?: () => boolean): void =>
-    void putting.push({ list, line: line(node.start), ...deedOf(node, args, around), ...(told && { told }) });
-  /** What a function alters outside of itself depends on what it is called with. */
+  const put = (list: string, node: Node, args: readonly Node[], around: Around, counts?: () => boolean): void =>
+    void putting.push({ list, line: line(node.start), ...deedOf(node, args, around), ...(counts && { counts }) });
+  /** What a function alters outside of itself depends on its arguments. */
   const alterOuter = (id: string, node: Node, around: Around): void =>
     put(
       `${NAME}${id}${NAME}`,
@@ -172,7 +169,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       around,
       () => belongs.has(id) && belongs.get(id) !== around.inside,
     );
-  /** A deed by each way to it: through the calls of the functions it stands in, with what those are handed. */
+  /** A deed by each way to it: through the calls of the functions that contain it, with their arguments. */
   const waysOf = (deed: Deed, { around, at }: Caller, seen: readonly string[] = []): Deed[] => {
     const own = altering.filter((one) => one.inside === around.inside);
     const before = altering.slice(0, at).filter((one) => one.inside === around.inside);
@@ -200,11 +197,11 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     let now = around;
     for (const node of nodes) {
       visit(node, now);
-      // What stands behind `if (x) return` is reached when x does not hold.
+      // The statements after `if (x) return` are reached when x is false.
       if (leaves(node)) now = under(now, test(node.type === "IfStatement" ? (node["test"] as Node) : node, "not"));
     }
   };
-  /** What a loop does: as often as its head says, unless an earlier round has ended it. */
+  /** The body of a loop: repeated as its head says, unless an earlier round has ended it. */
   const rounds = (loop: Node, around: Around): void => {
     const body = loop["body"] as Node;
     const all = body.type === "BlockStatement" ? (body["body"] as Node[]) : [body];
@@ -219,7 +216,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       if (branch) visit(branch, under(around, test(on, i === 1 || node["operator"] === "||" ? "not" : "if")));
     });
   };
-  /** A function where it is written: its own scope, and the conditions of whoever calls it where it has a name. */
+  /** A function where it is written: its own scope, and, if it has a name, the conditions of its callers. */
   const enter = (node: Node, around: Around, name: string | null, { of, over }: { of: string; over?: Node | null }): void => {
     const each = over ? `each ${form(over)}` : null;
     const own = node["params"] as Node[];
@@ -284,7 +281,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
         if (start?.type === "VariableDeclaration" && range !== undefined)
           for (const one of start["declarations"] as Node[]) bindings(one["id"] as Node, range, `each ${form(range)}`);
         for (const child of children(node)) if (child !== node["body"] && child.type !== "UpdateExpression") visit(child, around);
-        // How often it happens is part of what decides.
+        // How often it happens is part of the conditions.
         const head = (range ?? node["test"]) as Node | null;
         return rounds(node, head === null ? around : under(around, test(head, "each")));
       }
@@ -297,7 +294,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
         const none = (key: "form" | "shown") => `none of ${others.map((each) => each[key]).join(", ")}`;
         for (const [i, one] of cases.entries()) {
           const value = one["test"] as Node | null;
-          // What is not left goes on into the next case.
+          // A case that is not left continues into the next case.
           if (((cases[i - 1]?.["consequent"] ?? []) as Node[]).some((each) => leaves(each))) labels.splice(0);
           labels.push(value === null ? { ...test(on), form: none("form"), shown: none("shown") } : test(value));
           const [form, shown] = [labels.map((each) => each.form), labels.map((each) => each.shown)].map((all) => all.join(" or "));
@@ -364,7 +361,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       case "CallExpression":
         return call(node, around);
       case "Identifier":
-        // `const f = mcp_call`: who calls f is not followed.
+        // `const f = mcp_call`: calls of f are not followed.
         if (isPrimitive.has(node["name"] as string)) survey.built.push(line(node.start));
         return mention(node, around);
       case "MemberExpression":
@@ -378,15 +375,10 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     const name = idOf(id);
     functions.add(name);
     const result = resultOf(node);
-    define(name, {
-      form: form(node),
-      exact: exact(node),
-      node: result ?? node,
-      ...(result === null ? { body: true as const } : {}),
-    });
+    define(name, { form: form(node), exact: exact(node), node: result ?? node, ...(result === null ? { body: true as const } : {}) });
     enter(node, around, name, { of: `${NAME}${name}${NAME}` });
   };
-  /** `rules[i].text` in a comparison: the literals of that column are only ever compared with. */
+  /** `rules[i].text` in a comparison: the literals of that column are only used in comparisons. */
   const columnsOf = (nodes: readonly Node[]): void => {
     for (const one of nodes.map(bare)) if (one.type === "MemberExpression") columns.add(keyIn(one) ?? "");
   };
@@ -394,8 +386,8 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     const left = bare(node["left"] as Node);
     const right = node["right"] as Node;
     const value = `${String(node["operator"])}${form(right)}`;
-    // What an assignment gives depends on when it is made; a declaration is the only one there is.
-    const told = [...around.tests.map((one) => `${one.kind} ${one.form}`), value].join(" ");
+    // The value of an assignment depends on when it is made; a declaration is unconditional.
+    const entry = [...around.tests.map((one) => `${one.kind} ${one.form}`), value].join(" ");
     if (left.type === "MemberExpression") {
       const property = left["property"] as Node;
       const name = left["computed"] === true ? literalText(property) : (property["name"] as string);
@@ -411,8 +403,8 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
         altering.push({ id, inside: around.inside });
         alterOuter(id, node, around);
         define(id, {
-          form: told + way,
-          exact: `${told.slice(0, -value.length)}${String(node["operator"])}${exact(right)}${way}`,
+          form: entry + way,
+          exact: `${entry.slice(0, -value.length)}${String(node["operator"])}${exact(right)}${way}`,
           node: right,
           tests: around.tests,
         });
@@ -453,9 +445,9 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     if (index === undefined && isUnfollowed) put(INDIRECT, node, [callee, ...args], around, () => !functions.has(known ?? ""));
     if (ALTERS.has(method) && callee["object"]) alter(callee["object"] as Node, node, around);
     if (callee.type !== "Identifier" && ALTERS.has(name)) alter(args[0], node, around);
-    // `rows.forEach(f)` makes the calls of f as often as there are rows.
+    // `rows.forEach(f)` makes the calls of f once for each row.
     const over = callee.type === "MemberExpression" ? (callee["object"] as Node) : null;
-    // What a script is given is told by which script it is.
+    // The parameters of a sub-script are listed under the name of that script.
     const script = name === "script_run" && args[0] ? textIn(args[0], names) : null;
     const own = script === null ? name : `${name} ${script}`;
     const path = index !== undefined ? own : callee.type === "Identifier" ? form(callee) : "";
@@ -464,17 +456,14 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       if (isFunction(plain)) {
         const each = over === null ? around : under(around, test(over, "each"));
         const handed = ENDING.test(methodOf(node)) ? under(each, { ...test(plain, "not"), shown: ENDED }) : each;
-        enter(plain, { ...handed, path: "" }, null, {
-          of: form(callee),
-          over: EACH.has(methodOf(node)) && i === 0 ? over : null,
-        });
+        enter(plain, { ...handed, path: "" }, null, { of: form(callee), over: EACH.has(methodOf(node)) && i === 0 ? over : null });
       } else {
         if (index !== undefined) field(`${own}.`, one, around);
         // `f(rows)`, `rows.forEach(f)`
         const isEach = over !== null && i === 0 && plain.type === "Identifier" && EACH.has(methodOf(node));
         const to = isEach ? plain : callee;
         if (to.type === "Identifier") handed.push({ to: `${i} of ${ids.get(to)}`, arg: isEach ? over : one, node, around });
-        // What is put into a table as it stands is a row of it.
+        // An object put into a table unchanged is a row of it.
         const isRow = isPut && plain.type === "ObjectExpression" && isFixedRow(plain);
         visit(one, { ...around, path: isRow ? holder : path, row: isRow ? ++rows : null, compared: asks });
       }
@@ -498,24 +487,24 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
 
   const top: Around = { path: "", tests: [], inside: null, of: null, row: null, compared: false, tool: null };
   list(body, top);
-  // What a function alters of what it is handed, its caller has altered.
+  // What a function alters in its arguments, its caller alters.
   for (const one of altered)
     for (const { to, arg, node, around } of handed.splice(0)) {
       if (to === one) alter(rootOf(arg, true), node, around);
       else handed.push({ to, arg, node, around });
     }
   for (const { node, index, deed, caller } of reached) survey.when[index] = { deeds: waysOf(deed, caller), texts: literalsIn(node) };
-  // A call in a default value or a type was not walked to: it counts as one that nothing decides.
+  // A call in a default value or a type was not visited: it counts as unconditional.
   for (const [node, index] of sites) survey.when[index] ??= { deeds: [deedOf(node, [], top).deed], texts: [] };
-  // What is put into a list that a function is handed is told as that function's.
-  for (const { list, line: at, deed, caller } of putting.filter(({ told }) => told?.() !== false))
+  // A put into a list that a function receives is listed under that function.
+  for (const { list, line: at, deed, caller } of putting.filter(({ counts }) => counts?.() !== false))
     for (const one of waysOf(deed, caller)) survey.puts.push({ ...one, list, line: at });
   for (const one of survey.literals) if (one.row !== null && columns.has(one.path.split(".").at(-1) ?? "")) one.compared = true;
-  // Not what stands under a key of it: a table is looked up by one of its columns.
+  // Not the values under a key of it: a table is looked up by one of its columns.
   const deciding = new Set([...callers].flatMap(([id, all]) => (all.some(({ around }) => around.compared) ? [`${NAME}${id}${NAME}`] : [])));
   for (const one of survey.literals) if (deciding.has(one.path)) one.decides = true;
   return survey;
 }
 
-/** Literals an expression holds, as text. */
+/** Literals in an expression, as text. */
 const literalsIn = (node: Node): string[] => [...within(node)].flatMap((one) => (one.type === "Literal" ? [String(one["value"])] : []));

@@ -15,14 +15,14 @@ export interface Parsed {
   errors: { message: string; start: number | undefined }[];
 }
 
-/** Parses as a script (not a module), so that what V8 will take for a comment is one here too. */
+/** Parses as a script (not a module), so that comments are the same as for V8. */
 export function parseScript(source: string, lang: "ts" | "js"): Parsed {
   const tree = parseSync(`script.${lang}`, source, { lang, sourceType: "script", preserveParens: true, showSemanticErrors: lang === "ts" });
   const errors = tree.errors.map((error) => ({
     message: error.helpMessage ? `${error.message}. ${error.helpMessage}` : error.message,
     start: error.labels[0]?.start,
   }));
-  // The tree of a broken script is not asked for.
+  // Nobody needs the tree of a broken script.
   return { body: errors.length > 0 ? [] : (tree.program.body as unknown as Node[]), comments: tree.comments, errors };
 }
 
@@ -39,7 +39,7 @@ export function* children(node: Node): Generator<Node> {
 
 /** A node and all below it, in the order of the text. */
 export function* within(node: Node): Generator<Node> {
-  // A stack of its own: a deep tree must not exhaust ours.
+  // An explicit stack: a deep tree must not exhaust the call stack.
   for (const stack = [node]; stack.length > 0; ) {
     const next = stack.pop() as Node;
     yield next;
@@ -47,26 +47,18 @@ export function* within(node: Node): Generator<Node> {
   }
 }
 
-/** What stands around an expression and changes nothing of it. */
-export const TYPED = new Set([
-  "TSAsExpression",
-  "TSSatisfiesExpression",
-  "TSNonNullExpression",
-  "ParenthesizedExpression",
-  "AwaitExpression",
-]);
+/** Nodes around an expression that do not change its value. */
+export const TYPED = new Set("TSAsExpression TSSatisfiesExpression TSNonNullExpression ParenthesizedExpression AwaitExpression".split(" "));
 
 /** Without parentheses, types and `await`. */
-export function bare(node: Node): Node {
-  return TYPED.has(node.type) ? bare((node["expression"] ?? node["argument"]) as Node) : node;
-}
+export const bare = (node: Node): Node => (TYPED.has(node.type) ? bare((node["expression"] ?? node["argument"]) as Node) : node);
 
 /** True for a function's declaration or expression. */
 export function isFunction(node: Node): boolean {
   return node.type === "FunctionDeclaration" || node.type === "FunctionExpression" || node.type === "ArrowFunctionExpression";
 }
 
-/** Children that are read or bound: no keys of objects, no names behind a dot, no labels. */
+/** Children that are read or bound: not keys of objects, names after a dot, or labels. */
 export function* readIn(node: Node): Generator<Node> {
   for (const child of children(node)) {
     const isName = child === node["label"] || (child === node["property"] && node.type === "MemberExpression") || child === node["key"];
@@ -74,7 +66,7 @@ export function* readIn(node: Node): Generator<Node> {
   }
 }
 
-/** True when what stands behind these statements is never reached through them. */
+/** True when the code after these statements is never reached through them. */
 export function leaves(statements: readonly Node[]): boolean {
   const last = statements.at(-1);
   if (last?.type === "BlockStatement") return leaves(last["body"] as Node[]);
@@ -97,7 +89,7 @@ export function nameOf(node: Node): string | null {
   return key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
 }
 
-/** What an object has under a key that stands in it, if it does. */
+/** The value of an object literal under a literal key, or undefined. */
 export const valueIn = (object: Node, name: string): Node | undefined =>
   (object["properties"] as Node[]).findLast((one) => nameOf(one) === name)?.["value"] as Node | undefined;
 
@@ -110,7 +102,7 @@ export function rootOf(node: Node, calls: boolean): Node | undefined {
   return calls && plain.type === "CallExpression" ? rootOf(plain["callee"] as Node, calls) : undefined;
 }
 
-/** Names a pattern binds, each with the way to it from the value: of `{ a, b: [c] }` a by `.a` and c by `.b.0`. */
+/** Names bound by a pattern, each with its path from the value: of `{ a, b: [c] }` a by `.a` and c by `.b.0`. */
 export function* boundIn(pattern: Node, way = ""): Generator<{ node: Node; way: string; without?: string }> {
   if (pattern.type === "Identifier") yield { node: pattern, way };
   else if (pattern.type === "AssignmentPattern") yield* boundIn(pattern["left"] as Node, way);
@@ -130,7 +122,7 @@ const withoutIn = (pattern: Node): string =>
     .sort()
     .join(", ")}`;
 
-/** The text an expression always has: a literal in brackets or with a type, or put together from literals. Null for every other. */
+/** The constant text of an expression: a literal in brackets or with a type, or joined literals. Null for every other expression. */
 export function constantText(node: Node | undefined): string | null {
   switch (node?.type) {
     case "ParenthesizedExpression":
@@ -154,7 +146,7 @@ export function constantText(node: Node | undefined): string | null {
   }
 }
 
-/** Turns offsets of a wrapped source into places of the source. */
+/** Converts offsets of a wrapped source to places in the source. */
 export function createPlaces(wrapped: string, prefix: number, file: string): (offset: number) => At {
   const starts = [prefix];
   for (const match of wrapped.matchAll(/\r\n|[\n\r\u2028\u2029]/g)) starts.push(match.index + match[0].length);

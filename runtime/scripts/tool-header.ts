@@ -1,5 +1,5 @@
 /**
- * The header of a synthesized tool (scripts/tools/NAME.ts): what it takes and answers, with units, and what proves it: cases and
+ * The header of a synthesized tool (scripts/tools/NAME.ts): its parameters and results, with units, and its proof: cases and
  * properties. A file whose header breaks a rule declares nothing; each problem has its place. Written by people and models: untrusted.
  */
 import { z } from "zod";
@@ -11,21 +11,21 @@ import { type YamlSource, checkYaml, readYaml } from "./yaml-text.ts";
 
 const TYPES = ["string", "boolean", "integer", "number", "decimal", "money", "date", "list", "object"] as const;
 
-/** Kinds of value that are a figure: they have a unit and may have bounds. */
+/** Types that are figures: they have a unit and may have bounds. */
 export const FIGURES: readonly string[] = ["integer", "number", "decimal", "money"];
 
 export interface ToolField {
   /** decimal: exact text; number: a double; money: an amount as text. */
   type: (typeof TYPES)[number];
-  /** Of a list: what is in it. */
+  /** For a list: its elements. */
   of?: ToolField | undefined;
-  /** Of an object: its keys. */
+  /** For an object: its keys. */
   fields?: Record<string, ToolField> | undefined;
-  /** Of a figure: USD, h, %, USD/h; "1" for one without. */
+  /** For a figure: USD, h, %, USD/h; "1" for one without. */
   unit?: string | undefined;
   required?: boolean | undefined;
   default?: unknown;
-  /** Least and most a figure may be, or members a list may have. */
+  /** Bounds of a figure, or of the length of a list. */
   min?: string | number | undefined;
   max?: string | number | undefined;
   enum?: string[] | undefined;
@@ -56,19 +56,19 @@ const field: z.ZodType<ToolField> = z
     const one = context.value;
     const figure = FIGURES.includes(one.type);
     const wrong = (path: string, message: string) => context.issues.push({ code: "custom", input: one, path: [path], message });
-    if (figure && one.unit === undefined) wrong("unit", 'is missing: a figure says its unit, such as USD, h or %; "1" for a plain number');
+    if (figure && one.unit === undefined) wrong("unit", 'is missing: a figure needs its unit, such as USD, h or %; "1" for a plain number');
     if (!figure && one.unit !== undefined) wrong("unit", `belongs to a figure (${FIGURES.join(", ")}), not to a ${one.type}`);
-    if ((one.type === "list") !== (one.of !== undefined)) wrong("of", "says what is in a list, and only a list has it");
+    if ((one.type === "list") !== (one.of !== undefined)) wrong("of", "describes the elements of a list, and only a list has it");
     if ((one.type === "object") !== (one.fields !== undefined)) wrong("fields", "are the keys of an object, and only an object has them");
     if (one.enum !== undefined && one.type !== "string") wrong("enum", "belongs to a string");
     if (!figure && one.type !== "list" && (one.min ?? one.max) !== undefined)
       wrong("min", "and max bound a figure, or the length of a list");
-    if (leastOf(one) > MOST_VALUES) wrong("min", `asks for more than ${MOST_VALUES} values in all; a tool is tried on no larger ones`);
+    if (leastOf(one) > MOST_VALUES) wrong("min", `requires more than ${MOST_VALUES} values in total; a tool is not tested with more`);
     if (one.required === true && one.default !== undefined)
       wrong("default", "is never used where the field is required; drop one of the two");
   });
 
-// Each input that a tool is tried on is made of at least the members its lists demand, and lists can be in lists.
+// Each test input of a tool has at least the minimum length of its lists, and lists can be nested.
 const MOST_VALUES = 1000;
 
 function leastOf({ min, of, fields }: ToolField): number {
@@ -96,7 +96,7 @@ const schema = z.strictObject({
     .string()
     .regex(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/, "write the name in snake_case")
     .max(40),
-  description: z.string({ error: "write in one sentence what it computes" }).trim().min(10, "write a whole sentence").max(300),
+  description: z.string({ error: "write one sentence about what it computes" }).trim().min(10, "write a whole sentence").max(300),
   params: z.record(key, field),
   returns: z.record(key, field).refine((all) => Object.keys(all).length > 0, "names what the tool returns"),
   cases: z.array(toolCase, { error: "write a list of cases" }).min(3, "needs at least three").max(200),
@@ -110,11 +110,11 @@ export interface ToolHeader extends z.output<typeof schema> {
   lines: { cases: number[]; properties: number[] };
 }
 
-// Cases are part of it.
+// Includes the cases.
 const LONGEST = 65_536;
 const BEGINS = "A tool begins with /* tool: ..., description: ..., params: ..., returns: ..., cases: ..., properties: ..., source: ... */.";
 
-/** @throws COMPUTE_TOOL at the place of the first problem; `data.findings` has them all */
+/** @throws COMPUTE_TOOL at the place of the first problem; `data.findings` has all of them */
 export function parseTool(source: string, file: string, cache?: DiskCache): ToolHeader {
   const { text, place } = cut(source, file, "COMPUTE_TOOL", BEGINS);
   const from: YamlSource = { file, code: "COMPUTE_TOOL", maxLength: LONGEST, place, cache };
@@ -148,7 +148,7 @@ export function parseTool(source: string, file: string, cache?: DiskCache): Tool
   return { ...read, file, lines: { cases: lines("cases"), properties: lines("properties") } };
 }
 
-/** The field that holds the figures: itself, or what is in a list; null for anything else. */
+/** The field that has the figures: itself, or the elements of a list; null for anything else. */
 export function figureOf(one: ToolField | undefined): ToolField | null {
   const inner = one?.type === "list" ? one.of : one;
   return inner !== undefined && FIGURES.includes(inner.type) ? inner : null;

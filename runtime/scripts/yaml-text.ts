@@ -1,7 +1,7 @@
 /**
- * The door to the yaml package: YAML that people and models write, read strictly and with places. References, custom tags,
- * doubled keys and endless nesting are refused, so a small text can never become a large value; what would keep the parser busy is
- * refused before it is parsed; what a reviewer would not see is refused in what people review.
+ * The door to the yaml package: YAML written by people and models, read strictly and with places. References, custom tags,
+ * duplicate keys and endless nesting are refused, so a small text can never become a large value; text that would keep the parser busy is
+ * refused before parsing; characters that a reviewer would not see are refused in files that people review.
  */
 import { createRequire } from "node:module";
 import { z } from "zod";
@@ -9,7 +9,7 @@ import { type At, ClearedError, type Code, didYouMean } from "../kernel/errors.t
 import { hiddenIn, visible } from "../kernel/text.ts";
 import type { DiskCache } from "./disk-cache.ts";
 
-// Loaded at its first use: a process that finds everything in its cache never needs its 72 modules.
+// Loaded at first use: a process that finds everything in its cache never needs its 72 modules.
 const load = createRequire(import.meta.url);
 const yamlPackage = () => load("yaml") as typeof import("yaml");
 
@@ -18,29 +18,29 @@ export interface YamlSource {
   file: string;
   code: Code;
   maxLength: number;
-  /** How many line ends and signs of YAML it may have; a parser takes some 10 µs for each. */
+  /** Maximum number of line ends and YAML signs; a parser takes about 10 µs for each. */
   maxSigns?: number;
-  /** Written by code: it may hold text of banks and people as it came, which writeYaml has made visible. */
+  /** Written by code: may contain unchanged text of banks and people, which writeYaml has made visible. */
   written?: true;
-  /** Maps a place in the text (from 1) to one in the file, for text that is cut out of a larger file. */
+  /** Maps a place in the text (from 1) to one in the file, for text cut out of a larger file. */
   place?: (line: number, col: number) => { line: number; col: number };
-  /** Where values that were read before are kept. */
+  /** Cache of values that were read before. */
   cache?: DiskCache | undefined;
 }
 
-// Line ends and what begins or ends an item, a key, an anchor, an alias or a tag.
+// Line ends, and signs that begin or end an item, a key, an anchor, an alias or a tag.
 const SIGNS = /[\n[\]{},]|[:?-](?=[\s,[\]{}]|$)|[&*!](?=\S)/g;
 
 export interface YamlText {
   value: unknown;
-  /** Where a key stands, or the nearest thing above it. */
+  /** Place of a key, or of the nearest one above it. */
   at(path: readonly PropertyKey[]): At;
 }
 
 // Deeper than any of our files; the parser itself would only stop when the stack is full.
 const MAX_DEPTH = 24;
 const MAX_SIGNS = 30_000;
-// More would tell a person nothing, and each is looked for in the whole text.
+// More would not help a person, and each is searched in the whole text.
 const MAX_FINDINGS = 100;
 
 /** @throws the source's code, at the place, for everything that is not plain YAML */
@@ -51,7 +51,7 @@ export function readYaml(text: string, source: YamlSource): YamlText {
     return { value: JSON.parse(known), at: (path) => (parsed ??= parseYaml(text, source)).at(path) };
   }
   const parsed = parseYaml(text, source);
-  // JSON has neither of the two numbers.
+  // JSON has neither of these numbers.
   if (!/\.(?:inf|nan)/i.test(text)) source.cache?.put(JSON.stringify(parsed.value), "yaml", text);
   return parsed;
 }
@@ -63,7 +63,7 @@ function parseYaml(text: string, source: YamlSource): YamlText {
       at: at ?? { file: source.file },
     });
   };
-  if (text.length > source.maxLength) fail(`It is ${text.length} characters long; at most ${source.maxLength} are read.`);
+  if (text.length > source.maxLength) fail(`It is ${text.length} characters long; at most ${source.maxLength} are allowed.`);
   const place = (offset: number | undefined): At => {
     if (offset === undefined) return { file: source.file };
     const { line, col } = counter.linePos(Math.min(offset, text.length));
@@ -71,7 +71,7 @@ function parseYaml(text: string, source: YamlSource): YamlText {
   };
   const signs = text.match(SIGNS)?.length ?? 0;
   const most = source.maxSigns ?? MAX_SIGNS;
-  if (signs > most) fail(`It has ${signs} lines, keys and items; at most ${most} are read. Split it, or leave out what is not needed.`);
+  if (signs > most) fail(`It has ${signs} lines, keys and items; at most ${most} are allowed. Split it, or leave out what is not needed.`);
   const counter = new LineCounter();
   const hidden = source.written === true ? undefined : hiddenIn(text).next().value;
   if (hidden !== undefined) {
@@ -80,10 +80,10 @@ function parseYaml(text: string, source: YamlSource): YamlText {
   }
   const document = (() => {
     try {
-      // Its own check of keys compares each with each.
+      // The package's own check of unique keys is quadratic.
       return parseDocument(text, { lineCounter: counter, uniqueKeys: false, prettyErrors: false, stringKeys: true });
     } catch {
-      // The parser is recursive: nesting without end exhausts its stack, which is the only way it throws.
+      // The parser is recursive: endless nesting exhausts its stack, which is the only reason for it to throw.
       return fail("It is nested too deep to be read.");
     }
   })();
@@ -96,7 +96,7 @@ function parseYaml(text: string, source: YamlSource): YamlText {
   visit(document, {
     Node(_, node, above) {
       if (isAlias(node) || node.anchor !== undefined)
-        fault("Write the value out: references (&name, *name) are not read.", node.range?.[0]);
+        fault("Write the value out: references (&name, *name) are not supported.", node.range?.[0]);
       if (above.filter(isNode).length > MAX_DEPTH) fault(`It is nested deeper than ${MAX_DEPTH} levels.`, node.range?.[0]);
     },
     Map(_, map) {
@@ -134,11 +134,11 @@ function parseYaml(text: string, source: YamlSource): YamlText {
 }
 
 /**
- * The value checked against a schema; an unknown key is named with the nearest known one.
- * @throws the source's code at the first problem; `data.findings` has them all, in the order of the file
+ * The value checked against a schema; an unknown key is reported with the nearest known one.
+ * @throws the source's code at the first problem; `data.findings` has all of them, in the order of the file
  */
 export function checkYaml<S extends z.ZodType>(yaml: YamlText, schema: S, source: YamlSource): z.output<S> {
-  // Checked once or twice in a process: faster without the code zod would generate for it (4 ms for config.yaml).
+  // Checked once or twice in a process: faster without the code that zod would generate for it (4 ms for config.yaml).
   const parsed = schema.safeParse(yaml.value ?? {}, { jitless: true });
   if (parsed.success) return parsed.data;
   const findings = flatten(parsed.error.issues.slice(0, MAX_FINDINGS))
@@ -164,11 +164,11 @@ export function checkYaml<S extends z.ZodType>(yaml: YamlText, schema: S, source
   });
 }
 
-/** Text of a value in block style, for files that are written by code. */
+/** Text of a value in block style, for files written by code. */
 export function writeYaml(value: unknown): string {
   const { Document, Scalar, visit } = yamlPackage();
   const document = new Document(value);
-  // Within double quotes, and only there, YAML has a spelling for what nobody sees.
+  // Only in double quotes YAML can escape invisible characters.
   visit(document, {
     Scalar(_, node) {
       if (typeof node.value === "string" && visible(node.value) !== node.value) node.type = Scalar.QUOTE_DOUBLE;
@@ -177,7 +177,7 @@ export function writeYaml(value: unknown): string {
   return visible(document.toString({ lineWidth: 0 }));
 }
 
-/** The text of a map with one more item (as flow YAML) at the end of the list under a key; everything else stays byte for byte. */
+/** The text of a map with one more item (as flow YAML) at the end of the list under a key; all other bytes stay. */
 export function withItem(text: string, key: string, item: string): string {
   const { isMap, isScalar, isSeq, parseDocument } = yamlPackage();
   const { contents } = parseDocument(text);
@@ -198,13 +198,13 @@ export function withItem(text: string, key: string, item: string): string {
   return put(at, at, `\n${dash}- ${item}`);
 }
 
-/** A union that fails says nothing useful by itself; the problems of its nearest option do. */
+/** A failed union reports nothing useful; the problems of its nearest option do. */
 function flatten(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
   return issues.flatMap((issue) => {
     if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
     const inner = [...issue.errors].sort((a, b) => deepest(b) - deepest(a))[0] ?? [];
-    const told = issue.errors.find((one) => one.some(({ code, path }) => code === "custom" && path.length === 0));
-    if (told !== undefined) return told.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as z.core.$ZodIssue);
+    const stated = issue.errors.find((one) => one.some(({ code, path }) => code === "custom" && path.length === 0));
+    if (stated !== undefined) return stated.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as z.core.$ZodIssue);
     return deepest(inner) === 0
       ? [issue]
       : flatten(inner.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as z.core.$ZodIssue));
@@ -215,7 +215,7 @@ function deepest(issues: readonly z.core.$ZodIssue[]): number {
   return Math.max(0, ...issues.map((issue) => issue.path.length + (issue.code === "unrecognized_keys" ? 1 : 0)));
 }
 
-/** Keys a schema knows at a path, through optionals, defaults, lists, records and unions. */
+/** Keys that a schema knows at a path, through optionals, defaults, lists, records and unions. */
 function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   const bare = unwrap(schema);
   const [key, ...rest] = path;

@@ -167,7 +167,7 @@ test("a finding says what its code means and what to do", async () => {
       at: { file: "agents/x.ts", line: 6, col: 1 },
       message: `"ctx_lg" is neither declared nor a primitive. Did you mean "ctx_log"?`,
       why: "The script uses a name that is neither declared nor a primitive.",
-      todo: "Use the name the message suggests, or declare it.",
+      todo: "Use the suggested name, or declare it.",
     },
   ]);
 });

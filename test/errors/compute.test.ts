@@ -28,18 +28,14 @@ it.each<[string, Json, string]>([
   [
     "compute_hr_overtime",
     { rule: "california", hours_worked: 52, hourly_rate: "28.00" },
-    "COMPUTE_RANGE daily_hours: California's rule counts by the day; give the hours of each.",
+    "COMPUTE_RANGE daily_hours: California's rule counts by the day; pass the hours of each day.",
   ],
   [
     "compute_finance_irr",
     { cash_flows: ["100", "50"] },
-    "COMPUTE_NO_ROOT There is no rate at which these cash flows are worth nothing: they never change sign, or their value stays on one side of zero.",
+    "COMPUTE_NO_ROOT No rate gives these cash flows a present value of zero: they never change sign, or their value stays on one side of zero.",
   ],
-  [
-    "compute_finance_irr",
-    { cash_flows: ["-100", "230", "-132"] },
-    "COMPUTE_MANY_ROOTS These cash flows have 2 internal rates of return: 10 %, 20 %.",
-  ],
+  ["compute_finance_irr", { cash_flows: ["-100", "230", "-132"] }, "COMPUTE_MANY_ROOTS There are 2 internal rates of return: 10 %, 20 %."],
   [
     "compute_sc_inventory_value",
     { purchases: [{ units: 5, unit_cost: "1.00" }], units_sold: 6 },

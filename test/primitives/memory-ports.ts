@@ -1,7 +1,17 @@
 /** Ports in memory for tests of primitives alone: what a primitive asks of its ports, and nothing of how they keep it. */
-import type { Account, Decision, Entry, EntryDraft, Json, PrimitivePorts, ToolInfo, Verdict } from "../../runtime/kernel/ports.ts";
+import {
+  type Account,
+  type Decision,
+  type Entry,
+  type EntryDraft,
+  type Json,
+  ORDER,
+  type PrimitivePorts,
+  type ToolInfo,
+  type Verdict,
+} from "../../runtime/kernel/ports.ts";
 import type { Gate, StepContext } from "../../runtime/kernel/primitive.ts";
-import { ORDER, machineOf, startOf } from "../../runtime/kernel/states.ts";
+import { machineOf, startOf } from "../../runtime/kernel/states.ts";
 
 export interface Memory {
   ctx: StepContext;

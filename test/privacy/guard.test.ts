@@ -130,7 +130,7 @@ it("judges health and pay data by policy and direction, and lets no policy let a
   expect(judge(text, { direction: "outbound", policy: { pay: { outbound: "allow" }, health: { outbound: "refuse" } } })).toMatchObject({
     verdict: "refuse",
     trigger: "icd10_literal",
-    message: "The text holds ICD10, which the policy does not let out. Leave it out, or have a person decide.",
+    message: "The text contains ICD10, which the policy does not allow out. Leave it out, or have a person decide.",
   });
   expect(judge("password: hunter2", { direction: "outbound", policy: { secret: { outbound: "allow" } } }).verdict).toBe("redact");
   expect(judge("SSN 123-45-6789", { direction: "inbound", policy: { identity: { inbound: "allow" } } }).verdict).toBe("allow");

@@ -1,7 +1,7 @@
 /** Worker.md 35.7: whatever a script asks for, in whatever order, the machine keeps the policy and the people in between. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { State, VerdictWord } from "../../runtime/kernel/ports.ts";
+import { ORDER, type State, type VerdictWord } from "../../runtime/kernel/ports.ts";
 import {
   entered,
   gateDemanded,
@@ -10,7 +10,6 @@ import {
   machineOf,
   machineProblems,
   move,
-  ORDER,
   type ProcessState,
   STATES,
   startOf,

@@ -60,7 +60,7 @@ it.each([
       properties: "  - nonnegative: result",
     }),
     "t",
-    [/:5 COMPUTE_TOOL params\.x\.of\.min: asks for more than 1000 values in all/],
+    [/:5 COMPUTE_TOOL params\.x\.of\.min: requires more than 1000 values in total/],
   ],
   [
     "a figure without unit",

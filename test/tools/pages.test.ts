@@ -115,7 +115,7 @@ it.each<[string, (Json | Error)[], Json, Json]>([
     [1],
     "error on page 2: gone",
   ],
-  ["a total that is not reached", [{ data: [{ id: 1 }], total: 3, next_cursor: null }], [1], "2 of 3 records did not come"],
+  ["a total that is not reached", [{ data: [{ id: 1 }], total: 3, next_cursor: null }], [1], "2 of 3 records are missing"],
   [
     "a record that changed meanwhile",
     [{ data: [{ id: 1, a: 1 }], next_cursor: "b" }, { data: [{ id: 1, a: 2 }] }],

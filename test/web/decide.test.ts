@@ -118,7 +118,7 @@ test("a form is filled in and a call is edited on the page; the run goes on with
     ...{ decision: "approved", seen: value(shown, "seen"), "set.calls.0.params.to": "ACME" },
     ...{ "set.calls.0.params.amount": "120.00", "set.calls.0.params.lines.0.n": "2", ...more },
   });
-  expect((await post(`/cards/${card.id}`, as({ "set.calls.0.params.lines.0.n": "two" }))).text).toContain("write another number");
+  expect((await post(`/cards/${card.id}`, as({ "set.calls.0.params.lines.0.n": "two" }))).text).toContain("enter another number");
   expect((await post(`/cards/${card.id}`, as({ seen: "another" }))).text).toContain("has changed since this page was loaded");
   expect((await post(`/cards/${card.id}`, as({ "set.calls.0.params.amount": "50.00" }))).status).toBe(303);
   expect(await result(id)).toEqual({

@@ -1,7 +1,4 @@
-/**
- * Business documents with required sections (spec/worker.md 19). Pure: the time is handed in. A section that is missing is named, never
- * invented; what was not evaluated says so.
- */
+/** Business documents with required sections (spec/worker.md 19). Pure. Missing sections are named, never invented. */
 import type { Call, Json, Verdict } from "../../kernel/ports.ts";
 
 /** Required sections, in order. */
@@ -29,7 +26,7 @@ export type BusinessDocument = ReturnType<typeof buildDocument>;
 const isBlank = (value: Json | undefined): boolean =>
   value === undefined || value === null || (typeof value === "string" && value.trim() === "");
 
-/** at: ms. An empty list is an answer ("none"); blank text is not. */
+/** at: ms since 1970. An empty list is an answer ("none"); blank text is not. */
 export function buildDocument(type: DocumentType, given: Record<string, Json>, metadata: Record<string, Json>, at: number) {
   const required: readonly string[] = TEMPLATES[type];
   const sectionOf = (name: string): Json | undefined => (Object.hasOwn(given, name) ? given[name] : undefined);
@@ -39,9 +36,9 @@ export function buildDocument(type: DocumentType, given: Record<string, Json>, m
     type,
     /** ISO, UTC. */
     created_at: `${new Date(at).toISOString().slice(0, 19)}Z`,
-    /** As given, and `missing_sections` when there are any. */
+    /** As passed, and `missing_sections` when there are any. */
     metadata: missing.length === 0 ? { ...metadata } : { ...metadata, missing_sections: missing },
-    /** The required ones in their order, then the others. */
+    /** The required ones in order, then the others. */
     sections: Object.fromEntries(
       names.map((name) => [name, missing.includes(name) ? `[${spaced(name).toUpperCase()} — REQUIRED]` : (sectionOf(name) ?? null)]),
     ),
@@ -50,7 +47,7 @@ export function buildDocument(type: DocumentType, given: Record<string, Json>, m
   };
 }
 
-/** The document as markdown. Text in it cannot begin a section: one that a vendor wrote must not look like the approver's. */
+/** The document as markdown. Text in it cannot begin a section: a vendor's text must not look like the approver's. */
 export function formatDocument(document: Pick<BusinessDocument, "type" | "created_at" | "metadata" | "sections">): string {
   const facts = Object.entries(document.metadata).filter(([name]) => name !== "missing_sections");
   return [
@@ -63,21 +60,21 @@ export function formatDocument(document: Pick<BusinessDocument, "type" | "create
 }
 
 function linesOf(value: Json): string[] {
-  if (!Array.isArray(value)) return [quiet(asText(value))];
+  if (!Array.isArray(value)) return [escapeBlocks(asText(value))];
   if (value.length === 0) return ["None."];
-  return value.map((item) => `- ${quiet(asText(item)).replaceAll("\n", "\n  ")}`);
+  return value.map((item) => `- ${escapeBlocks(asText(item)).replaceAll("\n", "\n  ")}`);
 }
 
 export const asText = (value: Json): string =>
   typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
-/** Headings, their underlines and fences at the start of a line are shown as they are written. */
-const quiet = (text: string): string =>
+/** Escapes headings, their underlines and fences at the start of a line. */
+const escapeBlocks = (text: string): string =>
   text.replace(/\r\n?|[\u2028\u2029]/g, "\n").replace(/^([\t ]*)(#|=+[\t ]*$|-{2,}[\t ]*$|`{3}|~{3})/gm, "$1\\$2");
 export const spaced = (name: string): string => name.replaceAll("_", " ");
 const titled = (name: string): string => spaced(name).replace(/(^| )\p{Ll}/gu, (start) => start.toUpperCase());
 
-/** `52340 EUR` -> `EUR 52,340.00`; one without a currency has no sign of one. Cents are added, never cut; other text stays as it is. */
+/** `52340 EUR` -> `EUR 52,340.00`; without a currency there is no currency sign. Cents are added, never cut; other text is unchanged. */
 export function amountText(amount: string, currency?: string): string {
   const parts = /^(-?)(\d{1,30})(?:\.(\d{1,18}))?(?: ([A-Z]{2,12}))?$/.exec(amount);
   if (parts === null) return amount;
@@ -85,7 +82,7 @@ export function amountText(amount: string, currency?: string): string {
   return `${sign}${own === "USD" ? "$" : own === undefined ? "" : `${own} `}${whole.replace(/\B(?=(?:\d{3})+$)/g, ",")}.${cents.padEnd(2, "0")}`;
 }
 
-/** The part of a verdict that a brief tells. */
+/** The part of a verdict that a brief shows. */
 interface Policy extends Pick<Verdict, "passed" | "summary" | "indeterminate"> {
   triggered: { rule: string; action: string; level: string | null; description: string }[];
 }
@@ -94,7 +91,7 @@ export interface BriefInput {
   /** invoice_reconciliation */
   process: string;
   title: string;
-  /** What will be done after a yes, or in words where there is no call yet. */
+  /** The calls made after an approval, or a description where there is no call yet. */
   calls: readonly (Call | string)[];
   verdict: Policy | null;
   level: string | null;
@@ -102,9 +99,9 @@ export interface BriefInput {
   /** Name -> decimal text. */
   amounts: Record<string, string>;
   currency?: string | undefined;
-  /** Amounts that no policy has judged, in words. */
+  /** Amounts that no policy has judged, as a sentence. */
   not_judged?: string | null | undefined;
-  /** Who is asked; empty when anybody of the level may decide. */
+  /** Who is asked; empty when anyone with the level may decide. */
   by: string;
   /** ms */
   at: number;
@@ -113,7 +110,7 @@ export interface BriefInput {
 /** What a person reads before a gate is decided. */
 export function approvalBrief(brief: BriefInput): BusinessDocument {
   const amounts = Object.entries(brief.amounts).map(([name, amount]) => `${name}: ${amountText(amount, brief.currency)}`);
-  const asked = [brief.by, brief.level === null ? "" : `level ${brief.level}`].filter((part) => part !== "").join(", ");
+  const approver = [brief.by, brief.level === null ? "" : `level ${brief.level}`].filter((part) => part !== "").join(", ");
   const sections = {
     request_summary: [
       `${titled(brief.process)}: ${brief.title}`,
@@ -122,7 +119,7 @@ export function approvalBrief(brief: BriefInput): BusinessDocument {
     proposed_actions: brief.calls.map((call) => (typeof call === "string" ? call : `${call.tool} ${JSON.stringify(call.params)}`)),
     policy_compliance: [compliance(brief.verdict), ...(brief.not_judged == null ? [] : [brief.not_judged])].join("\n"),
     risk_assessment: `Risk: ${brief.risk?.toUpperCase() ?? "NOT ASSESSED"}`,
-    approver_decision: `Waiting for ${asked === "" ? "an approver" : asked}.`,
+    approver_decision: `Waiting for ${approver === "" ? "an approver" : approver}.`,
   };
   return buildDocument("approval_brief", sections, { process: brief.process }, brief.at);
 }

@@ -1,4 +1,4 @@
-/** What a run changed outside, told with its answer: the mutation log (spec/worker.md 14, R) in text and JSON, and the run's metadata (18, R). */
+/** A run's changes outside, returned with its answer: the mutation log (spec/worker.md 14, R) in text and JSON, and the run's metadata (18, R). */
 import type { Json, Verdict, VerifiedWrite } from "../../kernel/ports.ts";
 
 export function mutationLog(writes: readonly VerifiedWrite[]) {
@@ -9,7 +9,7 @@ export function mutationLog(writes: readonly VerifiedWrite[]) {
     verified,
     failed: count("MISMATCH", "WRITE_FAILED"),
     unverifiable: count("UNVERIFIABLE"),
-    /** True only when every write is; null without writes. */
+    /** True only when every write is verified; null without writes. */
     mutation_verified: writes.length === 0 ? null : verified === writes.length,
     log: [...writes],
   };
@@ -37,12 +37,12 @@ function readBack(one: VerifiedWrite): string {
   return `${callText(one.read.tool, one.read.params)}${seen.length === 0 ? "" : ` -> ${seen.join(", ")}`}`;
 }
 
-/** What a run has left outside, a line for each write: what stands as it was asked for, and what does not or could not be looked up. */
+/** What a run has left outside, a line for each write: verified writes, and those that differ or could not be checked. */
 export function standing(writes: readonly VerifiedWrite[]): { stands: string[]; not_verified: string[] } {
   const line = (one: VerifiedWrite): string => {
     const wrong = Object.entries(one.diff).map(([field, { expected, actual }]) => `${field} is ${brief(actual)}, not ${brief(expected)}`);
-    const says = one.status === "VERIFIED" ? [] : one.status === "MISMATCH" ? wrong : [...wrong, one.answer];
-    return `${one.status} ${callText(one.tool, one.params)}${says.length === 0 ? "" : `: ${says.join(", ")}`}`;
+    const details = one.status === "VERIFIED" ? [] : one.status === "MISMATCH" ? wrong : [...wrong, one.answer];
+    return `${one.status} ${callText(one.tool, one.params)}${details.length === 0 ? "" : `: ${details.join(", ")}`}`;
   };
   const verified = (one: VerifiedWrite): boolean => one.status === "VERIFIED";
   return { stands: writes.filter(verified).map(line), not_verified: writes.filter((one) => !verified(one)).map(line) };
@@ -53,7 +53,7 @@ const cut = (text: string, at: number): string => {
   return line.length > at ? `${line.slice(0, at - 3)}...` : line;
 };
 
-/** 40 characters of a scalar, the kind of anything else (14). */
+/** A scalar cut to 40 characters, the kind of anything else (spec/worker.md 14). */
 const brief = (value: Json): string =>
   Array.isArray(value) ? "list" : typeof value === "object" && value !== null ? "object" : cut(String(value), 40);
 
@@ -66,7 +66,7 @@ function callText(tool: string, params: Json): string {
 
 const TELLING = ["status", "state", "id", "result", "message", "success"];
 
-/** What the tool said: its error, else the most telling field, else the first. `answer` is JSON or text, perhaps cut off. */
+/** The tool's answer in brief: its error, else the most telling field, else the first. `answer` is JSON or text, perhaps cut off. */
 export function answerText(answer: string): string {
   let value: Json;
   try {
@@ -86,9 +86,9 @@ export function answerText(answer: string): string {
 
 export interface RunMetadata {
   process: string;
-  /** APPROVED also where no policy was asked and people said yes; REJECTED wherever one said no. */
+  /** APPROVED also where no policy was evaluated and people approved; REJECTED whenever a person rejected. */
   policy: "PASSED" | "FAILED" | "APPROVED" | "REJECTED" | "NOT EVALUATED";
-  /** Who said no, and why, in words. */
+  /** Who rejected it, and why, as a sentence. */
   rejected?: string;
   writes: { n: number; verified: number; stands?: string[]; not_verified?: string[] };
   duration_ms: number;
@@ -110,7 +110,7 @@ export function runMetadata(run: {
   duration_ms: number;
   approvals: readonly Approval[];
   rejected: string | null;
-  /** It has come to its end, and by itself. */
+  /** It ran to its end and was not canceled. */
   completed?: boolean;
 }): RunMetadata {
   const { process, verdict, writes, duration_ms, approvals, rejected, completed = true } = run;
@@ -129,12 +129,12 @@ export function runMetadata(run: {
 }
 
 /**
- * `[Process: invoice_reconciliation | Policy: APPROVED by Ann | Writes: 1, verified: 1 | 812 ms]`, under prose only. `unread`: acts outside
- * that nothing reads back, such as those of plugins.
+ * `[Process: invoice_reconciliation | Policy: APPROVED by Ann | Writes: 1, verified: 1 | 812 ms]`, appended to prose only. `unread`: acts
+ * outside without a read-back, such as those of plugins.
  */
 export function footer(run: RunMetadata, unread = 0): string {
   const people = [...new Set(run.approvals.map(({ by }) => by))].join(", ");
-  const said = run.rejected !== undefined ? `: ${cut(run.rejected, 300)}` : run.policy === "APPROVED" ? ` by ${people}` : "";
+  const detail = run.rejected !== undefined ? `: ${cut(run.rejected, 300)}` : run.policy === "APPROVED" ? ` by ${people}` : "";
   const writes = `Writes: ${run.writes.n + unread}, verified: ${run.writes.verified}${unread === 0 ? "" : `, not read back: ${unread}`}`;
-  return `[Process: ${run.process} | Policy: ${run.policy}${said} | ${writes} | ${run.duration_ms} ms]`;
+  return `[Process: ${run.process} | Policy: ${run.policy}${detail} | ${writes} | ${run.duration_ms} ms]`;
 }

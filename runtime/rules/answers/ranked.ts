@@ -1,6 +1,6 @@
 /**
  * Ranked-list answers in bracket form (spec/worker.md 18, R): converted only where a list was asked for, by the header, the request or a
- * wording listed here. Any other answer is never touched.
+ * wording listed here. Any other answer stays unchanged.
  */
 import type { Json } from "../../kernel/ports.ts";
 
@@ -8,7 +8,7 @@ type Scalar = string | number | boolean;
 
 const isList = (value: Json): value is Scalar[] => Array.isArray(value) && value.every((one) => one !== null && typeof one !== "object");
 
-/** `["A", "B"]`, to the character: texts in the order given, without numbering of their own, without empty ones. */
+/** `["A", "B"]`, exactly: texts in the given order, without their own numbering and without empty ones. */
 export function bracketAnswer(items: readonly Scalar[]): string {
   const texts = items.map((one) => String(one).replace(/^\s*\d{1,4}[.)]\s+/, "")).map((one) => one.trim());
   return `[${texts
@@ -17,17 +17,15 @@ export function bracketAnswer(items: readonly Scalar[]): string {
     .join(", ")}]`;
 }
 
-/** The bracket text of a result when a list is asked for and the result is one; else null, and the result stays what it is. */
-export function rankedAnswer(result: Json): string | null {
-  return isList(result) ? bracketAnswer(result) : null;
-}
+/** The bracket text of a result that is a list; else null, and the result stays as it is. */
+export const rankedAnswer = (result: Json): string | null => (isList(result) ? bracketAnswer(result) : null);
 
 const MANY = "(?:\\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|(?:a )?dozen)(?!\\w|[.,]\\d|\\s?%| percent)";
-// A superlative, also as a part: "highest-risk", "most overdue". The words it leaves out only end like one.
+// A superlative, also as a part: "highest-risk", "most overdue". The excluded words only end like one.
 const MOST =
   "(?:top|bottom|best|worst|most|least|(?!(?:inter|requ|cont|prot|harv|inv|for|mod|hon|sugg|dig|arr|manif)est)[a-z]{3,}est)(?![a-z])";
 const QUANTITY = `(?:${MOST} ${MANY}|${MANY} (?:of (?:the|our|my|your) )?${MOST})`;
-// A verb in the imperative stands at the start of a clause; "order 66", "the price list" and "his rank" are nouns.
+// A verb in the imperative begins a clause; "order 66", "the price list" and "his rank" are nouns.
 const ASKING = "(?:^|[.!?;:,\\n]\\s{0,8}|\\b(?:please|and|then|to|you|should)\\s+)";
 const PLURAL = "(?:of (?:the|these|those|our) )?(?!does\\b|this\\b)[a-z]{3,}s(?<!ss|us|is)";
 const WORDINGS = [
@@ -36,9 +34,9 @@ const WORDINGS = [
   `${ASKING}(?:sort|order)\\s+(?:the|all|our|my|these|those|them|it)\\b[^.!?\\n]{0,80}\\b(?:by|from|alphabetically|in)\\b`,
   "\\b(?:identify|find|name|select|show|return|give me|give us|show me|tell me) all\\b",
   `\\b(?:name|return|give|show|tell|what are|who are|which are|identify|find|get|pick|choose|select|recommend|suggest|report|provide|determine) (?:me |us )?(?:the |our |my |your )?${QUANTITY}`,
-  // Nothing but the quantity: a sentence about it has a verb.
+  // Only the quantity: a sentence about it has a verb.
   `^\\s*(?:the |our |my )?${QUANTITY}(?![^.!?]*\\b(?:is|are|was|were|has|have|had|will|must|should|can)\\b)`,
-  // A plural noun ("which process applies" has none), and not the relative "the order which ...".
+  // With a plural noun ("which process applies" has none), and not the relative "the order which ...".
   `${ASKING}which (?:${MANY} )?${PLURAL}\\b`,
   `${ASKING}(?:which|what) (?:[a-z\\d-]+ ){0,3}?${PLURAL} (?:are|were|have|need|should|must|can|do)\\b`,
   "\\bas an? (?:(?:ranked|sorted|ordered|json|numbered|bulleted) )?(?:list|array)\\b",

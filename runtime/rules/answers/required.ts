@@ -1,4 +1,4 @@
-/** What the answer of a process must hold (spec/worker.md 17.1). Scripts return typed objects, checked by `missingFields`. */
+/** What the answer of a process must contain (spec/worker.md 17.1). Scripts return typed objects, checked by `missingFields`. */
 import { isDay } from "../../kernel/day.ts";
 import { AMOUNT_PATTERN } from "../../kernel/money.ts";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -6,7 +6,7 @@ import type { Json } from "../../kernel/ports.ts";
 import { compareDecimals, sumDecimals } from "../policy/values.ts";
 import { type Fields, isObject } from "../tools/shape.ts";
 
-/** `filled`: any value but an empty one. Each with what to write, for the message. */
+/** Each kind with the wording of the message. `filled`: any value but an empty one. */
 const KINDS = {
   decision: "one of the decisions of the process",
   amount: 'decimal text such as "42.99"',
@@ -25,7 +25,7 @@ const MORE_DECISIONS: Record<string, string[]> = {
   dispute_resolution: ["partial", "resolved", "credited"],
 };
 
-/** A row: field=kind; ... `!`: known before anything is decided, so an answer that was rejected, blocked or has expired holds it too. */
+/** A row: field=kind; ... `!`: known before any decision, so that a rejected, blocked or expired answer has it too. */
 const PROCESSES: Record<string, string> = {
   expense_approval: "decision=decision; amount!=amount; requester!=text; reason=text",
   invoice_reconciliation: "decision=decision; amount!=amount; vendor!=text; variance!=amount",
@@ -56,16 +56,16 @@ function fieldsOf(process: string) {
 /** A field of the header's `output:`. */
 export interface OutputField {
   type: string;
-  /** Required unless it says false. */
+  /** Required unless false. */
   required?: boolean | undefined;
 }
 
 const BY_TYPE: Record<string, Kind> = { string: "text", money: "amount", date: "day", list: "list", integer: "count" };
 
 /**
- * Required fields of a result that are absent or of another kind, each with what it wants: `decision (one of approved, ...)`.
- * process: null when the header names none. A process that is not listed and declares its output answers for that alone.
- * A ranked list has no fields: the caller does not ask. `ended`: a person, a policy or time said no, so only what was known before counts.
+ * Required fields of a result that are absent or of another kind, each with the expected kind: `decision (one of approved, ...)`.
+ * process: null when the header names none. An unlisted process that declares its output needs only what it declares.
+ * A ranked list has no fields: callers do not check it. `ended`: rejected, blocked or expired, so only fields known before count.
  */
 export function missingFields(process: string | null, output: Record<string, OutputField>, result: Json, ended = false): string[] {
   const fields = isObject(result) ? result : {};
@@ -86,7 +86,7 @@ export function assertWhole(result: Json, of: { process: string | null; output: 
   const lacks = missing.length === 0 ? [] : [`lacks ${missing.join(", ")}`];
   const why = [...lacks, ...wrong.map((one) => `does not add up: ${one}`)].join("; it ");
   if (why === "") return;
-  const message = `The answer ${why}. The header's output: and its process say what the script's last expression must hold.`;
+  const message = `The answer ${why}. The header's output: and its process say what the script's last expression must contain.`;
   throw new ClearedError("OUTPUT_INCOMPLETE", message, { data: { missing, wrong } });
 }
 
@@ -112,7 +112,7 @@ function fits(kind: Kind, value: Json | undefined, decisions: readonly string[])
   }
 }
 
-/** What holds within an object whose fields have these names; and lists that are the whole of what their object names as they do. */
+/** Equations between the fields of one object; and lists whose fields add up to the field of that name in the object itself. */
 const IDENTITIES = ["net + deductions = gross", "net + tax = gross", "cost + fee - credit = net", "debit = credit"].map((identity) => {
   const [terms = "", result = ""] = identity.split(" = ");
   return {
@@ -124,8 +124,8 @@ const IDENTITIES = ["net + deductions = gross", "net + tax = gross", "cost + fee
 const WHOLES = ["slips", "lines", "parts", "shares", "departments", "allocation"];
 
 /**
- * The sums of an answer that do not come out, with both sides (spec/worker.md 15): net + deductions = gross, debit = credit, the parts of a
- * list = their total. Answers are flat: three levels are looked at.
+ * The sums of an answer that are wrong, with both sides (spec/worker.md 15): net + deductions = gross, debit = credit, the parts of a
+ * list = their total. Answers are flat: only three levels are read.
  */
 export function brokenSums(answer: Json, depth = 0): string[] {
   if (!isObject(answer)) return [];
@@ -150,7 +150,7 @@ export function brokenSums(answer: Json, depth = 0): string[] {
   return broken;
 }
 
-/** The same for what a call would write. One leg of an entry, with nothing on its other side, is no balance. */
+/** The same for the parameters of a call. One leg of an entry, with nothing on its other side, is not a balance. */
 export function brokenCallSums(params: Json): string[] {
   const isLeg = isObject(params) && ["debit", "credit"].some((side) => /^[-0.]*$/.test(amountOf(params, side) ?? "1"));
   return brokenSums(params).filter((one) => !isLeg || !one.startsWith("debit = credit"));

@@ -1,6 +1,6 @@
 /**
- * Conditions of policy rules as data (grammar: spec/worker.md 7.6): a text is parsed once, when its policy is loaded, and what is not
- * understood refuses the policy. `print` writes a condition so that parsing gives it back. No I/O, no evaluation.
+ * Conditions of policy rules as data (grammar: spec/worker.md 7.6): a text is parsed once, when its policy is loaded, and a condition
+ * that cannot be parsed refuses the policy. `print` writes a condition so that parsing gives it back. No I/O, no evaluation.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import { dayOrMoment } from "./values.ts";
@@ -16,11 +16,11 @@ export type Operand =
   | { kind: "date"; text: string }
   | { kind: "boolean"; value: boolean }
   | { kind: "null" }
-  /** Another field where one has this name, else (for equality, `in`, `contains`) the word as text. */
+  /** Another field if one has this name, else (for equality, `in`, `contains`) the word as text. */
   | { kind: "word"; text: string };
 
 export type Atom =
-  /** A bare field: is it true? */
+  /** A bare field: true if its value is. */
   | { op: "is"; field: string }
   | { op: "compare"; field: string; relation: Relation; operand: Operand }
   | { op: "in"; field: string; negated: boolean; list: Operand[] }
@@ -39,17 +39,17 @@ interface Token {
   at: number;
 }
 
-// Longer is no condition a person can review; deeper would only be met in an attack on the stack.
+// A longer condition cannot be reviewed by a person; deeper nesting only occurs in an attack on the stack.
 const MAX_LENGTH = 2000;
 const MAX_DEPTH = 40;
 
 const TOKEN =
   /\s*(?:(?<date>\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2})?)?)(?![\w.])|(?<number>-?\d+(?:_\d{3})*(?:\.\d+)?)(?![\w.]|,\d{3}(?!\d)|\s*%)|(?<text>"(?:[^"\\]|\\.)*"|'[^']*')|(?<word>[\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)*)|(?<sign>===|!==|==|!=|>=|<=|&&|\|\||[><!()[\],](?![=>])))/uy;
 
-/** What is wrong with text that is no token, from its beginning. */
+/** The mistake in text that is not a token, by its beginning. */
 const MISTAKES: [RegExp, string][] = [
-  [/^-?\d[\d.,_]*\s*%/, "percent signs are not read; write the number alone, such as `variance_pct > 5`"],
-  [/^-?\d{1,3}(?:,\d{3})+(?!\d)/, "separators of thousands are not read; write 5000, and a blank after each comma of a list"],
+  [/^-?\d[\d.,_]*\s*%/, "percent signs are not supported; write the number alone, such as `variance_pct > 5`"],
+  [/^-?\d{1,3}(?:,\d{3})+(?!\d)/, "thousands separators are not supported; write 5000, and a blank after each comma of a list"],
   [/^-?\.?\d/, "this is not a plain decimal; write digits with at most one point, and dates as YYYY-MM-DD"],
   [/^=>/, "write >= for at least"],
   [/^=/, "write == to compare"],
@@ -85,7 +85,7 @@ function tokens(source: string): Token[] {
   return [...found, { kind: "end", text: "", at: source.length }];
 }
 
-/** @throws POLICY_INVALID naming the character; `data.offset` is its place in the text, from 0 */
+/** @throws POLICY_INVALID naming the character; `data.offset` is its position in the text, from 0 */
 export function parseCondition(source: string): Condition {
   if (source.length > MAX_LENGTH) refuse(source, MAX_LENGTH, `a condition has at most ${MAX_LENGTH} characters`);
   const list = tokens(source);
@@ -157,7 +157,7 @@ function unquoted(text: string, wrong: () => never): string {
   try {
     return JSON.parse(text.replaceAll("\t", "\\t")) as string;
   } catch {
-    return wrong(); // JSON's escapes are the ones that are read
+    return wrong(); // only JSON's escapes are valid
   }
 }
 

@@ -1,23 +1,23 @@
 /**
- * Conditions on facts in three values (Kleene): true, false, and null for what nobody can tell. A missing fact, text where a number
- * belongs ("6,000") or a wrong kind is never a quiet "no" (spec/worker.md 7.6).
+ * Conditions on facts in three values (Kleene): true, false, and null for unknown. A missing fact, text where a number
+ * belongs ("6,000") or a wrong kind is unknown, never false (spec/worker.md 7.6).
  */
 import type { Json } from "../../kernel/ports.ts";
 import { type Condition, type Operand, type Relation, isOrdered, operandsOf } from "./condition.ts";
 import { compareDates, dayOrMoment, compareDecimals, isDecimal } from "./values.ts";
 
 export const KINDS = ["decimal", "money", "text", "boolean", "date", "list"] as const;
-/** What a declared fact is. Money is decimal text, never a number; `any` is a field that is known but of no declared kind. */
+/** Kind of a declared fact. Money is decimal text, never a number; `any` is a known field without a declared kind. */
 export type Kind = (typeof KINDS)[number] | "any";
 
-/** Against what a condition is evaluated. */
+/** What a condition is evaluated against. */
 export interface Scope {
   facts: Readonly<Record<string, Json>>;
   /** The declared facts. */
   kinds: ReadonlyMap<string, Kind>;
   /** Values conditions name as `threshold.NAME`. */
   thresholds: Readonly<Record<string, Json>>;
-  /** Facts that are not declared count too. */
+  /** Undeclared facts count too. */
   loose: boolean;
 }
 
@@ -44,7 +44,7 @@ function lookUp(facts: Readonly<Record<string, Json>>, field: string): Json | un
       (at, key) => (typeof at === "object" && at !== null ? own(at as Record<string, Json>, key) : undefined),
       facts,
     );
-  // Two values of one fact: a number of no kind, so that nobody can tell. A key in what a tool answered could else stand before the fact.
+  // Two values of one fact: a number of no kind, so that the result is unknown. Otherwise a key in a tool's answer could replace the fact.
   if (flat === undefined || nested === undefined) return flat === undefined ? nested : flat;
   return flat === nested ? flat : Number.NaN;
 }
@@ -58,10 +58,7 @@ function isKind(value: Json, kind: Kind): boolean {
   return typeof value === (kind === "text" ? "string" : kind);
 }
 
-/**
- * missingIsFalse: a bare field that is missing counts as false, the one exception of spec/worker.md 7.6. Verdicts use it only where it
- * makes a rule fire.
- */
+/** missingIsFalse: a missing bare field is false, the one exception of spec/worker.md 7.6. Verdicts use it only to make a rule fire. */
 export function evaluate(condition: Condition, scope: Scope, missingIsFalse: boolean): Truth {
   switch (condition.op) {
     case "and":
@@ -100,7 +97,7 @@ function isTrue(field: string, scope: Scope, missingIsFalse: boolean): Truth {
   return typeof value === "object" ? Object.keys(value).length > 0 : Boolean(value);
 }
 
-/** A word is another field where the scope has one, else text. */
+/** A word is another field if the scope has one, else text. */
 function operandValue(operand: Operand, scope: Scope): Json | undefined {
   switch (operand.kind) {
     case "boolean":
@@ -139,7 +136,7 @@ export function holds(relation: Relation, difference: number): boolean {
   return (difference === 0 && relation.length === 2) || (relation.startsWith(">") ? difference > 0 : difference < 0);
 }
 
-/** Numbers with numeric text, booleans with booleans, text with text as it is written; other pairs cannot be told. */
+/** Numbers with numeric text, booleans with booleans, text with text as written; other pairs are unknown. */
 function equal(a: Json, b: Json, asText: boolean): Truth {
   if (a === null || b === null) return null;
   if (!asText && isDecimal(a) && isDecimal(b)) return compareDecimals(a, b) === 0;
@@ -154,7 +151,7 @@ function isIn(value: Json | undefined, list: readonly Operand[], byValue: boolea
     const isList = operand.kind === "word" && (operand.text.startsWith(THRESHOLD) || scope.kinds.get(operand.text) === "list");
     const found = isList ? fieldValue(operand.text, scope) : operand.kind === "word" ? operand.text : operandValue(operand, scope);
     for (const item of Array.isArray(found) ? found : [found ?? null]) {
-      // "6,000" may well be the 6000 of the list.
+      // "6,000" may mean the 6000 of the list.
       const same = operand.kind === "number" && !isDecimal(value) ? null : sameWord(value, item, byValue);
       if (same === true) return true;
       if (same === null) unknown = true;
@@ -171,14 +168,14 @@ function contains(value: Json | undefined, wanted: Json | undefined): Truth {
   return found.includes(true) ? true : found.includes(null) ? null : false;
 }
 
-/** Members are compared as words, without regard to case; numbers, and with `byValue` numeric text too, by value. */
+/** Members are compared as words, ignoring case; numbers, and with `byValue` also numeric text, by value. */
 function sameWord(a: Json, b: Json, byValue: boolean): Truth {
   if (a === null || b === null || typeof a === "object" || typeof b === "object") return null;
   if ((byValue || typeof a === "number" || typeof b === "number") && isDecimal(a) && isDecimal(b)) return compareDecimals(a, b) === 0;
   return String(a).toLowerCase() === String(b).toLowerCase();
 }
 
-/** The fields that keep an undecided condition undecided, in the order it names them. */
+/** The fields that leave a condition undecided, in the order it names them. */
 export function unknownFields(condition: Condition, scope: Scope): string[] {
   if (evaluate(condition, scope, false) !== null) return [];
   const found = (): string[] => {

@@ -1,6 +1,6 @@
 /**
- * A policy document given with a run, from outside and untrusted. Rules in JSON are evaluated beside the workspace's own and can only
- * make the verdict stricter; what is not understood, in a rule or in the whole, demands approval and says why.
+ * A policy document passed with a run, from outside and untrusted. JSON rules are evaluated in addition to the workspace's own and can
+ * only make the verdict stricter; anything not understood, in a rule or in the document, demands approval and says why.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
@@ -9,14 +9,14 @@ import { levelName } from "./levels.ts";
 import { type Action, type Rule, type RuleSet, actionOf } from "./verdict.ts";
 
 const SOURCE = "given";
-// A document with more is not one a person wrote for one run.
+// No person writes a longer document for one run.
 const MAX_LENGTH = 65_536;
 const MAX_RULES = 200;
 
-/** No rules that could be evaluated as they stand. */
+/** Text without rules that could be evaluated. */
 export const isProse = (text: string): boolean => text.trim() !== "" && !/^\s*[{[]/.test(text);
 
-/** Null when nothing is given. Its rules see `facts`, to which a caller adds what the run has gathered. */
+/** Null when there is no document. Its rules see `facts`, to which a caller adds the facts of the run. */
 export function readGiven(text: string | undefined): RuleSet | null {
   if (text === undefined || text.trim() === "") return null;
   const set = (rules: Rule[], facts: Record<string, Json> = {}): RuleSet => ({
@@ -51,7 +51,7 @@ function readRule(value: unknown, number: number): Rule {
     ...always(text(id).slice(0, 100) || `GIVEN_${number}`, text(description).slice(0, 500)),
     level: levelName(text(level).slice(0, 100)) || null,
   };
-  // An action of no known word asks a person (spec/worker.md 7.4 R).
+  // An unknown action word demands approval (spec/worker.md 7.4 R).
   const known: Action = actionOf(text(action)) ?? "require_approval";
   try {
     return { ...rule, when: parseCondition(text(condition)), action: known };

@@ -1,11 +1,11 @@
 /**
- * Who may decide: a ladder of ranks by seniority, and functional roles beside it. A demand for a role is met by that role alone: a CFO
- * is no lawyer (spec/worker.md 7.4 R). config.yaml `policy:` names both per workspace.
+ * Who may decide: a ladder of ranks by seniority, and functional roles beside it. Only the role itself meets a demand for it: a CFO
+ * is not a lawyer (spec/worker.md 7.4 R). config.yaml `policy:` names both per workspace.
  */
 import { z } from "zod";
 
 export interface Ladder {
-  /** From low to high; names on one rung are equals. */
+  /** From low to high; names on one rung are equal. */
   ranks: readonly (readonly string[])[];
   roles: readonly string[];
 }
@@ -26,23 +26,23 @@ export const ladderSchema = z
   .refine(({ ladder, roles }) => new Set([...ladder.flat(), ...roles]).size === ladder.flat().length + roles.length, "a level occurs twice")
   .transform(({ ladder, roles }): Ladder => ({ ranks: ladder, roles }));
 
-// Of seven ranks. Only for naming one of several demands: a role is above or below nobody.
+// Of seven ranks. Only decides which of several demands is named: a role is above or below nobody.
 const BELOW_ROLES = 2;
 
 export const levelNames = ({ ranks, roles }: Ladder): string[] => [...ranks.flat(), ...roles];
 
 const rankOf = ({ ranks }: Ladder, level: string): number => ranks.findIndex((rung) => rung.includes(level));
 
-/** Every level in the order of 7.4, where roles stand between the two lowest ranks and the rest. */
+/** Every level in the order of 7.4, where roles come between the two lowest ranks and the rest. */
 const inOrder = ({ ranks, roles }: Ladder): string[] => ranks.toSpliced(BELOW_ROLES, 0, roles).flat();
 
-/** True when somebody who holds these levels may decide what `demanded` asks for. A level the ladder does not have is met by its name alone. */
+/** True when a person with these levels may decide what `demanded` requires. A level outside the ladder is met only by the same name. */
 export function meetsLevel(ladder: Ladder, held: readonly string[], demanded: string): boolean {
   const rank = rankOf(ladder, demanded);
   return held.map(levelName).some((level) => level === demanded || (rank >= 0 && rankOf(ladder, level) >= rank));
 }
 
-/** Of several demands: the one word for all, and all that stay when each rank that a higher one meets is left out. */
+/** Of several demands: one word for all, and all of them without the ranks that a higher demanded rank meets. */
 export function strictest(ladder: Ladder, demanded: readonly string[]): { level: string | null; levels: string[] } {
   const all = [...new Set(demanded)];
   const highest = inOrder(ladder).findLast((level) => all.includes(level));

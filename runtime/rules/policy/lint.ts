@@ -1,6 +1,6 @@
 /**
- * What is wrong with a policy before any run: fields and kinds against the declared facts, conditions that are never true, rules that a
- * stricter one always goes with. A condition is taken apart into alternatives of atoms; two atoms on one field that exclude each other
+ * Problems of a policy that are known before any run: fields and kinds against the declared facts, conditions that are never true, rules
+ * that never apply without a stricter one. A condition is split into alternatives of atoms; two atoms on one field that exclude each other
  * make an alternative impossible. Only what is certainly impossible is reported.
  */
 import { didYouMean } from "../../kernel/errors.ts";
@@ -20,7 +20,7 @@ export interface PolicyFinding {
   warning: boolean;
 }
 
-// Alternatives of one condition: more are not looked into.
+// Alternatives of one condition: more are not examined.
 const MAX_ALTERNATIVES = 256;
 
 /** Findings about rules of a policy with declared facts; paths begin at the policy. */
@@ -57,10 +57,10 @@ function atomsOf(condition: Condition): Atom[] {
 }
 
 const wordsIn = (atom: Atom): string[] => operandsOf(atom).flatMap((one) => (one.kind === "word" ? [one.text] : []));
-/** The facts that a condition asks about, and the words it compares them with, which may be facts. */
+/** The facts that a condition names, and the words it compares them with, which may be facts. */
 export const namesIn = (condition: Condition): string[] => atomsOf(condition).flatMap((atom) => [atom.field, ...wordsIn(atom)]);
 
-/** What a field is, by its declaration; a threshold, by its value. Undefined when neither has it. */
+/** Kind of a field by its declaration, of a threshold by its value. Undefined when neither exists. */
 function kindOf(field: string, { kinds, thresholds }: Scope): Kind | undefined {
   if (!field.startsWith("threshold.")) return kinds.get(field);
   const value = fieldValue(field, { kinds, thresholds, facts: {}, loose: false });
@@ -76,7 +76,7 @@ function checkAtom(atom: Atom, scope: Scope): string[] {
   const wrong = (wants: string): string[] => [`\`${print(atom)}\`: ${atom.field} is declared as ${kind}, ${wants}.`];
   if (atom.op === "is") return kind === "boolean" ? [] : wrong("and only a boolean can stand alone; compare it with something");
   if (atom.op === "contains") return kind === "text" || kind === "list" ? [] : wrong("and only text and lists contain something");
-  if (kind === "list") return wrong("and a list is asked with contains");
+  if (kind === "list") return wrong("and a list is tested with contains");
   if (ordered && (kind === "text" || kind === "boolean")) return wrong("which has no order");
   return operandsOf(atom).flatMap((operand) => {
     const other = operandKind(operand, scope);
@@ -85,7 +85,7 @@ function checkAtom(atom: Atom, scope: Scope): string[] {
   });
 }
 
-/** Says that a fact or threshold is not declared, with the nearest one that is. */
+/** Says that a fact or threshold is not declared, with the nearest declared one. */
 export function undeclared(name: string, { kinds, thresholds }: Scope): string {
   const isThreshold = name.startsWith("threshold.");
   const names = isThreshold ? Object.keys(thresholds).map((one) => `threshold.${one}`) : kinds.keys();
@@ -101,7 +101,7 @@ function operandKind(operand: Operand, scope: Scope): Kind | "null" {
   return isDecimal(operand.text) ? "decimal" : dayOrMoment(operand.text) === null ? "text" : "date";
 }
 
-/** An atom that is wanted to be true or to be false. */
+/** An atom that must be true (`yes`) or false. */
 interface Wanted {
   atom: Atom;
   yes: boolean;
@@ -152,7 +152,7 @@ function excludes(a: Wanted, b: Wanted, scope: Scope): boolean {
   return never.exact ? false : only.words.every((word) => never.words.includes(word));
 }
 
-/** How two operands stand to each other: by being the same, or, unless they are text, as numbers and days. Null when that is not known. */
+/** Order of two operands: 0 when they are the same, or, unless they are text, as numbers and days. Null when unknown. */
 function orderOf(a: Operand, b: Operand, asText: boolean, scope: Scope): number | null {
   if (printOperand(a) === printOperand(b)) return 0;
   if (asText) return null;
@@ -164,7 +164,7 @@ function orderOf(a: Operand, b: Operand, asText: boolean, scope: Scope): number 
   return typeof x === "string" && typeof y === "string" ? compareDates(x, y) : null;
 }
 
-/** The words a field must be one of (`only`) or none of; `exact` with regard to case. Null for atoms about something else. */
+/** The words that a field must be one of (`only`) or none of; `exact`: case-sensitive. Null for atoms about something else. */
 function wordsOf({ atom, yes }: Wanted, scope: Scope): { words: string[]; only: boolean; exact: boolean } | null {
   const isEqual = atom.op === "compare" && (atom.relation === "==" || atom.relation === "!=");
   if (atom.op !== "in" && !isEqual) return null;
@@ -184,17 +184,17 @@ function wordsOf({ atom, yes }: Wanted, scope: Scope): { words: string[]; only: 
 
 const printed = (operand: Operand): string => ("text" in operand ? operand.text : printOperand(operand));
 
-/** True when `over` applies wherever the rule does, demands no less, and, of two equal ones, stands first. */
+/** True when `over` applies wherever the rule does, demands no less, and, if the two are equal, comes first. */
 function isShadowed(rule: Rule, over: Rule, isFirst: boolean, scope: Scope, ladder: Ladder): boolean {
   if (rule.action === "inform" || !demandsAtLeast(over, rule, ladder) || !implies(rule, over, scope)) return false;
   return isFirst || !demandsAtLeast(rule, over, ladder) || !implies(over, rule, scope);
 }
 
-/** True when the one certainly applies only where the other does; false also when that is not known. */
+/** True when `a` certainly applies only where `b` does; false also when that is unknown. */
 export const implies = (a: Pick<Rule, "when">, b: Pick<Rule, "when">, scope: Scope): boolean =>
   isImpossible({ op: "and", terms: [a.when, { op: "not", term: b.when }] }, scope);
 
-/** True when the one asks for no less than the other, wherever both apply. */
+/** True when `over` demands no less than `rule`, wherever both apply. */
 export function demandsAtLeast(over: Rule, rule: Rule, ladder: Ladder): boolean {
   return (
     STRICTNESS.indexOf(over.action) >= STRICTNESS.indexOf(rule.action) &&

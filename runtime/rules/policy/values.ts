@@ -1,13 +1,13 @@
 /**
- * Comparing figures exactly: numbers, and decimal text of rates and exact percentages, which have more digits than amounts; and days and
- * moments as facts and conditions write them: a day without a time is compared with days only, as its zone is not known.
+ * Compares figures exactly: numbers, and decimal text of rates and exact percentages, which have more digits than amounts; and days and
+ * moments as facts and conditions write them: a day without a time is compared with days only, because its zone is unknown.
  */
 import { isDay } from "../../kernel/day.ts";
 import { exact, plain, sum } from "../../kernel/exact.ts";
 
 const DECIMAL = /^-?\d{1,60}(?:\.\d{1,100})?$/;
 
-/** True for a finite number and for plain decimal text: no sign of currency, thousands, percent, exponent. */
+/** True for a finite number and for plain decimal text: no currency sign, thousands separators, percent sign or exponent. */
 export function isDecimal(value: unknown): value is string | number {
   return typeof value === "number" ? Number.isFinite(value) : typeof value === "string" && DECIMAL.test(value);
 }
@@ -15,7 +15,7 @@ export function isDecimal(value: unknown): value is string | number {
 /** Negative, zero or positive as a is below, equal to or above b, to the last digit. A number is its shortest text: 0.1 is 0.1. */
 export function compareDecimals(a: string | number, b: string | number): number {
   const [x, y] = [Number(a), Number(b)];
-  // Rounding to a double keeps the order, so digits matter only where the doubles are equal.
+  // Rounding to a double preserves the order, so the digits matter only where the doubles are equal.
   if (x !== y) return x < y ? -1 : 1;
   if (typeof a === "number" && typeof b === "number") return 0;
   const difference = exact(a) - exact(b);
@@ -25,7 +25,7 @@ export function compareDecimals(a: string | number, b: string | number): number 
 /** The exact sum of plain decimals, in its shortest form. */
 export const sumDecimals = (values: readonly string[]): string => plain(sum(values.map(exact)), 100);
 
-/** `day`: YYYY-MM-DD, which sorts as text. `ms`: a date-time with its zone. Null when it is neither, or no day of the calendar. */
+/** `day`: YYYY-MM-DD, which sorts as text. `ms`: a date-time with its zone. Null when it is neither, or not a calendar day. */
 export function dayOrMoment(text: string): { day: string } | { ms: number } | null {
   const [, day, time] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? [];
   if (day === undefined || !isDay(day)) return null;

@@ -20,11 +20,11 @@ export interface Rule {
   description: string;
 }
 
-/** The rules of one source, with what their conditions may see. */
+/** The rules of one source, with what their conditions can see. */
 export interface RuleSet extends Scope {
   source: string;
   rules: readonly Rule[];
-  /** The currency of its figures, where the amounts of the facts are in another. */
+  /** The currency of its figures, if the amounts of the facts are in another. */
   unit?: string;
 }
 
@@ -39,7 +39,7 @@ const ACTIONS = new Map(Object.entries(WORDS).flatMap(([action, words]) => words
 /** Every word a rule may use as its action (spec/worker.md 7.4). */
 export const ACTION_WORDS: readonly string[] = [...ACTIONS.keys()];
 
-/** The action a word stands for, or null. */
+/** The action that a word means, or null. */
 export const actionOf = (word: string): Action | null => ACTIONS.get(word.trim().toLowerCase()) ?? null;
 
 const SAYS: Record<VerdictWord, string> = {
@@ -50,7 +50,7 @@ const SAYS: Record<VerdictWord, string> = {
   block: "blocked",
 };
 
-/** The verdict without the hashes of what it was made from. */
+/** The verdict without the hashes of its inputs. */
 export type Judgement = Omit<Verdict, "inputs_hash" | "policy_hash">;
 
 export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
@@ -67,7 +67,7 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
     requires.distinct ||= rule.distinct_from_requester;
   };
   for (const set of sets) {
-    // No rule decides nothing: a person does.
+    // A policy without rules decides nothing, so a person does.
     if (set.rules.length === 0) {
       indeterminate.push({ rule: set.source, missing: ["rules"] });
       strict = Math.max(strict, STRICTNESS.indexOf("require_approval"));
@@ -75,7 +75,7 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
     }
     for (const rule of set.rules) {
       const truth = evaluate(rule.when, set, false);
-      // A missing flag counts as false where that makes a rule fire that stops the run, and as unknown where it would let it go on.
+      // A missing flag counts as false where that triggers a rule that stops the run, and as unknown where it would let the run continue.
       if (truth ?? (rule.action !== "inform" && evaluate(rule.when, set, true))) {
         const why = because(rule.when, set);
         const { id, action, level, description } = rule;
@@ -108,8 +108,8 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
   };
 }
 
-type Told = Pick<Verdict, "verdict" | "level" | "triggered" | "indeterminate">;
-function summarize({ verdict, level, triggered, indeterminate }: Told): string {
+type Summarized = Pick<Verdict, "verdict" | "level" | "triggered" | "indeterminate">;
+function summarize({ verdict, level, triggered, indeterminate }: Summarized): string {
   const parts = [
     ...triggered.map((one) => `${one.because === "" ? one.description || "always" : one.because} (rule ${one.rule}, ${one.source})`),
     ...indeterminate.map((one) => `${one.rule} cannot be decided without ${one.missing.join(", ") || "its facts"}`),
@@ -124,7 +124,7 @@ export function because(condition: Condition, scope: Scope): string {
   return [...new Set(reasons(condition, scope, true))].join(" and ");
 }
 
-/** `wanted`: whether the condition counts where it is true, or (below a `not`) where it is false. */
+/** `wanted`: whether the condition counts if true, or (below a `not`) if false. */
 function reasons(condition: Condition, scope: Scope, wanted: boolean): string[] {
   if (condition.op === "constant" || evaluate(condition, scope, true) !== wanted) return [];
   if (condition.op === "and" || condition.op === "or") return condition.terms.flatMap((term) => reasons(term, scope, wanted));
@@ -139,7 +139,7 @@ function atom(one: Atom, scope: Scope): string {
   return `${field} ${one.op === "contains" ? "contains" : one.relation} ${value(one.operand, scope)}`;
 }
 
-/** A threshold or another field as its value, everything else as it is written. */
+/** A threshold or another field as its value, everything else as written. */
 function value(operand: Operand, scope: Scope): string {
   const named = operand.kind === "word" ? fieldValue(operand.text, scope) : undefined;
   return named === undefined ? printOperand(operand) : shown(named);

@@ -1,4 +1,4 @@
-/** The arithmetic that tells a real number from one that only looks like it. Every function takes text as it was found. */
+/** The arithmetic that distinguishes a real number from one that only looks like it. Every function takes text as found. */
 
 const digitsOf = (text: string): string => text.replace(/\D/g, "");
 
@@ -35,7 +35,7 @@ export function isRouting(text: string): boolean {
   return [...text].reduce((sum, digit, i) => sum + Number(digit) * ([3, 7, 1][i % 3] ?? 0), 0) % 10 === 0;
 }
 
-/** US National Provider Identifier: Luhn over the number behind the prefix 80840 (45 CFR 162.406). */
+/** US National Provider Identifier: Luhn over the number with the prefix 80840 (45 CFR 162.406). */
 export const isNpi = (text: string): boolean => /^[12]\d{9}$/.test(text) && luhn(`80840${text}`);
 
 /** SWIFT IBAN registry: country and length. */
@@ -49,7 +49,7 @@ const IBAN_LENGTHS = new Map(
     ?.map((one) => [one.slice(0, 2), Number(one.slice(2))] as const),
 );
 
-/** Characters of `text` that are an IBAN (ISO 13616, mod 97), 0 when none begins there; letters and digits behind it do not hide it. */
+/** Number of characters at the start of `text` that form an IBAN (ISO 13616, mod 97), else 0; more letters and digits may follow it. */
 export function ibanLength(text: string): number {
   const wanted = IBAN_LENGTHS.get(text.slice(0, 2)) ?? 0;
   const values: number[] = [];
@@ -61,7 +61,7 @@ export function ibanLength(text: string): number {
   }
   if (wanted === 0 || values.length < wanted) return 0;
   let rest = 0;
-  // The first four stand behind the others in the sum.
+  // In the sum the first four characters come last.
   for (let i = 4; i < wanted + 4; i++) {
     const value = values[i % wanted] ?? 0;
     rest = (rest * (value > 9 ? 100 : 10) + value) % 97;

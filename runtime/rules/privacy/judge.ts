@@ -1,6 +1,6 @@
 /**
- * May this text come in, may it go out? The verdict is the strictest one over everything found, so text added to a secret can only make
- * it stricter: nothing in a task switches the guard off (spec/worker.md 20).
+ * Whether a text may enter or leave. The strictest verdict over all findings counts, so that text added to a secret can only make it
+ * stricter: nothing in a task switches the guard off (spec/worker.md 20).
  */
 import { z } from "zod";
 import type { Json } from "../../kernel/ports.ts";
@@ -12,7 +12,7 @@ export type PrivacyWord = "allow" | "redact" | "refuse";
 
 const word = z.enum(["allow", "redact", "refuse"], { error: "write allow, redact or refuse" });
 
-/** config.yaml `privacy:`: what a group of data means in each direction; what is left out is as in DEFAULT_PRIVACY. */
+/** config.yaml `privacy:`: how a group of data is treated in each direction; default: DEFAULT_PRIVACY. */
 export const privacySchema = z.partialRecord(
   z.enum(GROUPS),
   z.strictObject({ inbound: word.optional(), outbound: word.optional() }, { error: "write {inbound: ..., outbound: ...}" }),
@@ -21,7 +21,7 @@ export type PrivacyPolicy = z.output<typeof privacySchema>;
 
 export interface Judgement {
   verdict: PrivacyWord;
-  /** `credential_exfiltration`, the refused class, or the kind of the first finding that decided: `ssn_literal`. Null when all is allowed. */
+  /** `credential_exfiltration`, the refused class, or the kind of the first decisive finding: `ssn_literal`. Null when all is allowed. */
   trigger: string | null;
   findings: Finding[];
   /** One sentence for a person, without the data; null when all is allowed. */
@@ -30,7 +30,7 @@ export interface Judgement {
 
 const RANK: Record<PrivacyWord, number> = { allow: 0, redact: 1, refuse: 2 };
 
-/** What comes in may be needed for the work; what goes out must not carry it. */
+/** Incoming data may be needed for the work; outgoing text must not carry it. */
 export const DEFAULT_PRIVACY: Record<Group, Record<Direction, PrivacyWord>> = {
   secret: { inbound: "redact", outbound: "redact" },
   identity: { inbound: "redact", outbound: "redact" },
@@ -41,7 +41,7 @@ export const DEFAULT_PRIVACY: Record<Group, Record<Direction, PrivacyWord>> = {
   pay: { inbound: "allow", outbound: "redact" },
 };
 
-/** Never let out as they are, whatever a policy says. */
+/** Never leave unredacted, whatever a policy says. */
 const LOCKED: readonly Group[] = ["secret", "identity", "card"];
 
 function wordOf(group: Group, direction: Direction, policy: PrivacyPolicy): PrivacyWord {
@@ -49,32 +49,27 @@ function wordOf(group: Group, direction: Direction, policy: PrivacyPolicy): Priv
   return word === "allow" && direction === "outbound" && LOCKED.includes(group) ? "redact" : word;
 }
 
-/** Classes of data that a task may be declared to hold and that nothing here may handle, whatever its text says (spec/worker.md 20). */
-const REFUSED_CLASSES = [
-  "private_customer_information",
-  "confidential_company_knowledge",
-  "sensitive_personal_data",
-  "restricted_financial_data",
-];
+/** Classes of data that a task may be declared to contain and that are never handled here, whatever the text says (spec/worker.md 20). */
+const REFUSED = ["private_customer_information", "confidential_company_knowledge", "sensitive_personal_data", "restricted_financial_data"];
 
-/** The refused class a declared one is, however its words are joined; null for any other. */
+/** The refused class that a declared class equals, however its words are joined; null for any other. */
 function refusedClass(declared: string | null | undefined): string | null {
   const words = (declared ?? "")
     .normalize("NFKC")
     .trim()
     .toLowerCase()
     .replace(/[\s_-]+/g, "_");
-  return REFUSED_CLASSES.find((one) => one === words) ?? null;
+  return REFUSED.find((one) => one === words) ?? null;
 }
 
-/** The groups that are hidden, or let through by no means, in one direction. */
+/** The groups treated in one of these ways in one direction. */
 export function groupsOf(words: readonly PrivacyWord[], direction: Direction, policy: PrivacyPolicy = {}): ReadonlySet<Group> {
   return new Set(GROUPS.filter((group) => words.includes(wordOf(group, direction, policy))));
 }
 
 type Options = { direction: Direction; policy?: PrivacyPolicy; dataClass?: string | null | undefined };
 
-/** The strictest over the fields of a JSON value, each by itself and with its name: {"password": "x"} holds one, and no name is a verb. */
+/** The strictest judgement over the fields of a JSON value, each alone and with its name: {"password": "x"} contains one, and no name is a verb. */
 export function judgeFields(root: Json, options: Options): Judgement {
   let strictest = judge("", options);
   const open: [name: string, value: Json][] = [["", root]];
@@ -88,7 +83,7 @@ export function judgeFields(root: Json, options: Options): Judgement {
   return strictest;
 }
 
-/** dataClass: what the text was declared to hold; it can only make the verdict stricter. `label`: what stands before it. */
+/** dataClass: the declared class of the text; it can only make the verdict stricter. `label`: text that precedes it. */
 export function judge(text: string, options: Options, label = ""): Judgement {
   const { direction, policy = {} } = options;
   const findings = scan(label + text);
@@ -111,12 +106,12 @@ export function judge(text: string, options: Options, label = ""): Judgement {
   const kinds = [...new Set(findings.filter((one) => wordOf(one.group, direction, policy) !== "allow").map((one) => one.kind))].join(", ");
   const message =
     verdict === "refuse"
-      ? `The text holds ${kinds}, which the policy does not let ${direction === "inbound" ? "in" : "out"}. Leave it out, or have a person decide.`
-      : `The text holds ${kinds}; it goes on with marks such as [SSN:6789] instead.`;
+      ? `The text contains ${kinds}, which the policy does not allow ${direction === "inbound" ? "in" : "out"}. Leave it out, or have a person decide.`
+      : `The text contains ${kinds}; they are replaced by marks such as [SSN:6789].`;
   return { verdict, trigger: `${triggerOf(first)}_literal`, findings, message };
 }
 
-/** The words for keys differ by who made them; what they open does not. */
+/** Each issuer has its own name for keys, but they all open an account. */
 function triggerOf(one: Finding): string {
   return one.group === "secret" && one.hash !== null && one.kind !== "PRIVATE_KEY" ? "api_key" : one.kind.toLowerCase();
 }
@@ -129,26 +124,26 @@ const words = (text: string): Set<string> => new Set(text.split(" "));
 const HAND_OUT = words(
   "send sends sending export exports exporting exfiltrate exfiltrating transmit transmitting email emailing mail mailing dump dumping extract extracting expose exposing leak leaking share sharing upload uploading post posting give giving reveal revealing disclose disclosing print printing show showing return returning tell telling forward forwarding publish publishing copy copying paste pasting text texting",
 );
-/** Verbs after which the credential is another one. */
+/** Verbs after which the credential is replaced. */
 const TAKES_OVER = words(
   "reset resetting rotate rotating revoke revoking change changing update updating renew renewing disable disabling expire expiring invalidate replace replacing",
 );
-/** A phrase of its own begins: what stands before it governs another object. */
+/** Begins a new phrase: words before it govern another object. */
 const OTHER_OBJECT = words("about regarding with without for from if when because before after using by on via against in unless until");
 const DETERMINERS = words("the a an my your our his her their its this that these those new old all any every each");
 const RECIPIENTS = words("me us him her them");
-/** Head nouns that make of "password" only a description. */
+/** Head nouns that make "password" a mere description. */
 const ABOUT_IT =
   /^[\s-]+(?:resets?|rotations?|polic(?:y|ies)|changes?|expir(?:y|ation|ed|es)|requirements?|reminders?|rules?|complexity|strength|protect(?:ed|ion)|hygiene|training|usage|budgets?|limits?)(?![a-z])/;
 
-// Nine words govern as far as a sentence does: "send me the current Stripe production database admin password".
+// Nine words cover the verb of a long sentence: "send me the current Stripe production database admin password".
 const REACH = 9;
 const LOOK_BACK = 160;
 
 /**
- * Does a text ask to hand out a credential? Only when the verb governs it: "send me the password" does, "send a password reset link",
- * "email Bob about the password policy" and "rotate the API key" do not. "Do not" is no way out: it would be one for everybody.
- * Linear in the text: each term looks back a bounded way.
+ * Whether a text asks to hand out a credential. Only when the verb governs it: "send me the password" does, "send a password reset link",
+ * "email Bob about the password policy" and "rotate the API key" do not. "Do not" is no exception: anyone could use it.
+ * Linear in the text: each term looks back a bounded distance.
  */
 export function exfiltration(text: string): boolean {
   const plain = text
@@ -166,7 +161,7 @@ export function exfiltration(text: string): boolean {
   return false;
 }
 
-/** Whether the nearest verb before the end of `before` hands out; it looks back to the sentence's start. */
+/** Whether the nearest verb before the end of `before` hands out; looks back to the start of the sentence. */
 function governed(before: string): boolean {
   const sentence = before.slice(before.lastIndexOf("\u0000") + 1);
   const found = sentence
@@ -178,13 +173,13 @@ function governed(before: string): boolean {
     const word = found[i] ?? "";
     const previous = found[i - 1] ?? "";
     if (HAND_OUT.has(word)) {
-      // "the email password" names one: the verb may still come.
+      // In "the email password" it is an adjective: the verb may still come.
       if (DETERMINERS.has(previous)) continue;
       return true;
     }
     if (TAKES_OVER.has(word) && !DETERMINERS.has(previous)) return false;
     if (OTHER_OBJECT.has(word)) return false;
-    // "the file to the credentials store" has its object before; "to Bob the password" has it behind.
+    // "the file to the credentials store" has its object before "to"; "to Bob the password" has it after.
     if (word === "to" && !found.slice(i + 2).some((one) => DETERMINERS.has(one)) && !RECIPIENTS.has(found[i + 1] ?? "")) return false;
   }
   return false;

@@ -1,12 +1,12 @@
 /**
- * What a secret, a number of a person, health data and pay data look like (spec/worker.md 20). One row per shape. Rules for a row:
+ * Patterns of secrets, identity and card numbers, health data and pay data (spec/worker.md 20). One row per shape. Rules for a row:
  * - linear: every repeat is bounded, or ends at a character that no other start can follow, so hostile text costs no more than its length;
- * - no word boundary where a checksum or a prefix is proof enough: a letter put before or behind a secret must not hide it. Only a digit
- *   may: a longer number is another number.
+ * - no word boundary where a checksum or a prefix is proof enough: a letter before or after a secret must not hide it. Only a digit
+ *   may: a longer number is a different number.
  */
 import { ibanLength, isCard, isItin, isNpi, isRouting, isSsn } from "./checksums.ts";
 
-/** secret, identity and card are hidden wherever text is kept or shown; the others are judged by policy and direction. */
+/** secret, identity and card are hidden wherever text is stored or shown; the others depend on policy and direction. */
 export const GROUPS = ["secret", "identity", "card", "account", "personal", "health", "pay"] as const;
 export type Group = (typeof GROUPS)[number];
 
@@ -14,17 +14,17 @@ export interface Pattern {
   /** Name of the mark: `[SSN:6789]`. */
   kind: string;
   group: Group;
-  /** Lower-case texts of which each match has at least one. */
+  /** Lower-case texts, at least one of which is in every match. */
   gate?: readonly string[];
-  /** The secret is the first group, which ends the match, or else the whole match. */
+  /** The secret is the first group, which ends the match, else the whole match. */
   shape: RegExp;
-  /** How many characters of it are the secret; 0 when it is none. */
+  /** How many of its characters are the secret; 0 when it is not one. */
   check?(secret: string, match: RegExpExecArray): number;
-  /** The secret begins before the match: as far back as this class of one character goes. */
+  /** The secret begins before the match: as far back as characters of this class reach. */
   back?: RegExp;
   /** The mark and the finding show the last four digits. */
   last4?: true;
-  /** Random enough that its hash does not give it away; the hash of nine digits would. */
+  /** So random that its hash does not reveal it; the hash of nine digits would. */
   random?: true;
 }
 
@@ -32,30 +32,30 @@ const all = (is: (secret: string) => boolean) => (secret: string) => (is(secret)
 
 const card = (_: string, match: RegExpExecArray): number => (isCard(match[0]) ? match[0].length : 0);
 
-/** A digit and twelve letters or digits in a row: words joined by dashes are no key. */
+/** A digit, and twelve letters or digits in a row: words joined by dashes are not a key. */
 const isKey = (text: string): boolean => /\d/.test(text) && /[A-Za-z0-9]{12}/.test(text);
 
-/** `sk-` stands in "risk-assessment" too: inside a word only a run that no word has. */
+/** "risk-assessment" contains `sk-` too: inside a word only a run that no word has counts. */
 function skLength(secret: string, match: RegExpExecArray): number {
   const run = /[A-Za-z0-9]{16,}/.exec(secret)?.[0] ?? "";
   const inWord = /[A-Za-z0-9]/.test(match.input.charAt(match.index - 1));
   return !inWord || /\d/.test(run) || (/[a-z]/.test(run) && /[A-Z]/.test(run)) ? secret.length : 0;
 }
 
-// Words that follow "password:" without being one, our own marks, and references to a place where it is kept.
+// Words that follow "password:" but are not one, our own marks, and references to where it is stored.
 const NO_PASSWORD =
   /^(?:required|reset|changed?|expired|invalid|incorrect|wrong|missing|must|not|null|none|true|false|undefined|hidden|redacted|secret:.*|\*+|x{4,}|\.+|\[[A-Z_]+(?::\w{1,4})?\]|\$\{\w+\}|\$[A-Z_]+)$/i;
 
 function passwordLength(secret: string, match: RegExpExecArray): number {
   const bare = secret.replace(/[.!?)\]}]+$/, "");
   if (NO_PASSWORD.test(secret) || NO_PASSWORD.test(bare)) return 0;
-  // "the password is wrong somehow": after a word instead of a sign only what no word looks like counts.
+  // "the password is wrong somehow": after a word instead of a sign, only text unlike any word counts.
   return /[:=>]/.test(match[0].slice(0, -secret.length)) || /[\d\W_]/.test(bare) ? secret.length : 0;
 }
 
 const END_OF_KEY = /^-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 
-/** To the end of the block; a block that was cut off counts as far as base64 goes on, at most 16 kB. */
+/** To the end of the block; a block that was cut off counts as far as base64 continues, at most 16 kB. */
 function blockLength(_: string, match: RegExpExecArray): number {
   const near = match.input.slice(match.index, match.index + 16_384);
   const at = near.indexOf("-----END ");
@@ -69,7 +69,7 @@ type Row = Omit<Pattern, "kind" | "group" | "last4" | "random">;
 const SECRET: Record<string, Row> = {
   PRIVATE_KEY: { gate: ["private key"], shape: /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g, check: blockLength },
   AGE_KEY: { gate: ["age-secret-key-1"], shape: /AGE-SECRET-KEY-1[0-9A-Z]{58}/gi },
-  // Begins before ".eyJ", the payload: a scan from each "eyJ" on would be quadratic.
+  // Begins before ".eyJ", the payload: a scan from each "eyJ" would be quadratic.
   JWT: { gate: [".eyj"], shape: /\.eyJ[\w-]{5,}(?:\.[\w-]*)?/g, back: /[\w-]/ },
   AWS_KEY: { gate: ["akia", "asia"], shape: /(?:AKIA|ASIA)[A-Z0-9]{16}/g },
   GITHUB_TOKEN: { gate: ["gh", "github_pat_"], shape: /gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255}/g },
@@ -100,15 +100,15 @@ const PASSWORDS: Record<string, Row> = {
   URL_PASSWORD: { gate: ["://"], shape: /:\/\/[^\s/:@"'<>]{1,100}:([^\s/@"'<>]{1,200})(?=@)/g, check: passwordLength },
 };
 
-/** Of these the last four digits are shown: a person knows which one is meant. */
+/** Their last four digits are shown, so that a person can identify them. */
 const NUMBERS: [Group, string, Row][] = [
-  // Not in "2024-12-3456": a year, a month and a running number are an invoice's.
+  // Not in "2024-12-3456": year, month and running number are an invoice number.
   [
     "identity",
     "SSN",
     { shape: /(?<!(?<!\d)2(?=0\d\d-(?:0[1-9]|1[0-2])-))\d{3}[-\u2010-\u2015]\d{2}[-\u2010-\u2015]\d{4}/g, check: all(isSsn) },
   ],
-  // Without dashes only where the text says what it is.
+  // Without dashes only where the text names it.
   [
     "identity",
     "SSN",
@@ -144,7 +144,7 @@ const NUMBERS: [Group, string, Row][] = [
   ["health", "NPI", { shape: /npi\W{0,5}(\d{10})(?!\d)/gi, check: all(isNpi) }],
 ];
 
-/** Of these nothing is shown. */
+/** Nothing of these is shown. */
 const FACTS: [Group, string, RegExp][] = [
   ["card", "CARD_CODE", /(?:cvv2?|cvc2?|card security code)\W{0,8}(\d{3,4})(?!\d)/gi],
   [

@@ -1,36 +1,36 @@
 /**
- * Finds what patterns.ts describes, and hides what must not be kept or shown: logs, notices, commit messages, answers. Called on every log
- * line and notice: clean text must cost next to nothing. Journal text and statements are not redacted: accounts are their content.
+ * Finds what patterns.ts describes, and hides what must not be stored or shown: logs, notices, commit messages, answers. Called on every log
+ * line and notice: clean text must cost almost nothing. Journal text and statements are not redacted: account numbers are their content.
  */
 import { createHash } from "node:crypto";
 import { GROUPS, type Group, PATTERNS, type Pattern } from "./patterns.ts";
 import type { Json } from "../../kernel/ports.ts";
 
-/** Says where and of which kind, never what: it may be logged. */
+/** Position and kind, never the text itself, so it may be logged. */
 export interface Finding {
   kind: string;
   group: Group;
-  /** First character, and the one behind the last. */
+  /** First character, and the one after the last. */
   span: [number, number];
   last4: string | null;
-  /** First 12 hex digits of SHA-256, for keys only: nine digits can be found from their hash. */
+  /** First 12 hex digits of SHA-256, for keys only: nine digits can be recovered from their hash. */
   hash: string | null;
 }
 
 export const ALL: ReadonlySet<Group> = new Set(GROUPS);
 
-// A segment of a token that signs is shorter than this; walking back stops there.
+// A segment of a signed token is shorter than this; walking back stops there.
 const BACK = 8192;
-// Longer than the repeats in patterns.ts but those of keys: up to here a second look at the same text is cheap.
+// Longer than the repeats in patterns.ts except those of keys: up to here a second scan of the same text is cheap.
 const LONG = 600;
 
-/** A match before anything is told of it. */
+/** A match without details. */
 export interface Hit {
   pattern: Pattern;
   span: [number, number];
 }
 
-/** Findings in the order of the text; they may overlap. Time is linear in the text. */
+/** Findings in text order; they may overlap. Time is linear in the text. */
 export function scan(text: string, groups: ReadonlySet<Group> = ALL): Finding[] {
   return hits(text, groups).map(({ pattern: { kind, group, random, last4 }, span }) => ({
     kind,
@@ -53,7 +53,7 @@ export function hits(text: string, groups: ReadonlySet<Group>): Hit[] {
     pattern.shape.lastIndex = 0;
     for (let match = pattern.shape.exec(text); match !== null; match = pattern.shape.exec(text)) {
       const span = spanOf(pattern, match);
-      // What overlaps a match may be the secret itself: "000-12-3123-45-6789". Only a long one (a key's block) is passed as a whole.
+      // Text that overlaps a match may be the real secret: "000-12-3123-45-6789". Only a long match (a key's block) is skipped as a whole.
       pattern.shape.lastIndex = span === null || span[1] - span[0] <= LONG ? match.index + 1 : span[1];
       if (span !== null) found.push({ pattern, span });
     }
@@ -62,7 +62,7 @@ export function hits(text: string, groups: ReadonlySet<Group>): Hit[] {
 }
 
 function spanOf({ check, back }: Pattern, match: RegExpExecArray): [number, number] | null {
-  // A group that does not end the match only repeats a separator.
+  // A group that does not end the match only captures a separator.
   const [whole, group] = match;
   const secret = group !== undefined && group.length > 1 && whole.endsWith(group) ? group : whole;
   let start = match.index + whole.length - secret.length;
@@ -78,10 +78,10 @@ function spanOf({ check, back }: Pattern, match: RegExpExecArray): [number, numb
   return [start, end];
 }
 
-/** What is hidden wherever text is kept or shown; the other groups are a matter of policy and direction (judge.ts). */
+/** Hidden wherever text is stored or shown; the other groups depend on policy and direction (judge.ts). */
 export const HIDDEN: ReadonlySet<Group> = new Set<Group>(["secret", "identity", "card"]);
 
-// A stack of a worker thread holds a few times this; what is nested deeper is no answer of a tool and is hidden whole.
+// A worker thread's stack allows a few times this depth; deeper nesting is not a tool's answer and is hidden as a whole.
 const DEPTH = 500;
 
 /** The text with each finding replaced by its mark, `[SSN:6789]` or `[API_KEY]`; the same text when there is none. */
@@ -91,17 +91,15 @@ export function redact(text: string, groups: ReadonlySet<Group> = HIDDEN): strin
   let out = "";
   let at = 0;
   for (const { pattern, span } of found) {
-    // Of two that overlap the first has its mark; the rest of the second is hidden with it.
+    // The first of two overlapping findings gets its mark; the rest of the second is hidden with it.
     if (span[0] >= at) out += `${text.slice(at, span[0])}[${pattern.kind}${pattern.last4 ? `:${lastFour(text.slice(...span))}` : ""}]`;
     at = Math.max(at, span[1]);
   }
   return out + text.slice(at);
 }
 
-/** A JSON value with its texts, keys and numbers redacted. A value is seen with its key: `{"password": "x"}` hides the x. */
-export function redactJson(value: Json, groups: ReadonlySet<Group> = HIDDEN): Json {
-  return walk(value, groups, "", 0);
-}
+/** A JSON value with its texts, keys and numbers redacted. A value is read with its key: `{"password": "x"}` hides the x. */
+export const redactJson = (value: Json, groups: ReadonlySet<Group> = HIDDEN): Json => walk(value, groups, "", 0);
 
 function walk(value: Json, groups: ReadonlySet<Group>, key: string, depth: number): Json {
   if (typeof value === "string" || typeof value === "number") {
@@ -118,7 +116,7 @@ function walk(value: Json, groups: ReadonlySet<Group>, key: string, depth: numbe
   const names = new Set<string>();
   for (const [name, one] of Object.entries(value)) {
     let shown = redact(name, groups);
-    // Two keys that end in the same four digits stay two.
+    // Two keys that end in the same four digits stay distinct.
     for (let n = 2; names.has(shown); n++) shown = `${redact(name, groups)}#${n}`;
     names.add(shown);
     out.push([shown, walk(one, groups, name, depth + 1)]);

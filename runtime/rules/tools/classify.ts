@@ -1,6 +1,6 @@
 /**
  * What a tool may do: read, compute or mutate (spec/worker.md 6.3). One function and one list, used by the gate, the verifier and the
- * linter. A name is only the fallback, and whatever it does not prove harmless counts as a write.
+ * linter. The name is only the fallback; a tool that it does not prove harmless counts as a write.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { ToolClass, ToolInfo } from "../../kernel/ports.ts";
@@ -15,7 +15,7 @@ export interface ToolHints {
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
-/** Verbs that change something; `spec/worker.md` 6.1 and 14, without those that open a read as well. */
+/** Verbs that change something; `spec/worker.md` 6.1 and 14, without those that also begin reads. */
 export const WRITE_VERBS = words(`
   acknowledge activate add adjust alert amend append apply appoint approve archive assign authorize await blacklist book bump buy cancel
   certify change charge clear close commit complete confirm copy create credit deactivate debit decline delete demote deny deploy
@@ -30,23 +30,23 @@ export const WRITE_VERBS = words(`
 
 const COMPUTE_VERBS = words("calculate compute estimate");
 
-/** Verbs both lists of 6.1 call harmless, and sum and aggregate (6.2). `report`, `review`, `audit`, `test` open acts too: `report_fraud`. */
+/** Verbs that both lists of 6.1 call harmless, and sum and aggregate (6.2). `report`, `review`, `audit`, `test` also begin acts: `report_fraud`. */
 const READ_VERBS = words(`
   get list fetch read search find query check verify lookup describe show preview validate inspect count sum aggregate filter compare
   retrieve view browse`);
 
-/** Say nothing by themselves; what they make tells (`run_credit_check`). */
+/** Undecided alone; the object decides (`run_credit_check`). */
 const GENERIC_VERBS = words("run generate perform produce");
 
 const READ_SUFFIXES = words(
   "test report check analysis assessment review audit diagnostic estimate forecast projection comparison simulation preview",
 );
 
-/** Acts whose names are no nouns: `list_unsubscribe`, `query_execute`. An order, a refund, a record can be looked at. */
+/** Acts whose names are not nouns: `list_unsubscribe`, `query_execute`. An order, a refund or a record can be read. */
 const ACTS = words(`activate append approve assign cancel create deactivate delete disable enable enroll erase execute insert modify
   notify overwrite purge remove replace revoke send submit suspend terminate unsubscribe update upsert wipe write`);
 
-/** Acts after a conjunction; alone they name a thing: `get_pay_run`, `list_mail`. */
+/** Acts after a conjunction; elsewhere they are nouns: `get_pay_run`, `list_mail`. */
 const OFTEN_NOUNS = words("mail pay provision");
 
 const CONJUNCTIONS = words("or and then plus with");
@@ -61,22 +61,22 @@ export function nameWords(name: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** One spelling for names that are the same words: pageToken, page-token -> page_token. */
+/** One spelling for names with the same words: pageToken, page-token -> page_token. */
 export const spelled = (name: string): string => nameWords(name).join("_");
 
-/** What trust.yaml says of a server, as far as the classes of its tools go. */
+/** What trust.yaml declares about a server, as far as it affects the classes of its tools. */
 export interface Declared {
   trusted: boolean;
   tools: Readonly<Record<string, { class?: ToolClass | undefined; verify?: { read: string } | undefined } | undefined>>;
 }
 
-/** The class that trust.yaml gives a tool: its own, or that of a tool others are read back by. */
+/** The class that trust.yaml gives a tool: its own, or read for a tool that verifies others. */
 function declaredIn({ tools }: Declared, name: string): ToolClass | undefined {
   const own = Object.hasOwn(tools, name) ? tools[name]?.class : undefined;
   return own ?? (Object.values(tools).some((one) => one?.verify?.read === name) ? "read" : undefined);
 }
 
-/** Why a tool cannot be called before trust.yaml gives it a class: neither its name nor its server proves what it does. Null: it can be. */
+/** Why a tool cannot be called before trust.yaml gives it a class: neither its name nor its server proves what it does. Null: it can be called. */
 function lacksClass(server: Declared, name: string): string | null {
   return server.trusted || declaredIn(server, name) !== undefined ? null : "its server is not trusted, and trust.yaml gives it no class";
 }
@@ -98,11 +98,11 @@ export function classIn(server: Declared, name: string, annotations?: ToolHints[
   return classify(name, { declared: declaredIn(server, name), annotations, trusted: server.trusted });
 }
 
-/** Class of a tool by its own name (without the server's), and in words what decided. */
+/** Class of a tool by its own name (without the server's), and the reason in words. */
 export function classify(name: string, hints: ToolHints): { class: ToolClass; why: string } {
   const { declared, annotations, trusted } = hints;
   if (declared !== undefined) return { class: declared, why: "trust.yaml says so" };
-  // A hint that warns is believed from anybody; one that reassures only from a trusted server, and only when it does not contradict itself.
+  // A warning hint is believed from any server; a reassuring one only from a trusted server, and only without contradiction.
   if (annotations?.destructiveHint === true || annotations?.readOnlyHint === false)
     return { class: "mutate", why: annotations.destructiveHint === true ? "its server calls it destructive" : "its server says it writes" };
   if (trusted && annotations?.readOnlyHint === true) return { class: "read", why: "its trusted server says it only reads" };
@@ -123,7 +123,7 @@ function byName(name: string): { class: ToolClass; why: string } {
   return { class: "mutate", why: "its name does not prove that it only reads" };
 }
 
-/** `fetch_delete`, `query_sql_execute`: an act, wherever it stands; `get_or_x`, `check_and_release`: a conjunction after the verb or before one that writes. */
+/** `fetch_delete`, `query_sql_execute`: an act; `get_or_x`, `check_and_release`: a conjunction after the verb, or before a verb that writes. */
 function hidesWrite(rest: readonly string[]): boolean {
   const writes = (word = ""): boolean => WRITE_VERBS.has(word) || OFTEN_NOUNS.has(word);
   return rest.some((word, index) => ACTS.has(word) || (CONJUNCTIONS.has(word) && (index === 0 || writes(rest[index + 1]))));

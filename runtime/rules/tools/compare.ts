@@ -1,7 +1,4 @@
-/**
- * Comparing a record with what a write was to bring about (spec/worker.md 14): the right record, the expected fields, the status a verb
- * promises, or its absence. Nothing here calls anything.
- */
+/** Compares a record with the intended result of a write (spec/worker.md 14): id, expected fields, implied status or absence. No calls. */
 import type { Json, Verification, VerifiedWrite } from "../../kernel/ports.ts";
 import { redactJson } from "../privacy/scan.ts";
 import { nameWords, spelled } from "./classify.ts";
@@ -11,34 +8,34 @@ import { amountsIn } from "./trace.ts";
 export interface Expectation {
   /** Declared in trust.yaml: the record must have them. */
   fields: Fields;
-  /** The parameters of the call that no declaration names: where the record has a field of that name, it must say the same. */
+  /** The parameters of the call that no declaration names: if the record has a field of that name, it must be equal. */
   asked: Fields;
-  /** What the record's status must begin with, by the verb: cancelled, canceled. Empty: nothing is known. */
+  /** How the record's status must begin, by the verb: cancelled, canceled. Empty: unknown. */
   states: readonly string[];
   /** The record must be gone afterwards. */
   gone: boolean;
 }
 
-/** How the status of a removed record begins, where it is kept. */
+/** How the status of a removed record begins, where the record remains. */
 export const REMOVED = ["deleted", "removed"];
 
-/** Fields that reading alone changes prove nothing about a write. */
+/** Fields that change on every read and so prove nothing about a write. */
 const VOLATILE = new Set("accessed fetched generated now queried read request retrieved server viewed views".split(" "));
 
-/** What a reader says: a record, null (it says there is none), or undefined (nothing is known). */
+/** A reader's answer: a record, null (there is none), or undefined (unknown). */
 export type Snapshot = Fields | null | undefined;
 
 /** Whether the reader says that there is no such record. */
 const isAbsent = (record: Fields | null): boolean => record === null || own(record, "found") === false || own(record, "exists") === false;
 
-/** What of an expectation can be compared: everything declared, and the parameters that the record has, or had before. */
+/** The comparable part of an expectation: all declared fields, and the parameters that the record has, or had before. */
 export function comparable({ fields, asked }: Expectation, before: Snapshot, after: Snapshot): Fields {
   const has = (record: Snapshot, name: string): boolean => record != null && fieldNamed(record, [name]) !== undefined;
   const there = Object.entries(asked).filter(([name]) => has(after, name) || has(before, name));
   return { ...Object.fromEntries(there), ...fields };
 }
 
-/** What was expected, as it is told: with the status that the verb leads to. */
+/** The expected fields for display, with the status that the verb leads to. */
 export function expectedFields(expected: Expectation, before: Snapshot, after: Snapshot): Fields {
   const fields = comparable(expected, before, after);
   const [state] = expected.gone ? REMOVED : expected.states;
@@ -46,8 +43,8 @@ export function expectedFields(expected: Expectation, before: Snapshot, after: S
 }
 
 /**
- * Compare a record with what a write was to bring about. `key`: what the record was asked for by. VERIFIED is a write of which each field that
- * the record has stands as it was asked for; one that has nothing to compare, or an amount that the record does not show, proves nothing.
+ * Compares a record with the intended result of a write. `key`: the parameters the record was read by. VERIFIED: each field that the
+ * record has is as requested; a write with nothing to compare, or with an amount that the record does not show, proves nothing.
  */
 export function compare(
   expected: Expectation,
@@ -78,39 +75,39 @@ export function compare(
   return verdict(amountsIn(Object.fromEntries(unseen)).length > 0 && !expected.gone ? "UNVERIFIABLE" : "VERIFIED");
 }
 
-/** Whether an unchanged record proves that a write did not happen: it is not there, or shows something else than was asked for. */
+/** Whether an unchanged record proves that a write did not happen: it does not exist, or differs from the requested fields. */
 export function provesNothingHappened(expected: Expectation, key: Fields, before: Snapshot, after: Snapshot): boolean {
   if (before === undefined || after === undefined || hasChanged(before, after)) return false;
   return isAbsent(after) || compare(expected, key, before, after).status === "MISMATCH";
 }
 
-/** Expected fields that are not there as expected. */
+/** Expected fields whose actual values differ. */
 export function differing(expected: Fields, actual: Fields): VerifiedWrite["diff"] {
   const wrong = Object.entries(expected).filter(([name, value]) => !matches(value, fieldNamed(actual, [name])));
   return Object.fromEntries(wrong.map(([name, value]) => [name, { expected: value, actual: fieldNamed(actual, [name]) ?? null }]));
 }
 
-/** What of a record has other amounts than a call, also within a list: `amount 7367.00, not 736.83`. */
+/** The amounts of a record that differ from a call's, also within a list: `amount 7367.00, not 736.83`. */
 export function otherAmounts(expected: Expectation, params: Fields, record: Fields): string {
   const amounts = amountsIn(params).map(({ value }) => value);
   const wrong = Object.entries(isAbsent(record) ? {} : differing(comparable(expected, null, record), record));
   const others = wrong.filter(
     ([name, one]) => one.actual !== null && (amounts.includes(String(one.expected)) || amountsIn({ [name]: one.expected }).length > 0),
   );
-  const told = (value: Json): string =>
+  const shown = (value: Json): string =>
     isObject(value) || Array.isArray(value)
       ? amountsIn(value)
           .map((one) => one.value)
           .join(" ")
       : String(value);
-  return others.map(([name, one]) => `${name} ${told(one.actual)}, not ${told(one.expected)}`).join(", ");
+  return others.map(([name, one]) => `${name} ${shown(one.actual)}, not ${shown(one.expected)}`).join(", ");
 }
 
-/** What of a record a write is about that somebody else has changed since the run saw it: `quantity 10, which was 4 when this run read it`. */
+/** Fields a write is about that someone else changed since the run read them: `quantity 10, which was 4 when this run read it`. */
 export function movedSince(then: Snapshot, now: Snapshot, expected: Expectation): string {
   if (then === undefined || now == null || isAbsent(now)) return "";
   const names = Object.keys(comparable(expected, then, now));
-  // What a run has read has numbers of people hidden.
+  // In what a run has read, identity and card numbers are redacted.
   const [was, is] = [then === null || isAbsent(then) ? null : then, redactJson(now) as Fields];
   const moved = names.flatMap((name) => {
     const [before, after] = [was === null ? null : fieldNamed(was, [name]), fieldNamed(is, [name])];
@@ -120,7 +117,7 @@ export function movedSince(then: Snapshot, now: Snapshot, expected: Expectation)
   return moved.length === 0 ? "" : `${moved.join(", ")}. Start the run again`;
 }
 
-/** The field in which a record shows an id: the same name, or `id` for the one id it was asked for by. */
+/** The field in which a record shows an id: the same name, or `id` for the only id it was read by. */
 function idField(record: Fields, name: string, alone: boolean): string | undefined {
   const bare = (field: string): boolean => typeof record[field] !== "object" || record[field] === null;
   const same = Object.keys(record).find((field) => bare(field) && spelled(field) === spelled(name));
@@ -140,7 +137,7 @@ export function wrongId(key: Fields, record: Fields): VerifiedWrite["diff"] {
 
 const statusField = (record: Fields): string | null => ["status", "state"].find((name) => typeof own(record, name) === "string") ?? null;
 
-/** Whether more than the traces of reading differ between two looks at a record; null is no record. */
+/** Whether two readings of a record differ in more than traces of reading; null is no record. */
 export function hasChanged(before: Fields | null, after: Fields | null): boolean {
   if (before === null || after === null) return before !== after;
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -149,7 +146,7 @@ export function hasChanged(before: Fields | null, after: Fields | null): boolean
   );
 }
 
-// A record is kept in the history of the run: above this only the fields that were compared.
+// Records are stored in the run's history: above this size only the compared fields.
 const KEPT_CHARS = 8_000;
 
 export function kept(record: Snapshot, fields: readonly string[]): Json {
@@ -158,7 +155,7 @@ export function kept(record: Snapshot, fields: readonly string[]): Json {
   return Object.fromEntries(fields.filter((name) => Object.hasOwn(record, name)).map((name) => [name, record[name] ?? null]));
 }
 
-/** The record an answer holds, out of wrappers and lists: the outermost object that shows the id, else the outermost that is one record. */
+/** The record inside an answer's wrappers and lists: the outermost object with the id, else the outermost single record. */
 export function recordOf(answer: Json, key: Fields): Snapshot {
   if (answer === null || (Array.isArray(answer) && answer.length === 0)) return null;
   const all = objectsIn(answer);

@@ -1,6 +1,6 @@
 /**
- * A reading tool that says "no such column": the one column that certainly is meant is put in its place, for this call only, and said
- * (spec/worker.md 11). Ambiguity stops with the candidates. Writes are never repaired, and no empty answer is taken for an error.
+ * A reading tool that answers "no such column": the one certain match is used instead, for this call only, and noted
+ * (spec/worker.md 11). Ambiguity stops with the candidates. Writes are never repaired, and an empty answer is not an error.
  */
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Json } from "../../kernel/ports.ts";
@@ -18,19 +18,19 @@ const SHAPES = [
   `\\bKeyError:\\s*${IDS}`,
 ].map((shape) => new RegExp(shape, "iu"));
 
-/** Column names an error complains of, as they were written and without their table; empty when it is about something else. */
+/** Column names that an error complains about, as written and without their table; empty for other errors. */
 export function schemaError(text: string, data?: Json): string[] {
   const named = isObject(data)
     ? (["column", "field", "columns", "fields"].map((key) => own(data, key)).find((one) => one !== undefined) ?? [])
     : [];
-  const told = (Array.isArray(named) ? named : [named]).filter((one): one is string => typeof one === "string");
+  const texts = (Array.isArray(named) ? named : [named]).filter((one): one is string => typeof one === "string");
   const found = SHAPES.map((shape) => shape.exec(text.slice(0, 4000))?.[1]).find((one) => one !== undefined);
-  const all = told.length > 0 ? told : (found ?? "").split(/\s*,\s*/);
+  const all = texts.length > 0 ? texts : (found ?? "").split(/\s*,\s*/);
   const bare = all.map((one) => (one.match(new RegExp(PART, "gu"))?.at(-1) ?? "").replace(/^["'`[]|["'`\]]$/g, ""));
   return [...new Set(bare.map((one) => one.split(".").at(-1) ?? "").filter((one) => one !== ""))];
 }
 
-/** Names of one meaning. Money is missing on purpose: a price, a total and a cost are different amounts. */
+/** Names with one meaning. Money is left out on purpose: a price, a total and a cost are different amounts. */
 const GROUPS = [
   "client_name customer_name account_name company_name org_name",
   "user_id creator_id employee_id",
@@ -44,7 +44,7 @@ const GROUPS = [
   "description desc descr detail details notes comments body content",
 ].map((group) => group.split(" "));
 
-/** What a name's last word says of its kind. */
+/** The kind that a name's last word indicates. */
 const SUFFIXES: Record<string, string> = {
   ...Object.fromEntries("id no code number ref uuid key".split(" ").map((word) => [word, "id"])),
   ...Object.fromEntries("at date time on ts timestamp".split(" ").map((word) => [word, "date"])),
@@ -53,8 +53,8 @@ const SUFFIXES: Record<string, string> = {
 };
 
 /**
- * The one candidate that certainly is meant by a name, or null with those it could be. `typed`: a value the name stands beside and the
- * candidates' types; a candidate of another kind than the value is none.
+ * The one candidate that a name certainly means, or null with the possible ones. `typed`: the value beside the name and the
+ * candidates' types; a candidate of another kind than the value is excluded.
  */
 export function matchColumn(
   bad: string,
@@ -77,8 +77,8 @@ export function matchColumn(
   }
   // A misspelt alias (custmer_name) means what the alias means.
   const aliases = GROUPS.flat().filter((one) => nearness(name, one) >= 0.8);
-  const meant = possible.filter((one) => aliases.some((alias) => sameGroup(alias, spelled(one))));
-  return meant.length === 1 ? { match: meant[0] ?? null, candidates: [] } : { match: null, candidates: meant };
+  const matching = possible.filter((one) => aliases.some((alias) => sameGroup(alias, spelled(one))));
+  return matching.length === 1 ? { match: matching[0] ?? null, candidates: [] } : { match: null, candidates: matching };
 }
 
 const sameGroup = (a: string, b: string): boolean => GROUPS.some((group) => group.includes(a) && group.includes(b));
@@ -89,7 +89,7 @@ function stemOf(name: string): { stem: string; kind: string } {
   return { stem: kind === "" ? name : words.slice(0, -1).join("_"), kind };
 }
 
-/** One stem with the same kind of suffix, or with none on one side. The order of words is part of a name. */
+/** The same stem with the same kind of suffix, or with none on one side. The order of words matters. */
 function sameStem(a: string, b: string): boolean {
   const [one, other] = [stemOf(a), stemOf(b)];
   return one.stem === other.stem && (one.kind === other.kind || one.kind === "" || other.kind === "");
@@ -97,7 +97,7 @@ function sameStem(a: string, b: string): boolean {
 
 function nearness(a: string, b: string): number {
   const [one, other] = [stemOf(a), stemOf(b)];
-  // Two letters in common are no likeness: `emp` is not `em`.
+  // Two common letters are not a similarity: `emp` is not `em`.
   const long = Math.min(a.length, b.length) >= 4;
   return long && (one.kind === other.kind || one.kind === "" || other.kind === "") ? similarity(b, a) : 0;
 }
@@ -127,14 +127,14 @@ function fitsType(value: Json, type: string): boolean {
   return typeof value === "string" || !/char|text|string|date|time/i.test(type);
 }
 
-/** Whole identifiers replaced, in keys and in text. */
+/** Replaces whole identifiers, in keys and in text. */
 export function replaceIdentifiers(params: Json, from: string, to: string): Json {
-  const whole = new RegExp(`(?<![\\p{L}\\p{N}_$])${RegExp.escape(from)}(?![\\p{L}\\p{N}_$])`, "gu");
-  const renamed = (value: Json): Json => (typeof value === "string" ? value.replace(whole, () => to) : value);
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}_$])${RegExp.escape(from)}(?![\\p{L}\\p{N}_$])`, "gu");
+  const renamed = (value: Json): Json => (typeof value === "string" ? value.replace(pattern, () => to) : value);
   return mapScalars(params, renamed, (key) => (key === from ? to : key));
 }
 
-/** Columns a schema tool lists, with their types where it tells them. */
+/** Columns that a schema tool lists, with their types if it states them. */
 export function columnsOf(reply: Json): Map<string, string> {
   const found = new Map<string, string>();
   const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
@@ -156,7 +156,7 @@ export function columnsOf(reply: Json): Map<string, string> {
   return found;
 }
 
-/** The value that stands beside an identifier as its key, for the check of types. */
+/** The value under an identifier as key, for the check of types. */
 export function valueBeside(params: Json, name: string): Json {
   const found = objectsIn(params).find((one) => own(one, name) !== undefined);
   return found?.[name] ?? null;

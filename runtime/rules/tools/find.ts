@@ -1,4 +1,4 @@
-/** Tools nearest to a wish in words: BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75) over name, description and parameters. */
+/** Tools nearest to a description: BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75) over name, description and parameters. */
 import type { ToolInfo } from "../../kernel/ports.ts";
 import { nameWords } from "./classify.ts";
 import { propertiesOf } from "./shape.ts";
@@ -14,7 +14,7 @@ const STOP = new Set(
   ).split(" "),
 );
 
-/** Words without their commonest endings: invoices and invoice are one. */
+/** Words without their commonest endings: invoices and invoice are equal. */
 const termsOf = (text: string): string[] =>
   nameWords(text)
     .filter((word) => !STOP.has(word))
@@ -26,14 +26,14 @@ const termsOf = (text: string): string[] =>
         .replace(/(?<=\w{3})e$/, ""),
     );
 
-/** The name counts three times: it is what its author thought it to be. */
+/** The name counts three times: it is the author's own summary. */
 function documentOf(tool: ToolInfo): string[] {
   const params = Object.keys(propertiesOf(tool.input_schema));
   const name = termsOf(tool.name);
   return [...name, ...name, ...name, ...termsOf(tool.description.slice(0, 2000)), ...params.flatMap(termsOf)];
 }
 
-/** At most `limit` tools that share a word with the wish, best first; equal ones by name. */
+/** At most `limit` tools that share a word with the wish, best first; equal scores by name. */
 export function findTools(tools: readonly ToolInfo[], wish: string, limit: number): ToolInfo[] {
   const wanted = new Set(termsOf(wish));
   const documents = tools.map((tool) => ({ tool, terms: Map.groupBy(documentOf(tool), (term) => term), length: documentOf(tool).length }));

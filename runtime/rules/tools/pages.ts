@@ -1,25 +1,25 @@
 /**
- * All pages of a reading tool (spec/worker.md 12). What is fetched either is the whole set, or `complete` is false and `reason` says why:
- * a truncated list never looks whole. One style of paging is sent, the one the tool's schema has.
+ * All pages of a reading tool (spec/worker.md 12). Either the fetched set is whole, or `complete` is false and `reason` says why:
+ * a truncated list never looks complete. Only one style of paging is sent, that of the tool's schema.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
 import { nameWords, spelled } from "./classify.ts";
 import { failureIn, type Fields, isObject, matches, own, propertiesOf } from "./shape.ts";
 
-// 100 a page as in the seeds; 200 pages are 20,000 records, about what one answer through the door may hold.
+// 100 a page as in the seeds; 200 pages are 20,000 records, about as many as one answer through the door may contain.
 const PAGE_SIZE = 100;
 const MAX_PAGES = 200;
 
 const CONTAINERS = "data results records items rows transactions invoices tickets accounts issues users deals contacts entries".split(" ");
 
-/** Parameters by what they do, best first; compared as words, so pageToken is page_token. */
+/** Parameters by their function, best first; compared as words, so pageToken is page_token. */
 const CURSORS = ["cursor", "page_token", "next_token", "next_cursor", "continuation_token", "starting_after", "after"];
 const NUMBERS = ["page", "page_number", "page_no", "page_num"];
 const OFFSETS = ["offset", "skip", "start_index"];
 const SIZES = ["limit", "per_page", "page_size", "max_results", "first", "take"];
 
-/** The records of one answer: by `key`, else a known container, else the first list that has something in it. */
+/** The records of one answer: by `key`, else a known container, else the first list that is not empty. */
 export function recordsOf(answer: Json, key?: string): Json[] {
   if (Array.isArray(answer)) return answer;
   if (!isObject(answer)) return [];
@@ -30,8 +30,8 @@ export function recordsOf(answer: Json, key?: string): Json[] {
   return Array.isArray(any) ? any : [];
 }
 
-/** What an answer says of the pages after it, at its top or in the usual envelopes. */
-function saidBy(answer: Json, count: number) {
+/** What an answer says about further pages, at its top or in the usual envelopes. */
+function pagingIn(answer: Json, count: number) {
   const top = isObject(answer) ? answer : {};
   const inner = ["meta", "metadata", "pagination", "paging", "page_info", "links", "response_metadata"];
   const all = [top, ...Object.entries(top).flatMap(([key, value]) => (inner.includes(spelled(key)) && isObject(value) ? [value] : []))];
@@ -46,11 +46,11 @@ function saidBy(answer: Json, count: number) {
   const isFlag = (value: Json): value is boolean => typeof value === "boolean";
   const counted = first(["count"], isCount);
   const nexts = ["next_cursor", "next_page_token", "next_token", "continuation_token", "end_cursor"];
-  // `cursor` beside a next_* is the request's own, said again.
+  // `cursor` beside a next_* only repeats the request's own.
   const bare = pairs.some(([key]) => nexts.includes(key)) ? ["next"] : ["next", "cursor"];
   const cursor = first(nexts, isKey) ?? first(bare, isText);
   const next = first(["next_page", "next"], isCount);
-  // A next_* that is there and empty says that this is the end.
+  // An empty next_* means that this is the last page.
   const closed = pairs.some(([key, value]) => [...nexts, "next", "next_page"].includes(key) && (value === null || value === ""));
   const more = first(["has_more", "has_next_page", "has_next", "next_page", "more"], isFlag);
   return {
@@ -64,7 +64,7 @@ function saidBy(answer: Json, count: number) {
   };
 }
 
-/** What a cursor stands for in parameters: itself, or the query of the address that a link is. */
+/** The parameters for a cursor: itself, or the query of the address when it is a link. */
 function cursorParams(cursor: string | number, name: string | null, known: readonly string[]): Fields | null {
   const query = typeof cursor === "string" && /^(https?:\/)?\/|^\?/.test(cursor) ? /\?([^#]*)/.exec(cursor)?.[1] : undefined;
   if (query === undefined) return name === null ? null : { [name]: cursor };
@@ -94,16 +94,16 @@ function styleOf(schema: Json, params: Fields) {
     cursor: named(CURSORS) ?? (known.length === 0 ? "cursor" : null),
     number,
     offset: number === null ? offset : null,
-    /** The parameter of the page's size with its value, or empty. */
+    /** The page size's parameter with its value, or empty. */
     size: (size === null || asked === null ? {} : { [size]: asked }) as Fields,
-    /** A page shorter than this is the last: the schema says the tool gives so many when asked. Else only an empty page is. */
+    /** A shorter page is the last: the schema's maximum promises pages this full. Null: only an empty page is the last. */
     full: asked !== null && most !== null && asked <= most ? asked : null,
-    /** The number of the first page; null when nothing says whether pages count from 0 or 1. */
+    /** The number of the first page; null when pages may count from 0 or 1. */
     base: count(number === null ? undefined : params[number], fact(number, "default"), fact(number, "minimum")),
   };
 }
 
-/** Records listed once each, known by their id where they have one; an id the tool is asked by is that of something else. */
+/** Records, each listed once by its id if it has one; an id that is a parameter of the tool belongs to something else. */
 function createKept(tool: string, asked: readonly string[]) {
   const noun = nameWords(tool.split("/").at(-1) ?? "")
     .slice(1)
@@ -124,14 +124,14 @@ function createKept(tool: string, asked: readonly string[]) {
   const kept = {
     records: [] as Json[],
     duplicates: 0,
-    /** An id that came with two contents on two pages: the set changed under the fetch. */
+    /** An id with different contents on two pages: the set changed during the fetch. */
     conflict: null as string | null,
     idOf,
-    /** False when the page holds nothing but what is kept already. */
+    /** False when the page contains only known records. */
     add(page: readonly Json[]): boolean {
       const texts = page.map((record) => JSON.stringify(record));
       const here = new Map<string, string>();
-      // An id that stands twice on one page with two contents is no id of these records.
+      // An id with two contents on one page is not an id of these records.
       page.forEach((record, i) => {
         const id = idOf(record);
         if (id !== null && (here.get(id) ?? texts[i]) !== texts[i]) ids = false;
@@ -156,9 +156,9 @@ function createKept(tool: string, asked: readonly string[]) {
 }
 
 /**
- * Fetch all pages of `call.tool`, starting where a page, offset, cursor or size in `call.params` says. `schema`: of the tool's input.
+ * Fetches all pages of `call.tool`, starting at the page, offset, cursor or size in `call.params`. `schema`: of the tool's input.
  * `where`: only records whose fields equal these. `step` makes one call with these parameters; an error of the tool ends the fetch as
- * incomplete, but on the first page is passed on.
+ * incomplete, but an error on the first page is thrown.
  */
 export async function fetchAll(
   call: Call,
@@ -176,7 +176,7 @@ export async function fetchAll(
   const kept = createKept(call.tool, style.known);
   const given = (name: string | null): Json | undefined => (name === null ? undefined : params[name]);
   const start = Number(given(style.offset) ?? 0);
-  // Started somewhere inside, a total says nothing about how many are to come; after an offset it does.
+  // When the fetch starts in the middle, a total does not tell how many records follow; after an offset it does.
   const counts = given(style.cursor) === undefined && given(style.number) === undefined;
   const asked = new Set<string>();
   let [pages, offset, number, probing] = [0, start, style.base, false];
@@ -203,29 +203,29 @@ export async function fetchAll(
     pages++;
     if (failure !== null) return end(`error on page ${pages}: ${failure}`);
     const records = recordsOf(answer, options.resultKey);
-    const said = saidBy(answer, records.length);
+    const paging = pagingIn(answer, records.length);
     const advanced = kept.add(records);
     if (kept.conflict !== null) return end(`record ${kept.conflict} came with two contents`);
     offset += records.length;
-    const left = said.total === null || !counts ? null : said.total - start - kept.records.length;
-    const missing = left !== null && left > 0 ? `${left} of ${said.total} records did not come` : null;
-    const last = style.cursor?.includes("after") === true && said.more === true ? kept.idOf(records.at(-1) ?? null) : null;
-    const cursor = said.more === false ? null : (said.cursor ?? last);
-    if (cursor === null && (said.more === false || (left !== null && left <= 0 && said.more !== true))) return end(missing);
+    const left = paging.total === null || !counts ? null : paging.total - start - kept.records.length;
+    const missing = left !== null && left > 0 ? `${left} of ${paging.total} records are missing` : null;
+    const last = style.cursor?.includes("after") === true && paging.more === true ? kept.idOf(records.at(-1) ?? null) : null;
+    const cursor = paging.more === false ? null : (paging.cursor ?? last);
+    if (cursor === null && (paging.more === false || (left !== null && left <= 0 && paging.more !== true))) return end(missing);
     const followed = cursor === null ? null : cursorParams(cursor, style.cursor, style.known);
     if (followed !== null) sent = { ...base, ...followed };
     else if (style.number === null && style.offset === null) {
-      const more = cursor !== null || said.more === true || said.next !== null;
-      return end(missing ?? (more ? "the tool has more, and no parameter that asks for it" : null));
+      const more = cursor !== null || paging.more === true || paging.next !== null;
+      return end(missing ?? (more ? "the tool has more, but no parameter to request it" : null));
     } else {
-      if (records.length === 0) return end(missing ?? (said.more === true ? "the tool says there is more and sends nothing" : null));
+      if (records.length === 0) return end(missing ?? (paging.more === true ? "the tool says there is more and sends nothing" : null));
       if (!advanced && !probing) return end("the page did not advance");
-      if (said.more === null && left === null && style.full !== null && records.length < style.full) return end(null);
+      if (paging.more === null && left === null && style.full !== null && records.length < style.full) return end(null);
       if (style.number !== null) {
-        // Nothing says whether pages count from 0 or from 1: the second call asks for 1, and when that is the first page again, the third for 2.
-        const from = number ?? said.page;
-        probing = from === null && said.next === null;
-        number = said.next ?? (from ?? 0) + 1;
+        // Pages may count from 0 or 1: the second call asks for 1, and if that is the first page again, the third asks for 2.
+        const from = number ?? paging.page;
+        probing = from === null && paging.next === null;
+        number = paging.next ?? (from ?? 0) + 1;
         sent = { ...base, [style.number]: number };
       } else sent = { ...base, [style.offset ?? ""]: offset };
     }

@@ -1,6 +1,6 @@
 /**
- * A reading tool that failed (spec/worker.md 11 and 13): a column it does not know is corrected once, a tool that is gone is answered by
- * an alias of trust.yaml, and whatever was done is said in `notes`. An empty answer is an answer. Repeats belong to the engine.
+ * Recovers a failed reading tool (spec/worker.md 11 and 13): an unknown column is corrected once, a missing tool is answered by
+ * an alias of trust.yaml, and `notes` lists what was done. An empty answer is an answer. Repeats belong to the engine.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Call, Json, ToolInfo } from "../../kernel/ports.ts";
@@ -12,22 +12,22 @@ const SCHEMA_WORDS = new Set("schema column columns describe inspect metadata st
 const TRANSIENT =
   /(?:^|\b(?:http|status|code|error)\b\W{0,3})(?:429|502|503|504)\b|rate.?limit|too many requests|timed? ?out|temporar|unavailable|try again/i;
 
-/** Whether the same read may be sent again: it did not arrive, or the tool says that the trouble passes. */
+/** Whether the same read may be sent again: it did not arrive, or the tool calls the failure temporary. */
 export function mayRepeat(error: unknown): boolean {
   if (!(error instanceof ClearedError)) return false;
   return error.code === "TOOL_DOWN" || error.code === "TOOL_TIMEOUT" || (error.code === "TOOL_FAILED" && TRANSIENT.test(error.message));
 }
 
-/** Reading tools of a server that tell of its columns. */
+/** Reading tools of a server that describe its columns. */
 export const schemaTools = (listed: readonly ToolInfo[], server: string): ToolInfo[] =>
   listed.filter((one) => one.server === server && one.class === "read" && nameWords(one.name).some((word) => SCHEMA_WORDS.has(word)));
 
-/** A server's section of trust.yaml; `aliases`: name of a tool -> names that answer for it once it is gone. */
+/** A server's section of trust.yaml; `aliases`: name of a tool -> names that replace it once it is gone. */
 export type Aliased = Pick<Declared, "tools"> & { aliases: Readonly<Record<string, readonly string[]>> };
 
 const serverOf = (tool: string): string => tool.slice(0, tool.indexOf("/"));
 
-/** The tool that answers for one that is not offered: declared in trust.yaml, both of them reading. What wrote has no other. */
+/** The tool that replaces one that is not offered: declared in trust.yaml, both of them reading. A writing tool is never replaced. */
 export function standIn(tool: string, listed: readonly ToolInfo[], { aliases, tools }: Aliased): ToolInfo | undefined {
   const name = tool.slice(tool.indexOf("/") + 1);
   const names = Object.hasOwn(aliases, name) ? (aliases[name] ?? []) : [];
@@ -37,8 +37,8 @@ export function standIn(tool: string, listed: readonly ToolInfo[], { aliases, to
 }
 
 /**
- * One read with its repairs. `listed`: the tools on offer, nothing else is called. `spec`: its server's section of trust.yaml. `read` makes
- * one call and throws TOOL_*; what it throws is passed on when nothing helps.
+ * One read with its repairs. `listed`: the tools on offer; nothing else is called. `spec`: the server's section of trust.yaml. `read` makes
+ * one call and throws TOOL_*; its error is passed on when no repair helps.
  */
 export async function recoveredRead(options: {
   call: Call;
@@ -48,10 +48,10 @@ export async function recoveredRead(options: {
 }): Promise<{ answer: Json; notes: string[] }> {
   const { call, listed, spec, read } = options;
   const known = listed.find((one) => one.tool === call.tool);
-  if (known?.class === "mutate") throw new ClearedError("INTERNAL", `${call.tool} is not a reading tool and was read.`);
+  if (known?.class === "mutate") throw new ClearedError("INTERNAL", `${call.tool} writes, and was called to read.`);
   if (known === undefined) {
     const other = standIn(call.tool, listed, spec);
-    // Nothing stands in for it: `read` says that it is unknown.
+    // No replacement: `read` reports the tool as unknown.
     if (other === undefined) return { answer: await read(call), notes: [] };
     return {
       answer: await read({ tool: other.tool, params: call.params }),
@@ -92,7 +92,7 @@ async function attempt(read: () => Promise<Json>): Promise<Attempt> {
   }
 }
 
-/** The first failure as it was, with what is known about it. @throws TOOL_FAILED */
+/** The first failure unchanged, with notes about it. @throws TOOL_FAILED */
 function outcome({ answer, error }: Attempt, notes: string[]): { answer: Json; notes: string[] } {
   if (error === null) return { answer, notes };
   throw notes.length === 0
@@ -100,7 +100,7 @@ function outcome({ answer, error }: Attempt, notes: string[]): { answer: Json; n
     : new ClearedError(error.code, `${error.message} (${notes.join("; ")})`, { data: error.data, cause: error });
 }
 
-/** Columns by the first schema tool that can be asked with what the call itself has (its table, its resource). */
+/** Columns by the first schema tool whose required parameters the call itself has (its table, its resource). */
 async function columnsFor(call: Call, tools: readonly ToolInfo[], read: (call: Call) => Promise<Json>): Promise<Map<string, string>> {
   const given = isObject(call.params) ? call.params : {};
   for (const tool of tools) {

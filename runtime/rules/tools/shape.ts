@@ -1,4 +1,4 @@
-/** Reading answers whose shape nobody promised: records, wrappers, failures. Everything here is untrusted text. */
+/** Reads answers of unknown shape: records, wrappers, failures. Everything here is untrusted text. */
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { spelled } from "./classify.ts";
@@ -7,20 +7,17 @@ export type Fields = { [key: string]: Json };
 
 export const isObject = (value: Json | undefined): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What a tool says of its failure when it fails inside an answer (`{error: ...}`, `{status: "error"}`, `{success: false}`), or null. */
+/** The failure reported inside an answer (`{error: ...}`, `{status: "error"}`, `{success: false}`), or null. */
 export function failureIn(answer: Json): string | null {
   if (!isObject(answer)) return null;
   const { error, status, success, ok, message } = answer;
-  const said = (value: Json | undefined): string => (typeof value === "string" ? value : JSON.stringify(value ?? answer));
-  if (error !== undefined && error !== null && error !== false && error !== "" && error !== 0) return said(error);
-  if (typeof status === "string" && /^(error|failed|failure)$/i.test(status)) return said(message);
-  return success === false || ok === false ? said(message) : null;
+  const text = (value: Json | undefined): string => (typeof value === "string" ? value : JSON.stringify(value ?? answer));
+  if (error !== undefined && error !== null && error !== false && error !== "" && error !== 0) return text(error);
+  if (typeof status === "string" && /^(error|failed|failure)$/i.test(status)) return text(message);
+  return success === false || ok === false ? text(message) : null;
 }
 
-/**
- * Whether an answer holds what was expected: decimals by value (1200 = "1200.00"), objects by the expected keys, lists one by one.
- * Yes and no by what they mean; all other text letter by letter.
- */
+/** Whether values are equal: decimals by value (1200 = "1200.00"), objects by the expected keys, lists by item, others exactly. */
 export function matches(expected: Json, actual: Json | undefined): boolean {
   if (actual === undefined) return false;
   if (Array.isArray(expected))
@@ -30,10 +27,10 @@ export function matches(expected: Json, actual: Json | undefined): boolean {
   return expected === actual || (decimal !== null && decimal === plainDecimal(actual));
 }
 
-/** A field of an untrusted object; what it inherits does not count. */
+/** A field of an untrusted object; inherited ones do not count. */
 export const own = (record: Fields, key: string): Json | undefined => (Object.hasOwn(record, key) ? record[key] : undefined);
 
-/** The first of these fields that a record has, however its name is written (orderId, order_id). */
+/** The first of these fields that a record has, in any spelling of its name (orderId, order_id). */
 export function fieldNamed(record: Fields, names: readonly string[]): Json | undefined {
   for (const name of names) {
     if (Object.hasOwn(record, name)) return record[name];
@@ -43,23 +40,23 @@ export function fieldNamed(record: Fields, names: readonly string[]): Json | und
   return undefined;
 }
 
-/** The parameters a tool's schema names, with what it says of each. */
+/** The parameters in a tool's schema, with the schema of each. */
 export const propertiesOf = (schema: Json): Fields => (isObject(schema) && isObject(schema["properties"]) ? schema["properties"] : {});
 
-/** The parameters a tool's schema demands. */
+/** The required parameters of a tool's schema. */
 export function requiredOf(schema: Json): string[] {
   const names = isObject(schema) ? schema["required"] : [];
   return Array.isArray(names) ? names.filter((one) => typeof one === "string") : [];
 }
 
-/** The same value with each scalar in it and each name of a field changed. */
+/** The same value with each scalar and each field name changed. */
 export function mapScalars(value: Json, change: (scalar: Json) => Json, name: (key: string) => string): Json {
   if (Array.isArray(value)) return value.map((one) => mapScalars(one, change, name));
   if (!isObject(value)) return change(value);
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [name(key), mapScalars(one, change, name)]));
 }
 
-/** Objects of an answer from the outside in, breadth first; at most 10,000 and four levels deep, where records stand. */
+/** Objects of an answer from the outside in, breadth first; at most 10,000 and four levels deep, where records are. */
 export function objectsIn(answer: Json): Fields[] {
   const found: Fields[] = [];
   let level: Json[] = [answer];

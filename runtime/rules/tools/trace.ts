@@ -1,6 +1,6 @@
 /**
- * Where the amounts of a write come from (spec/worker.md 15): each must be the result of a compute_* call or a field that was read. Pure
- * text and set work, linear in what it is given, without recursion: an answer may be 32 MiB and nested as a hostile server likes.
+ * Where the amounts of a write come from (spec/worker.md 15): each must be the result of a compute_* call or a field that was read. Only
+ * text and sets, linear in its input, without recursion: an answer may be 32 MiB, nested as deep as a hostile server likes.
  */
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
@@ -14,7 +14,7 @@ const MONEY = new Set(
   subtotal sum tax tip total value vat wage wages`.split(/\s+/),
 );
 
-/** Words of a key whose value is none: payment_id, credit_days, tax_code. The last word of both kinds decides: account_balance is money. */
+/** Words of a key whose value is not an amount: payment_id, credit_days. The last word of either kind decides: account_balance is money. */
 const OTHER = new Set(
   `id ids number no code ref reference date day days month months year years at on count quantity qty hours minutes index version zip phone
   account method type status currency key name term terms hash iban email pct percent ratio score confidence`.split(/\s+/),
@@ -23,11 +23,11 @@ const OTHER = new Set(
 interface Amount {
   /** `lines[0].amount` */
   path: string;
-  /** As it stands in the call. */
+  /** As written in the call. */
   value: string;
 }
 
-/** The amount a scalar is, without its sign: 1200, "1200.00", "USD 1,200.00", "$1,200". Null for other text. */
+/** The amount in a scalar, without its sign: 1200, "1200.00", "USD 1,200.00", "$1,200". Null for other text. */
 function decimalOf(value: Json): string | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
   const direct = plainDecimal(value);
@@ -37,7 +37,7 @@ function decimalOf(value: Json): string | null {
   return plainDecimal(/^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text);
 }
 
-/** A scalar's place: the key or index in its parent; `name` is the nearest key. */
+/** Position of a scalar: the key or index in its parent; `name` is the nearest key. */
 interface Place {
   value: Json;
   at: string | number;
@@ -45,7 +45,7 @@ interface Place {
   parent: Place | null;
 }
 
-/** Visit the scalars of a value in order. */
+/** Visits the scalars of a value in order. */
 function scalars(root: Json, visit: (place: Place) => void): void {
   const stack: Place[] = [{ value: root, at: "", name: "", parent: null }];
   for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
@@ -65,15 +65,15 @@ function pathOf(place: Place): string {
   return parts.reverse().join("").replace(/^\./, "");
 }
 
-// 1,000 pieces at 99.00 are no 99.00.
+// 1,000 pieces at 99.00 do not cost 99.00.
 export const MULTIPLIES = "quantity qty count units pieces hours times weeks months years nights seats".split(" ");
 
-/** Words of a fact that says what something is measured by: it judges a field of the same word only. A limit of 5,000 is no yes to pay 5,000. */
+/** Words of a fact that measures something: it judges only a field with the same word. A limit of 5,000 does not approve a payment of 5,000. */
 const MEASURES = new Set(["limit", "balance", "budget", "exposure", "revenue", "income", "salary", ...MULTIPLIES]);
 
 const figure = (key: string, decimal: string): string => `${nameWords(key).find((word) => MEASURES.has(word)) ?? ""} ${decimal}`;
 
-/** Whether the words of a key say that its value is an amount (true), or that it is none (false); null when they say neither. */
+/** Whether the words of a key say that its value is an amount (true) or not (false); null when they say neither. */
 export function isAmountKey(key: string): boolean | null {
   const words = nameWords(key);
   const tells = words.findLast(
@@ -82,7 +82,7 @@ export function isAmountKey(key: string): boolean | null {
   return tells === undefined ? null : MONEY.has(tells);
 }
 
-/** The amounts a call writes: decimals under a key of money, and any decimal with a fraction under a key that says nothing else. */
+/** The amounts a call writes: decimals under a key of money, and any decimal with a fraction under a key of unknown kind. */
 export function amountsIn(params: Json): Amount[] {
   const found: Amount[] = [];
   scalars(params, (place) => {
@@ -94,7 +94,7 @@ export function amountsIn(params: Json): Amount[] {
   return found;
 }
 
-/** The amounts of calls for a person to read, by a name that no two of them share; with the currency where the call names it. */
+/** The amounts of calls for display, each under a unique name; with the currency if the call names it. */
 export function amountsOf(calls: readonly Call[]): Record<string, string> {
   const times = (tool: string): number => calls.filter((call) => call.tool === tool).length;
   return Object.fromEntries(
@@ -118,10 +118,10 @@ export function numbersOf(result: Json, into: Map<string, number> = new Map()): 
 
 const CURRENCIES = new Set(Intl.supportedValuesOf("currency"));
 
-/** Whether a parameter of a tool says a currency: by its name, or by a value that is one (unit: KWD), because its name is not ours. */
+/** Whether a tool's parameter is a currency: by its name, or by its value (unit: KWD), because tools choose their own names. */
 export const saysCurrency = (key: string, value: Json): boolean => isCurrency(key) || CURRENCIES.has(String(value));
 
-/** What policies were asked about in a run: each figure with how often, the currencies, and the facts in words. */
+/** What policies have judged in a run: each figure with its count, the currencies, and the facts in words. */
 export interface Judged {
   figures: Map<string, number>;
   currencies: Set<string>;
@@ -130,7 +130,7 @@ export interface Judged {
 
 export const isCurrency = (key: string): boolean => nameWords(key).some((word) => ["currency", "ccy", "curr"].includes(word));
 
-/** Counts the facts that a policy was asked about. `currency`: the workspace's, which amounts are in where no fact names another. */
+/** Counts the facts that a policy has judged. `currency`: the workspace's, used for amounts where no fact names another. */
 export function countJudged(facts: { [name: string]: Json }, currency: string | undefined, judged: Judged): void {
   const named = Object.keys(facts).filter((name) => isCurrency(name) && typeof facts[name] === "string");
   for (const one of named.length === 0 ? [currency] : named.map((name) => facts[name]))
@@ -144,8 +144,8 @@ export function countJudged(facts: { [name: string]: Json }, currency: string | 
 }
 
 /**
- * What of a call is not among these facts: its amounts, alone or all together, how many times they count, their currency, and an amount that
- * cannot be read. `before` are the parameters of earlier calls of the same tool: a figure that was judged once is good for one of them.
+ * Parts of a call that these facts do not cover: its amounts, single or in total, how many times they count, their currency, and an amount
+ * that cannot be read. `before`: parameters of earlier calls of the same tool: a figure judged once covers only one of them.
  */
 export function unjudged(params: Json, before: readonly Json[], { figures, currencies }: Judged): Amount[] {
   const decimalsIn = (of: Json): string[] => amountsIn(of).flatMap(({ value }) => decimalOf(value) ?? []);
@@ -168,6 +168,6 @@ export function unjudged(params: Json, before: readonly Json[], { figures, curre
   return wrong;
 }
 
-/** The amounts of a call that no source has. */
+/** The amounts of a call that are in none of the sources. */
 export const untraced = (params: Json, sources: ReadonlyMap<string, number>): Amount[] =>
   amountsIn(params).filter(({ value }) => !sources.has(decimalOf(value) ?? ""));

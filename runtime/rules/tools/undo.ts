@@ -1,5 +1,5 @@
 /**
- * Taking back what a write has left standing (`undo:` of its tool in trust.yaml): an agent that does so, with its input. It is started as a
+ * Takes back a write that is still in effect (`undo:` of its tool in trust.yaml): an agent with its input, started as a
  * run of its own that asks at its own gate, so that a compensation is approved, recorded and verified like any other act.
  */
 import { toWire } from "../../kernel/errors.ts";
@@ -11,7 +11,7 @@ import { fieldNamed, isObject } from "./shape.ts";
 type Undo = NonNullable<VerifiedWrite["undo"]>;
 type Servers = Readonly<Record<string, { tools: Readonly<Record<string, { undo?: Undo | undefined }>> }>>;
 
-/** A write with how it is taken back, where it may have happened: a value `$x` is field x of the record as it was read back, else parameter x of the call. */
+/** A write that may have happened, with its undo: a value `$x` is field x of the record as read back, else parameter x of the call. */
 export function withUndo(servers: Servers, write: VerifiedWrite): VerifiedWrite {
   const slash = write.tool.indexOf("/");
   const undo = servers[write.tool.slice(0, slash)]?.tools[write.tool.slice(slash + 1)]?.undo;
@@ -24,16 +24,16 @@ export function withUndo(servers: Servers, write: VerifiedWrite): VerifiedWrite 
   return { ...write, undo: JSON.parse(JSON.stringify(undo), fill) as Undo };
 }
 
-/** Starts what takes these writes back, the last first; a repeat starts nothing more. Answers a line for each. */
+/** Starts the undo of these writes, last first; a repeat starts nothing more. Returns a line for each. */
 export async function takeBack({ ports, run, now }: Pick<StepContext, "ports" | "run" | "now">, writes: readonly VerifiedWrite[]) {
-  const told: string[] = [];
+  const lines: string[] = [];
   for (const [i, { tool, undo }] of [...writes.entries()].reverse()) {
     if (undo === undefined) continue;
     const once = { ...undo, at: now, key: `undo ${run.id}/${i}`, by: run.id };
     const asked = ports.notices.schedule(once, { live: run.mode === "live" });
     const asks = (created: boolean) => (created ? "asks" : "was asked before");
     const found = (one: { run: string; created: boolean }) => `${one.run} (${undo.agent}) ${asks(one.created)} to take back ${tool}`;
-    told.push(await asked.then(found, (error) => `${undo.agent} could not be started to take back ${tool}: ${toWire(error).message}`));
+    lines.push(await asked.then(found, (error) => `${undo.agent} could not be started to take back ${tool}: ${toWire(error).message}`));
   }
-  return told;
+  return lines;
 }

@@ -1,7 +1,7 @@
 /**
- * Whether a write outside did what it should (spec/worker.md 14): the record is read before and after and compared with what the call
- * was to bring about. Expected fields come from the `verify` spec of trust.yaml, else from what the tool's verb and parameters mean.
- * A tool that is not listed is never called, and never one that is not a reading tool.
+ * Whether a write outside had its intended effect (spec/worker.md 14): the record is read before and after and compared with the
+ * intended result. Expected fields come from the `verify` spec of trust.yaml, else from the tool's verb and parameters.
+ * Only listed reading tools are ever called.
  */
 import { answerText } from "../answers/mutations.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
@@ -23,20 +23,20 @@ import {
 } from "./compare.ts";
 import { failureIn, fieldNamed, type Fields, isObject, matches, objectsIn, own, propertiesOf, requiredOf } from "./shape.ts";
 
-/** `verify:` of a tool in trust.yaml. A value `$x` stands for the call's parameter x. */
+/** `verify:` of a tool in trust.yaml. A value `$x` is the call's parameter x. */
 export interface VerifyDeclaration {
   /** The reading tool, on the same server. */
   read: string;
-  /** The reader's parameter -> the parameter of the write that it takes its value from, else the field of the write's answer. */
+  /** The reader's parameter -> the write's parameter that supplies its value, else the field of the write's answer. */
   key?: Record<string, string> | undefined;
   /** Fields of the record after the write. */
   expect?: Record<string, Json> | undefined;
   /**
-   * Fields of the record while the write has not happened, a list for any of several values; `different` where the tool sets fields, so
-   * that the same call twice is the same as once. Without it a crash in between always asks a person.
+   * Fields of the record before the write, a list for any of several values; `different` where the tool sets fields, so that
+   * two equal calls have the effect of one. Without it a crash in between always asks a person.
    */
   before?: Record<string, Json> | "different" | undefined;
-  /** Parameters that are not compared: the record has a field of that name which means something else. */
+  /** Parameters that are not compared, because the record's field of that name means something else. */
   ignore?: readonly string[] | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface VerifySpec {
   /** The reader's parameters; `answer` is the write's (null before it). Null when no id is known. */
   key(params: Fields, answer: Json): Fields | null;
   expect(params: Fields): Expectation;
-  /** Declared fields of the record while the write has not happened, or null. */
+  /** Declared fields of the record before the write, or null. */
   untouched: Fields | "different" | null;
 }
 
@@ -62,7 +62,7 @@ const PAIRS: Record<string, string> = Object.fromEntries(
     }),
 );
 
-/** How the status begins that a verb leads to; British and American. */
+/** How the status begins after a verb; British and American spelling. */
 const STATES: Record<string, readonly string[]> = Object.fromEntries(
   "approve approved, archive archived, cancel cancelled canceled, close closed, reject rejected, resolve resolved, suspend suspended, terminate terminated, void void voided"
     .split(", ")
@@ -72,7 +72,7 @@ const STATES: Record<string, readonly string[]> = Object.fromEntries(
 
 const REMOVES = new Set(["delete", "remove"]);
 
-/** The parameters that name a record: id, *_id, *_number, *_code, *_ref, in snake_case or camelCase. */
+/** The parameters that identify a record: id, *_id, *_number, *_code, *_ref, in snake_case or camelCase. */
 export function keyParams(params: Fields): Fields {
   return Object.fromEntries(Object.entries(params).filter(([name]) => /^(?:.+_)?(?:id|number|code|ref)$/.test(spelled(name))));
 }
@@ -111,7 +111,7 @@ function declaredKey(map: Record<string, string>, params: Fields, answer: Json):
   return key;
 }
 
-/** The record's own id by the reader's schema, from the parameters or from the answer that made it; else the other ids the reader takes. */
+/** The record's own id by the reader's schema, from the parameters or from the answer that created it; else the other ids the reader takes. */
 function inferredKey(reader: ToolInfo, params: Fields, answer: Json): Fields | null {
   const known = Object.keys(propertiesOf(reader.input_schema));
   const required = requiredOf(reader.input_schema);
@@ -154,7 +154,7 @@ function expectation(name: string, declared: VerifyDeclaration | undefined, para
   };
 }
 
-/** `$x` becomes parameter x; a parameter that was not given is not expected. */
+/** `$x` becomes parameter x; an absent parameter is not expected. */
 function filled(expect: Record<string, Json>, params: Fields): Fields {
   const values = Object.entries(expect).map(([field, value]): [string, Json | undefined] => [
     field,
@@ -178,21 +178,21 @@ async function snapshot(call: Call, read: (call: Call) => Promise<Json>): Promis
 }
 
 /**
- * One write with its read-back. `read` is never called with anything but the spec's reading tool, and `write` once at most: not at all when
- * the record shows this write already, by every field its spec declares for before and after, or one that it adds with another amount,
- * unless the run has written it and means to write it `again`. A tool that answers with a failure (or throws TOOL_FAILED) has written all the same when
- * its record has become what was asked for, which is VERIFIED.
- * It is WRITE_FAILED where the record proves that nothing happened, or has changed in another way, which is in `diff`.
- * @throws TOOL_LOST when what became of it is not known: a failure, and no record that tells; and any other error of `write`
+ * One write with its read-back. `read` is only called with the spec's reading tool, and `write` at most once: not at all when
+ * the record already shows this write, by every field its spec declares for before and after, or another amount where the write adds
+ * one, unless the run itself has written it and so means to write it `again`. A tool that answers with a failure (or throws TOOL_FAILED)
+ * has written nevertheless if its record has become what was asked for: VERIFIED. It is WRITE_FAILED if the record proves that nothing
+ * happened, or has changed in another way (`diff`).
+ * @throws TOOL_LOST when the outcome is unknown: a failure without a conclusive record; and any other error of `write`
  */
 export async function verifiedWrite(options: {
   call: Call;
   spec: VerifySpec | null;
   read(call: Call): Promise<Json>;
   write(): Promise<Json>;
-  /** What the run has written before: what it writes twice it means to. */
+  /** The run's earlier writes: a write it repeats is intended. */
   earlier?: readonly VerifiedWrite[];
-  /** What the run last saw of the record that this reading call shows; undefined where it has not looked. */
+  /** What the run last saw of the record that this reading call shows; undefined if it has not read it. */
   seen?: ((read: Call) => Json | undefined) | undefined;
 }): Promise<{ answer: Json; write: VerifiedWrite }> {
   const { call, spec, read, write, earlier = [] } = options;
@@ -221,7 +221,7 @@ export async function verifiedWrite(options: {
   if (spec !== null && early !== null && before !== undefined) {
     if (!again((one) => one.params, call.params) && isDone(spec, params, early, before))
       return { answer: shown, write: { ...outcome(early, before, "its record shows it already; nothing was sent"), status: "VERIFIED" } };
-    const others = again((one) => one.read?.params ?? null, early) ? "" : amountsElse(spec, params, early, before);
+    const others = again((one) => one.read?.params ?? null, early) ? "" : differingAmounts(spec, params, early, before);
     const then = options.seen?.({ tool: spec.read, params: early });
     const isMoved = then !== undefined && (spec.untouched === "different" || !isUntouched(spec, params, early, before));
     const moved = isMoved ? movedSince(recordOf(then, early), before, spec.expect(params)) : "";
@@ -239,7 +239,7 @@ export async function verifiedWrite(options: {
   const key = spec?.key(params, answer) ?? early;
   const failure = failureIn(answer);
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
-  // Whatever goes wrong while it is read back must not look like a write that failed.
+  // An error during the read-back must not look like a failed write.
   const after = spec === null || key === null ? undefined : await snapshot({ tool: spec.read, params: key }, read).catch(() => undefined);
   const seen = expected === null || key === null ? null : compare(expected, key, before, after);
   if (failure === null) return { answer, write: { ...outcome(key, after, text), ...seen } };
@@ -255,35 +255,35 @@ export async function verifiedWrite(options: {
   throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool: call.tool, says } });
 }
 
-/** After a crash: whether a write happened. Null: nobody knows, since a record in between may be a write under way. */
+/** After a crash: whether a write happened. Null: unknown, because a record in between may be a write in progress. */
 export async function happened(call: Call, spec: VerifySpec | null, read: (call: Call) => Promise<Json>): Promise<boolean | null> {
   const params = isObject(call.params) ? call.params : {};
   const key = spec?.key(params, null) ?? null;
   if (spec === null || key === null) return null;
   const record = await snapshot({ tool: spec.read, params: key }, read);
   if (Object.keys(spec.expect(params).fields).length === 0) return null;
-  if (stands(spec, params, key, record)) return true;
+  if (isAsRequested(spec, params, key, record)) return true;
   return isUntouched(spec, params, key, record) ? false : null;
 }
 
-/** True only where the spec tells the record before the write from the one after it, and this is the one after. */
+/** True only if the spec distinguishes the record before the write from the one after, and this is the one after. */
 function isDone(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
-  return spec.untouched !== null && stands(spec, params, key, record) && !isUntouched(spec, params, key, record);
+  return spec.untouched !== null && isAsRequested(spec, params, key, record) && !isUntouched(spec, params, key, record);
 }
 
-/** Amounts that a record has otherwise, where the write is declared to add it: adding one more would not put it right. */
-function amountsElse({ untouched, expect }: VerifySpec, params: Fields, key: Fields, record: Snapshot): string {
+/** Other amounts in a record, if the write is declared to add it: adding another would not correct it. */
+function differingAmounts({ untouched, expect }: VerifySpec, params: Fields, key: Fields, record: Snapshot): string {
   const adds = untouched !== null && untouched !== "different" && untouched["found"] === false;
   return !adds || record == null || Object.keys(wrongId(key, record)).length > 0 ? "" : otherAmounts(expect(params), params, record);
 }
 
-/** The record has everything that is declared, and nothing else than was asked for; of no declared fields nothing is known. */
-function stands(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
+/** The record has all declared fields, and nothing differs from the request; without declared fields nothing is known. */
+function isAsRequested(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
   const expected = spec.expect(params);
   return Object.keys(expected.fields).length > 0 && compare(expected, key, undefined, record).status === "VERIFIED";
 }
 
-/** The record is the one that was asked for, as it is declared to be before the write. */
+/** The record is the requested one, in its declared state before the write. */
 function isUntouched(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
   const { untouched } = spec;
   if (record === null) return untouched !== null && untouched !== "different" && untouched["found"] === false;
