@@ -165,6 +165,11 @@ describe("undo of a run", () => {
     expect(await failure(planUndo(owner, "import"))).toMatchObject({ code: "UNDO_REFUSED" });
     for (const odd of ["HEAD", "--all", "main; rm", "", (await owner.git.head()).slice(0, 8)])
       expect((await failure(planUndo(owner, odd))).code).toBe("USAGE");
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    const said = async () => (await failure(planUndo(owner, proposal.id))).message;
+    expect(await said()).toContain(`is ready; only one that was applied can be undone. \`cleared reject ${proposal.number}\` rejects it.`);
+    await decide(owner, proposal, "rejected", { reason: "no" });
+    expect(await said()).toMatch(/is rejected; only one that was applied can be undone\.$/);
   });
 
   it("names what it did outside, which no commit takes back", async () => {
