@@ -66,6 +66,17 @@ describe("undo of a proposal", () => {
     expect(treeOf(one)).toBe(before);
   });
 
+  it("with a blank for a reason is known as an undo all the same; a blank is no --despite either", async () => {
+    const { one, owner } = await opened();
+    const { id } = (await decide(owner, await ready(owner, { [HELLO]: script(1) }, { despite: " " }))).proposal;
+    const { commit } = await undo(owner, id, { by: "Pat", reason: "  " });
+    expect(one.git("log", "-1", "--format=%(trailers:only)").trim()).toMatch(/^Reverts: [0-9a-f]+\nUndone-by: Pat$/);
+    expect((await failure(undo(owner, id, { by: "Pat" }))).message).toContain("is undone already by Pat on");
+    await undo(owner, commit, { by: "Pat" });
+    expect(one.read(HELLO)).toBe(script(1));
+    expect(await createProposals(owner).unreadable()).toEqual([]);
+  });
+
   it("is undone by a short name of its commit that looks like a number", async () => {
     const { one, owner } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });

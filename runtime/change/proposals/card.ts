@@ -219,7 +219,7 @@ function needs(proposal: Proposal): string[] {
     const isWorse = report?.checks.every(({ check, status }) => status !== "failed" || check === "backtest") === true;
     const wrong =
       "; where what a case keeps is wrong, correct its entry, or retire it first by a proposal that removes its file, with --reason";
-    const isKept = stopOf(proposal).includes("kept case") && (report?.cases.failed.length ?? 0) > 0;
+    const isKept = report?.checks.some(({ check, status }) => check === "cases" && status === "failed") === true;
     return [`a new proposal without this${isWorse ? "; if it is meant, propose it again with --despite REASON" : isKept ? wrong : ""}`];
   }
   if (!ASKING.includes(state) || report === null) return why === null ? [] : [oneLine(why, 400)];
