@@ -128,7 +128,7 @@ async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): 
     if (isNext) await believed(kept, there.kept, at, mine?.kept ?? null);
     // A report gives way only to one that knows as much.
     const [known, more] = mine === null ? [0, 0] : await knownOf(kept, mine.kept, there.kept, at);
-    if (isNext && (known <= more || !isUndecided(there.kept))) moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
+    if (isNext && (known <= more || there.kept.state === "superseded")) moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
     else if (own !== null && mine !== null && (isNext || !(await refs.isAncestor(other, own)))) {
       const to = await join(kept, { own, mine: mine.kept }, { other, there: there.kept }, at);
       moves.push({ ref: `${REFS}${id}/state`, from: own, to });
