@@ -102,6 +102,8 @@ export interface Proposal {
   /** The commit on the branch, once applied; the one that took it back, once reverted. */
   applied: string | null;
   reverted: string | null;
+  /** Waits for an answer on a report that was not made here. */
+  isForeign?: true;
 }
 
 export type { WideningKind };

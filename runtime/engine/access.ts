@@ -159,11 +159,12 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
   }
 }
 
+type Decided = Extract<Change, { op: "decided" }>;
+
 /** As it stands inside JSON text. */
 export const beginning = (text: string): string => JSON.stringify(text.slice(0, 60)).slice(1, -1);
 
-function refusalIn({ by, given }: Extract<Change, { op: "decided" }>): Refusal {
-  const reason = given?.signed.findLast((one) => one.decision === "rejected")?.reason;
+function refusalIn({ by, given, reason = given?.signed.findLast((one) => one.decision === "rejected")?.reason }: Decided): Refusal {
   return { by, why: `${by} said no${reason === undefined ? "" : `: ${reason}`}`, ...(reason === undefined ? {} : { reason }) };
 }
 

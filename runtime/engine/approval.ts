@@ -50,7 +50,7 @@ export function decidedChange(card: Pick<Gate["card"], "kind" | "calls" | "other
       ...(no && (card.otherwise !== undefined || card.kind === "escalation") ? { instead: true as const } : {}),
       ...(people === undefined ? {} : { people }),
       ...(self === undefined ? {} : { self }),
-      ...(given === undefined ? {} : { given }),
+      ...(given !== undefined ? { given } : decision.reason === undefined ? {} : { reason: decision.reason }),
     },
   ];
 }

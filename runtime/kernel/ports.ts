@@ -756,6 +756,8 @@ export type Change =
       people?: Decision["people"];
       self?: boolean;
       given?: Answers;
+      /** Why, where nothing else keeps it. */
+      reason?: string;
     }
   /** A form was filled in. */
   | { op: "answered"; by: string; values: Json }

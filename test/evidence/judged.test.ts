@@ -153,6 +153,16 @@ fsm_enter("MUTATE");
       expect(one.bank().filter((what) => what === "pay")).toHaveLength(2);
     });
 
+    test("a run that a person stopped with a reason answers the same again", async () => {
+      const asks = agent.replace("calls: [", "otherwise: [], calls: [").replace('fsm_enter("MUTATE");', 'fsm_enter("FAILED");');
+      one.commit({ "agents/payer.ts": asks, "policies/payer.yaml": limit(100) });
+      const id = await start(opened, "payer");
+      await opened.engine.result(id, { timeoutMs: 100_000 });
+      const { outcome, result } = await decide(opened, id, "rejected", { reason: "not this year" });
+      expect([outcome, result]).toEqual(["rejected", expect.objectContaining({ reason: "Pat said no: not this year" })]);
+      expect(await only(opened, "payer", { "policies/payer.yaml": `${limit(100)}# reviewed\n` })).toBe("same");
+    });
+
     test("a run that its policy ended is ended again", async () => {
       one.commit({ "agents/payer.ts": agent, "policies/payer.yaml": limit(100).replace("require_approval, level: manager", "block") });
       expect((await run(opened, "payer")).outcome).toBe("blocked");

@@ -5,6 +5,7 @@ import { decideCard } from "../../runtime/app/decide.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { holderHere } from "../../runtime/app/identity.ts";
 import { decideProposal } from "../../runtime/change/proposals/apply.ts";
+import { cardOf as proposalCard } from "../../runtime/change/proposals/card.ts";
 import { type ProposalStore, createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Workspace, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { cardOf, checking, decide, failure, ready, reportOn, says, script } from "./ready.ts";
@@ -107,8 +108,17 @@ describe("approve", () => {
     await checking(owner, {}, "blocked")(proposal.id);
     expect(await failure(decide(owner, proposal))).toMatchObject({
       code: "PROPOSAL_STATE",
-      message: expect.stringContaining("is blocked: types: 1 finding"),
+      message: expect.stringContaining("is blocked: types: 1 finding; and cannot be approved."),
     });
+    const cases = { passed: 1, failed: ["hello/run_x"], open: [], fixed: [] };
+    const checks = [{ check: "cases" as const, status: "failed" as const, says: "1/2", findings: [], ms: 1 }];
+    await store.update(
+      proposal.id,
+      { state: "blocked", report: { ...reportOn(await owner.git.head(), 1), cases, checks } },
+      { from: ["blocked"] },
+    );
+    const needs = proposalCard(await store.get(proposal.id)).parts.find(({ name }) => name === "Needs");
+    expect(needs?.lines[0]).toContain("without this; where what a case keeps is wrong, correct its entry, or retire it first");
     await store.update(proposal.id, { state: "superseded" }, { from: ["blocked"] });
     expect(
       await failure(

@@ -102,5 +102,15 @@ export const GOOD: readonly Good[] = [
   row("what is known of a vendor", /knowledge\/aws\.md/, { "knowledge/aws.md": "AWS is software.\n" }),
   row("a dialect for another bank", /a new dialect, mybank/, { "importers/mybank.yaml": "name: mybank\nmatch:\n  header: [Buchungstag, Zweck, Betrag]\ncolumns:\n  date: Buchungstag\n  description: Zweck\n  amount: Betrag\ndate: DD.MM.YYYY\ncurrency: EUR\n" }),
   row("less often", /starts less often: 0 6 \* \* 1-5 instead of 0 6 \* \* \*/, { [INGEST]: [["0 6 * * *", "0 6 * * 1-5"]] }),
+  // names, words and settings that take nothing from anybody
+  row("it is called better", /^Daily Ingest: name is "Import of statements" instead of "Daily Ingest"/, { [INGEST]: [["name: Daily Ingest", "name: Import of statements"]] }),
+  row("its commits are worded better", /^Nothing changes/, { [INGEST]: [["git_commit(`import: ", "git_commit(`statements: "]] }),
+  row("logged in other words", /^Nothing changes/, { [INGEST]: [["No new files to import", "Nothing to import today"]] }),
+  row("quiet hours", /adds notify\.quiet_hours: from "20:00", to "08:00"/, { [CONFIG]: [["  default: page", '  default: page\n  quiet_hours: {from: "20:00", to: "08:00"}']] }),
+  row("the rent goes where it belongs, and a person still looks", /CITY PROPERTIES RENT OCT: Office Supplies to Rent/, { [INGEST]: [["const rules = [", 'const rules = [\n  { text: "CITY PROPERTIES", account: 5060, vendor: "City Properties", confidence: 0.8 },']] }),
+  row("an answer gets a name first", null, { "agents/procurement.ts": [["const { po_number, seller } = script_run(", "const done = script_run("], ["const decision =", "const { po_number, seller } = done;\nconst decision ="]] }),
+  row("what was found, said in another way", null, { "scripts/collection_step.ts": [["one.found !== false", "!(one.found === false)"]] }),
+  row("a list of one for a loop", null, { "scripts/split_amount.ts": [["for (let i = 0; i < input.parts; i++) parts.push(", "for (let n = 0; n < input.parts; n++) parts.push("], ["(i < odd ?", "(n < odd ?"]] }),
+  row("an agent that says what it needs", null, { "agents/month_end_close.ts": [["describe: YYYY-MM}", "describe: the month as YYYY-MM}"]] }),
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: texts of scripts

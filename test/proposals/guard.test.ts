@@ -10,7 +10,7 @@ import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import { createGuard, judgeChange } from "../../runtime/change/proposals/guard.ts";
 import type { Metrics } from "../../runtime/change/proposals/guard-metrics.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
-import type { Proposal } from "../../runtime/change/proposal-types.ts";
+import type { Proposal, Report } from "../../runtime/change/proposal-types.ts";
 import { parseConfig } from "../../runtime/workspace/settings/config.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { decide, ready } from "./ready.ts";
@@ -170,6 +170,10 @@ describe("the change is judged, and not the weather", () => {
     expect((await decide(owner, proposal)).proposal.state).toBe("applied");
     await runs(owner, 3);
     expect(await createGuard(owner).look()).toEqual([]);
+    // Nor is it the card's word what somebody wrote into its report afterwards.
+    const report = { ...(proposal.report as Report), backtests: [{ ...told, reviews: { was: 0, now: 400 } }] };
+    await createProposals(owner).update(proposal.id, { state: "applied", report }, { from: ["applied"] });
+    expect(await createGuard(owner).look()).toEqual([expect.stringContaining("9 review items in 3 runs")]);
   });
 });
 

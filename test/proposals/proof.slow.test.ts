@@ -160,6 +160,20 @@ it("nor is a yes one to a payment or a line of its files that its card did not s
   }
 });
 
+it("nor to another payee, or another account in the bank's file, that its runs did not show", async () => {
+  const changes: [Rewrite, RegExp][] = [
+    [{ [INGEST]: [['vendor: "GitHub"', 'vendor: "Eve"']] }, /ingest now differ in .*the counterparty of entries/],
+    [{ "scripts/pay_file.ts": [["iban: account.iban,", "iban: people[0].account.iban,"], ["account_number: account.account_number,", "account_number: people[0].account.account_number,"]] }, /payroll now differ in .*a bank file: some of some payments would go to another account/], // biome-ignore format: one row, one rewrite
+  ];
+  for (const [n, [change, wanted]] of changes.entries()) {
+    const { id, number, report, state } = await proposed(at, `Seen before its runs ${n}`, change);
+    if (report === null || state !== "ready") throw new Error(state);
+    const then = { ...report, backtests: report.backtests.map((one) => ({ ...one, differences: [] })) };
+    await createProposals(at.host).update(id, { state: "ready", report: then }, { from: ["ready"] });
+    expect((await failure(decidedBy(at, number, "Mo"))).message).toMatch(wanted);
+  }
+});
+
 it("the first of two yeses counts while looking again changes nothing that matters", async () => {
   const { id, number } = await proposed(at, "Comcast is internet", { [INGEST]: [['vendor: "Comcast"', 'vendor: "Comcast Business"']] });
   const store = createProposals(at.host);

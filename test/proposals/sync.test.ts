@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
 import { withdrawProposal } from "../../runtime/app/proposals-api.ts";
+import { cardOf as cardOfProposal } from "../../runtime/change/proposals/card.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Synced, syncProposals } from "../../runtime/change/proposals/sync.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, workspace } from "../engine/harness.ts";
@@ -209,6 +210,39 @@ describe("a remote that is not believed", () => {
     await createProposals(one).update(made.id, { state: "ready" }, { from: ["ready"] });
     await sync(one);
     expect(await createProposals(one).get(made.id)).toMatchObject({ state: "ready", applied: null, decisions: [{ by: "Pat" }] });
+  });
+
+  it("a report that nobody has signed for, or that knows of fewer runs, takes the place of none that was made here, and says whose it is", async () => {
+    const { a, b, now, sync } = await clones();
+    const counts = { same: 5, changed: 0, worse: 0, failed: 0, not_replayable: 0 };
+    const test = (runs: number) => ({ agent: "hello", code: "x", runs, days: null, counts, money: [], net: {}, moves: [], facts: [] });
+    const known = (runs: number) => ({ backtests: [{ ...test(runs), entries: 0, differences: [], waiting: [] }] });
+    const { id, report } = await ready(a, { [HELLO]: script(1) }, {}, known(5));
+    await sync(a);
+    await sync(b);
+    const [here, there] = [createProposals(a), createProposals(b)];
+    expect([(await here.get(id)).isForeign, (await there.get(id)).isForeign]).toEqual([undefined, true]);
+    expect(JSON.stringify(cardOfProposal(await there.get(id)).parts)).toContain("was computed in another clone");
+    for (const runs of [0, 50]) {
+      now.at += MINUTE;
+      const made = reportOn(report?.on ?? "", now.at, known(runs));
+      await there.update(id, { state: runs === 0 ? "unproven" : "ready", report: made }, { from: ["ready"] });
+      await sync(b);
+      // Going on from ours, and beside a step of ours.
+      if (runs > 0) await here.update(id, { state: "ready", says: "looked at" }, { from: ["ready"] });
+      expect(await sync(a)).toMatchObject({ joined: 1, pushed: 1, refused: [] });
+      expect(await here.get(id)).toMatchObject({ state: "ready", report });
+      await sync(b);
+      expect(await there.get(id)).toMatchObject({ state: "ready", report });
+    }
+    // What is withdrawn with a signature is withdrawn, whatever the report beside it knows.
+    now.at += MINUTE;
+    await there.update(id, { state: "ready", report: reportOn(report?.on ?? "", now.at) }, { from: ["ready"] });
+    const no = says(b, await there.get(id), "rejected", { reason: "Withdrawn." });
+    await there.update(id, { state: "superseded", why: "Withdrawn.", decisions: [no] }, { from: ["ready"] });
+    await sync(b);
+    await sync(a);
+    expect(await here.get(id)).toMatchObject({ state: "superseded" });
   });
 
   it("a decision nobody signed, another content under a known name, garbage: left alone, and said", async () => {

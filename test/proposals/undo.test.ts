@@ -66,6 +66,17 @@ describe("undo of a proposal", () => {
     expect(treeOf(one)).toBe(before);
   });
 
+  it("with a blank for a reason is known as an undo all the same; a blank is no --despite either", async () => {
+    const { one, owner } = await opened();
+    const { id } = (await decide(owner, await ready(owner, { [HELLO]: script(1) }, { despite: " " }))).proposal;
+    const { commit } = await undo(owner, id, { by: "Pat", reason: "  " });
+    expect(one.git("log", "-1", "--format=%(trailers:only)").trim()).toMatch(/^Reverts: [0-9a-f]+\nUndone-by: Pat$/);
+    expect((await failure(undo(owner, id, { by: "Pat" }))).message).toContain("is undone already by Pat on");
+    await undo(owner, commit, { by: "Pat" });
+    expect(one.read(HELLO)).toBe(script(1));
+    expect(await createProposals(owner).unreadable()).toEqual([]);
+  });
+
   it("is undone by a short name of its commit that looks like a number", async () => {
     const { one, owner } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
@@ -165,6 +176,11 @@ describe("undo of a run", () => {
     expect(await failure(planUndo(owner, "import"))).toMatchObject({ code: "UNDO_REFUSED" });
     for (const odd of ["HEAD", "--all", "main; rm", "", (await owner.git.head()).slice(0, 8)])
       expect((await failure(planUndo(owner, odd))).code).toBe("USAGE");
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    const said = async () => (await failure(planUndo(owner, proposal.id))).message;
+    expect(await said()).toContain(`is ready; only one that was applied can be undone. \`cleared reject ${proposal.number}\` rejects it.`);
+    await decide(owner, proposal, "rejected", { reason: "no" });
+    expect(await said()).toMatch(/is rejected; only one that was applied can be undone\.$/);
   });
 
   it("names what it did outside, which no commit takes back", async () => {

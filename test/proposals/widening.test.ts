@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Widening } from "../../runtime/change/proposal-types.ts";
 import { changesOf, demandsOf } from "../../runtime/change/widening/widening.ts";
 import { parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
-import { around, between, closeSandbox, FILES, lines, type Rewrite, widened } from "./rewrites.ts";
+import { around, between, changed, closeSandbox, FILES, lines, type Rewrite, widened } from "./rewrites.ts";
 import { memoryTree } from "../workspace/memory-tree.ts";
 
 afterAll(closeSandbox);
@@ -229,6 +229,25 @@ test("what stands in one place of config.yaml is told one by one, and which of i
   expect(swapped).toContain('statements[a*.csv].account is "1020" instead of "1010"');
   expect(swapped).toContain('statements[*.csv].account is "1010" instead of "1020"');
   expect(await said(b + a)).toContain("statements[*.csv] now comes before others that it came after");
+});
+
+test("what an agent is called, what its commits say, and that something is done once only, is told", async () => {
+  const { changes } = await changed({
+    [INGEST]: [
+      ["name: Daily Ingest", "name: Payroll"],
+      ["git_commit(`import: ", "git_commit(`Approved-by: "],
+    ],
+  });
+  expect(lines(changes)).toEqual(
+    expect.arrayContaining([
+      'header: Daily Ingest: name is "Payroll" instead of "Daily Ingest" (agents/ingest.ts:2)',
+      expect.stringMatching(/^text: Daily Ingest: what its commits say is "Approved-by: " instead of "import: "/),
+    ]),
+  );
+  const NOTICE = "agents/notice.ts";
+  const notice = (more: string) => tell("input.mail").replace('text: "x"', `text: "x"${more}`);
+  const once = await changed({ [NOTICE]: notice(", key: input.mail") }, new Map([[NOTICE, notice("")]]));
+  expect(lines(once.changes)).toEqual([expect.stringMatching(/is done only once for each input\.mail \("key"\)/)]);
 });
 
 test("two literals that change places are told, by name and by field", async () => {

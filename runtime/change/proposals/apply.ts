@@ -154,7 +154,7 @@ function assertReady(proposal: Proposal, { despite = "" }: Decision): void {
     );
   if (state === "blocked")
     throw no(
-      `is blocked${why === null ? "" : `: ${why}`}`,
+      `is blocked${why === null ? "" : `: ${why.replace(/\.$/, "")};`}`,
       `\`cleared proposals show ${number}\` has the findings; propose again when they are dealt with.`,
     );
   const what = state === "checking" ? "is being checked" : "has not been checked yet";

@@ -185,7 +185,7 @@ export function stopOf({ report, why }: Proposal): string {
 /** Lines that say what recorded runs cannot show: a date, a value nobody has met, code no run has been through. */
 const isDoubt = ({ kind }: TextChange): boolean => kind === "command";
 
-function doubts({ report, despite, state }: Proposal): string[] {
+function doubts({ report, despite, state, isForeign }: Proposal): string[] {
   if (report === null) return [];
   const tried = new Set(report.backtests.filter(({ runs, counts }) => runs > counts.not_replayable).map(({ agent }) => agentFile(agent)));
   const untried = report.backtests.filter(
@@ -194,6 +194,7 @@ function doubts({ report, despite, state }: Proposal): string[] {
   const part = report.backtests.filter(({ runs, counts: { not_replayable: n } }) => n > 0 && n * 2 <= runs);
   const names = untried.map(({ agent }) => nameIn(report, agent));
   return [
+    ...(isForeign === true ? ["All of this was computed in another clone; an approval counts once it is computed here as well"] : []),
     ...(despite === null ? [] : [`Worse on purpose, says the proposer: ${quoted(despite)}`]),
     ...(report.unproven ?? []).slice(state === "unproven" ? 1 : 0).map((text) => oneLine(text, 400)),
     ...(names.length === 0 ? [] : [`Never ran here, so not tried: ${some(names, 4).join(", ")}`]),
@@ -216,7 +217,10 @@ function needs(proposal: Proposal): string[] {
   const { state, report, why } = proposal;
   if (state === "blocked") {
     const isWorse = report?.checks.every(({ check, status }) => status !== "failed" || check === "backtest") === true;
-    return [`a new proposal without this${isWorse ? "; if it is meant, propose it again with --despite REASON" : ""}`];
+    const wrong =
+      "; where what a case keeps is wrong, correct its entry, or retire it first by a proposal that removes its file, with --reason";
+    const isKept = report?.checks.some(({ check, status }) => check === "cases" && status === "failed") === true;
+    return [`a new proposal without this${isWorse ? "; if it is meant, propose it again with --despite REASON" : isKept ? wrong : ""}`];
   }
   if (!ASKING.includes(state) || report === null) return why === null ? [] : [oneLine(why, 400)];
   const since = state === "ready" && why !== null ? [oneLine(why, 400)] : [];

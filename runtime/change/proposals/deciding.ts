@@ -8,6 +8,7 @@ import { canonicalHash } from "../../kernel/canonical.ts";
 import { asCode } from "../../kernel/text.ts";
 import { compareDecimals } from "../../rules/policy/values.ts";
 import type { Card, CardDraft, Decision } from "../../kernel/ports.ts";
+import { partings } from "../evidence/partings.ts";
 import type { BacktestReport } from "../evidence/types.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
 
@@ -73,7 +74,8 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
       if (compareDecimals(amount, known.amount) > 0) return `${amount} ${currency} now move from ${from} to ${to}, not ${known.amount}`;
     }
     const outside = outsideOf(test).find((one) => !outsideOf(old).includes(one));
-    if (outside !== undefined) return `recorded runs of ${test.agent} now differ in ${asCode(outside)}`;
+    const other = outside ?? restOf(test).find((one) => !restOf(old).includes(one));
+    if (other !== undefined) return `recorded runs of ${test.agent} now differ in ${asCode(other)}`;
   }
   const doubt = now.unproven?.find((one) => was.unproven?.includes(one) !== true);
   if (doubt !== undefined) return doubt;
@@ -96,6 +98,20 @@ function outsideOf({ acts = [], facts = [] }: Partial<BacktestReport> = {}): str
   ];
 }
 
+/** What else recorded runs do differently, by what it is: the fields of their entries that no money shows, their files, ends and answers. */
+function restOf({ differences = [] }: Partial<BacktestReport> = {}): string[] {
+  return differences.flatMap(({ entries, files = [], why }) => [
+    ...entries
+      .flatMap(({ was, now }) => (was === null || now === null ? [] : [...partings({ ...was, legs: [] }, { ...now, legs: [] })]))
+      .map(({ key }) => `the ${key} of entries`),
+    // Days, sums and names are other ones in each file.
+    ...files.flatMap(({ kind, says }) =>
+      says.map((line) => `a ${kind}: ${line.replace(/ \(.*\)$|: ".*$/s, "").replace(/\d[\d.,]*/g, "some")}`),
+    ),
+    ...why.flatMap((line) => /^(?:ends as .*|verdict.*|result: [^ "]+)/.exec(line)?.[0] ?? []),
+  ]);
+}
+
 const reportFact = (id: string): string => `proposal report ${id}`;
 const APPROVED = "proposal approved ";
 
@@ -107,7 +123,7 @@ export function rememberReport(database: Database, id: string, report: Report | 
   setFact(database, reportFact(id), report === null ? "" : canonicalHash(report));
 }
 
-export function isOwnReport(database: Database, { id, report }: Proposal): boolean {
+export function isOwnReport(database: Database, { id, report }: Pick<Proposal, "id" | "report">): boolean {
   return report !== null && getFact(database, reportFact(id)) === canonicalHash(report);
 }
 

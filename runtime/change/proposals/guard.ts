@@ -24,6 +24,8 @@ import type { Sandbox } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { arrivalOf, placesOn, commitNamed, commitsSaying } from "../../workspace/git/past.ts";
+import { isOwnReport } from "./deciding.ts";
+import { runsKnown } from "./proof.ts";
 import { createProposals } from "./store.ts";
 import type { Proposal } from "../proposal-types.ts";
 import { type UndoWorld, undo } from "./undo.ts";
@@ -96,7 +98,7 @@ export function createGuard(world: GuardWorld) {
     for (const agent of changed) {
       const { before, after } = endedRuns(world.database, agent, sideOf(agent));
       const known = new Set(before.map(({ code }) => code));
-      const predicted = predictedBy(proposal, agent);
+      const predicted = await predictedBy(world, proposal, agent);
       const judge = (then: Metrics, now: readonly Ended[]) => judgeChange(agent, then, measure(agent, now, known), limits, predicted);
       const alarm = judge(measure(agent, before), after);
       // Nothing has come since that would make another answer of it.
@@ -194,9 +196,11 @@ async function branchOf({ dir, git }: GuardWorld) {
   };
 }
 
-/** Review items a run of the agent, by the backtest that was on the card. */
-function predictedBy({ report }: Proposal, agent: string): number {
-  const test = report?.backtests.find((one) => one.agent === agent);
+/** Review items a run of the agent, by the backtest that was on the card; what nobody vouches for has predicted nothing. */
+async function predictedBy({ git, trust, database }: GuardWorld, proposal: Proposal, agent: string): Promise<number> {
+  const { report } = proposal;
+  const isKnown = (await runsKnown(git, trust.people, proposal, report, isOwnReport(database, proposal))) > 0;
+  const test = isKnown ? report?.backtests.find((one) => one.agent === agent) : undefined;
   return test?.reviews === undefined || test.runs === 0 ? 0 : test.reviews.now / test.runs;
 }
 

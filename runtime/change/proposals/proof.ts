@@ -2,6 +2,7 @@
  * What a report is worth: on what it rests, whether another may take its place, and what no recorded run proves. A report is replaced only
  * by one that knows at least as much; what it knew of runs that are not in this clone stays in it, and counts while somebody vouches for it.
  */
+import { onCode } from "../../kernel/errors.ts";
 import { count } from "../../kernel/text.ts";
 import { canonicalHash, canonicalJson } from "../../kernel/canonical.ts";
 import { verifyDecision } from "../../engine/signature.ts";
@@ -112,11 +113,32 @@ export async function proofOf(
 type People = Parameters<typeof verifyDecision>[1];
 type Content = Pick<Proposal, "id" | "commit">;
 
+/** The backtests of a report that a person has signed for this very change. */
+async function vouchedOf(git: Pick<Git, "tree">, people: People, of: Content, { on, backtests, vouched = {} }: Report) {
+  const signed = backtests.filter(({ agent }) => vouched[agent] !== undefined);
+  const counts = await Promise.all(
+    signed.map((one) => isVouched(people, of, git.tree(on), one, vouched).catch(onCode("GIT_FAILED", () => false))),
+  );
+  return signed.filter((_, i) => counts[i]);
+}
+
 /** True when a person has signed that recorded runs come out worse under this very change. */
-export async function isVouchedWorse(git: Pick<Git, "tree">, people: People, of: Content, { on, backtests, vouched }: Report) {
-  for (const one of backtests)
-    if (one.counts.worse + one.counts.failed > 0 && (await isVouched(people, of, git.tree(on), one, vouched))) return true;
-  return false;
+export async function isVouchedWorse(git: Pick<Git, "tree">, people: People, of: Content, report: Report): Promise<boolean> {
+  return (await vouchedOf(git, people, of, report)).some(({ counts }) => counts.worse + counts.failed > 0);
+}
+
+/** On how many recorded runs a report rests, of those that were tried here (isOwn) or that a person has signed for: anybody can write others. */
+export async function runsKnown(
+  git: Pick<Git, "tree">,
+  people: People,
+  of: Content,
+  report: Report | null,
+  isOwn: boolean,
+): Promise<number> {
+  if (report === null) return 0;
+  const here = isOwn ? report.backtests.filter(({ agent }) => report.elsewhere?.includes(agent) !== true) : [];
+  const all = new Set([...here, ...(await vouchedOf(git, people, of, report))]);
+  return [...all].reduce((sum, { runs }) => sum + runs, 0);
 }
 
 /** Whether somebody of trust.yaml has signed this backtest of this very content on this code. */

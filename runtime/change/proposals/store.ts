@@ -15,6 +15,7 @@ import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { CACHE } from "../../workspace/layout.ts";
 import { sourceBlob } from "../../workspace/git/tree.ts";
 import { type BranchMark, createBranchMarks, REFS, type ReadRefs, createReader } from "./refs.ts";
+import { isOwnReport } from "./deciding.ts";
 import { type Kept, type ProposalStatusRecord, changeMessage, statusFiles } from "./document.ts";
 import { problemsOf, refused } from "./paths.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
@@ -83,6 +84,8 @@ function assemble(world: ProposalWorld) {
     return { ...kept, state, why, since: mark.at, applied, reverted };
   }
 
+  const isForeign = (one: Kept) => ASKING.includes(one.state) && one.report !== null && !isOwnReport(world.database, one);
+
   async function listed(all?: ReadonlyMap<string, ReadRefs>): Promise<Proposal[]> {
     all ??= await readAll();
     const marked = await marks();
@@ -90,7 +93,7 @@ function assemble(world: ProposalWorld) {
     const numbers = cards.follow(kept);
     const rank = (state: ProposalState) => (OPEN.includes(state) ? 0 : 1);
     return kept
-      .map((one) => ({ ...one, number: numbers.get(one.id) ?? 0 }))
+      .map((one) => ({ ...one, number: numbers.get(one.id) ?? 0, ...(isForeign(one) ? { isForeign: true as const } : {}) }))
       .sort((a, b) => rank(a.state) - rank(b.state) || b.at - a.at || b.number - a.number);
   }
 

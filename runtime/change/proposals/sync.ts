@@ -18,12 +18,12 @@ import { CACHE } from "../../workspace/layout.ts";
 import type { Ladder } from "../../rules/policy/levels.ts";
 import { demandsOf } from "../widening/widening.ts";
 import type { ApplyWorld } from "./apply.ts";
-import { gateOf, questionOf } from "./deciding.ts";
+import { gateOf, isOwnReport, questionOf } from "./deciding.ts";
 import { type Kept, type ProposalStatusRecord, readProposal, statusFiles } from "./document.ts";
-import { isVouchedWorse } from "./proof.ts";
+import { isVouchedWorse, runsKnown } from "./proof.ts";
 import { type ProposalRefs, REFS, assertId, groupRefs } from "./refs.ts";
 import { type ProposalWorld, UNDECIDED, createProposals } from "./store.ts";
-import type { ProposalState, Report } from "../proposal-types.ts";
+import type { ProposalState } from "../proposal-types.ts";
 
 export interface Synced {
   /** Proposals that are new here or have moved on. */
@@ -124,10 +124,12 @@ async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): 
     done.told.push(`“${kept.title}” was proposed in both clones; the earlier proposal counts.`);
   const [own, other] = [mine?.refs.state ?? null, there.refs.state ?? null];
   if (other !== null && other !== own) {
-    if (own === null || (await refs.isAncestor(own, other))) {
-      await believed(kept, there.kept, at, mine?.kept ?? null);
-      moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
-    } else if (!(await refs.isAncestor(other, own)) && mine !== null) {
+    const isNext = own === null || (await refs.isAncestor(own, other));
+    if (isNext) await believed(kept, there.kept, at, mine?.kept ?? null);
+    // A report gives way only to one that knows as much.
+    const [known, more] = mine === null ? [0, 0] : await knownOf(kept, mine.kept, there.kept, at);
+    if (isNext && (known <= more || there.kept.state === "superseded")) moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
+    else if (own !== null && mine !== null && (isNext || !(await refs.isAncestor(other, own)))) {
       const to = await join(kept, { own, mine: mine.kept }, { other, there: there.kept }, at);
       moves.push({ ref: `${REFS}${id}/state`, from: own, to });
       done.joined += 1;
@@ -204,14 +206,19 @@ async function unsignedIn(there: Kept, valid: readonly Decision[], mine: Kept | 
   if (signed) return null;
   const missing = `it says it is ${state}, and ${said.length > 0 && !isNo ? "its approvals are not enough" : "no person of trust.yaml has signed that"}`;
   return waits
-    ? `${missing}${why === null ? "" : `: ${oneLine(why, 200)}`} It stays ${mine.state} here; \`cleared reject\` closes it`
+    ? `${missing}${why === null ? "" : `: ${oneLine(why, 200).replace(/\.$/, "")}`}. It stays ${mine.state} here; \`cleared reject\` closes it`
     : missing;
 }
 
-/** The one that knows of the most recorded runs; the first of equal ones. */
-function stronger(...reports: readonly (Report | null)[]): Report | null {
-  const runs = (report: Report) => report.backtests.reduce((sum, one) => sum + one.runs, 0);
-  return reports.reduce((best, one) => (one !== null && (best === null || runs(one) > runs(best)) ? one : best), null);
+/** How many recorded runs the report of each side proves anything of. */
+async function knownOf(
+  kept: Kept,
+  mine: Kept,
+  there: Kept,
+  { world: { git, database }, people }: Taking,
+): Promise<[mine: number, there: number]> {
+  const of = ({ report }: Kept) => runsKnown(git, people, kept, report, isOwnReport(database, { id: kept.id, report }));
+  return [await of(mine), await of(there)];
 }
 
 /** One life of two: all valid decisions, the first of which stands. Answers the commit with both as its parents. */
@@ -228,7 +235,11 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
   for (const [side, commit] of [[a.mine, a.own] as const, [b.there, b.other] as const])
     times.set(side, parseCommit(await at.objects.find(commit))?.at ?? 0);
   const later = [...credible].sort((x, y) => (times.get(y) ?? 0) - (times.get(x) ?? 0) || (x.why ?? "").localeCompare(y.why ?? ""));
-  const chosen = later.find(({ state }) => DECIDED.includes(state) === decided && state !== "rejected") ?? a.mine;
+  const [known, more] = await knownOf(kept, a.mine, b.there, at);
+  const best = known === more ? null : known > more ? a.mine : b.there;
+  // While nobody has decided, the state is what the report says that stays.
+  const open = best !== null && credible.length > 1 && credible.every(isUndecided) ? best : null;
+  const chosen = open ?? later.find(({ state }) => DECIDED.includes(state) === decided && state !== "rejected") ?? a.mine;
   for (const one of valid.slice(1))
     if (decided && !sides.every(({ decisions }) => decisions.some((each) => each.signature === one.signature)))
       at.done.told.push(
@@ -244,7 +255,7 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
     applied: a.mine.applied ?? credible.at(-1)?.applied ?? null,
     reverted: a.mine.reverted ?? credible.at(-1)?.reverted ?? null,
   };
-  const report = stronger(chosen.report, ...sides.map((side) => side.report));
+  const report = best?.report ?? chosen.report ?? a.mine.report ?? b.there.report;
   const old = Math.max(a.mine.decisions.length, valid.length);
   const files = statusFiles(life, report, valid);
   for (let n = valid.length + 1; n <= old; n++) files.set(`decisions/${n}.yaml`, null);

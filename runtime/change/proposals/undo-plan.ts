@@ -16,6 +16,7 @@ import { loadMonth, toMonth } from "../../workspace/books/months.ts";
 import { isOpenReceipt, receiptFromYaml } from "../../workspace/statements/receipt.ts";
 import { undoBooks } from "../../workspace/books/undo-books.ts";
 import type { Proposal } from "../proposal-types.ts";
+import { UNDECIDED } from "./store.ts";
 import { canonicalHash } from "../../kernel/canonical.ts";
 
 export interface PlanWorld {
@@ -76,7 +77,9 @@ async function proposalTarget(world: PlanWorld, head: string, proposal: Proposal
   const { id, number, title, applied, reverted, state } = proposal;
   const words = `proposal ${number} "${title}"`;
   if (applied === null)
-    throw refusal(`${words} is ${state}; only one that was applied can be undone. \`cleared reject ${number}\` rejects it.`);
+    throw refusal(
+      `${words} is ${state}; only one that was applied can be undone.${UNDECIDED.includes(state) ? ` \`cleared reject ${number}\` rejects it.` : ""}`,
+    );
   const commit = await commitNamed(world.dir, head, applied);
   const by = commit === null ? null : await revertOf(world.dir, head, commit.commit);
   if (commit === null || by !== null) throw undone(words, by?.commit ?? reverted, by);

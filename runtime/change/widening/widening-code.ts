@@ -57,7 +57,9 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
   each(given, NAMES);
   each(rows, ROWS);
   const isTold = ({ path, was: old, now: next }: ValueChange) =>
-    SILENT.test(path) || tools.has(literal(next) ?? "") || words.some(({ call, word }) => call === path && word === literal(next ?? old));
+    (SILENT.test(path) && !path.startsWith("git_commit")) ||
+    tools.has(literal(next) ?? "") ||
+    words.some(({ call, word }) => call === path && word === literal(next ?? old));
   const untold = values.filter((one) => !isTold(one));
   each(untold, VALUES);
   each(deeds, DEEDS);

@@ -42,7 +42,7 @@ export function headerLeaves(was: Json | undefined, now: Json | undefined, key =
     const named = (value: Json | undefined) =>
       isValue && typeof value === "string" ? recipientsIn({ value, path: one.key.replace(/\.default$|\.enum$/, "") }) : [];
     const fresh = named(one.now).filter((value) => !named(one.was).includes(value));
-    if (fresh.length === 0) return tell(/(?:^|\.)(?:name|description|describe)$/.test(one.key) ? "text" : "header", changeWords(one));
+    if (fresh.length === 0) return tell(/(?:^|\.)(?:description|describe)$/.test(one.key) ? "text" : "header", changeWords(one));
     return widen("recipient", `names a new recipient: ${fresh.map((value) => JSON.stringify(value)).join(", ")} (${one.key})`);
   });
 }

@@ -77,6 +77,8 @@ const named =
     pattern.test(lastOf(one.path)) && then(one, asked);
 
 export const VALUES: Row<ValueChange>[] = [
+  // Nobody acts on it, and it stands in the history of the books.
+  (one) => /^git_commit\b/.test(one.path) && tell("text", `what its commits say ${swap(one)}`),
   (one) => one.path === "throw" && !one.compared && tell("text", `what it says where it stops ${swap(one)}`),
   named(/^tool$/, (one) => isComputed(one) && widen("tool", `calls a tool whose name it computes (${shownIn(one.now, String)})`)),
   (one, asked) => {
@@ -135,8 +137,9 @@ export const VALUES: Row<ValueChange>[] = [
     widen("tool", `what it sends to ${one.tool}, ${key(one)}, ${swap(one)}`),
   (one) =>
     DISTINCT.test(plainForm(one.path)) &&
-    one.was !== null &&
-    widen("command", `what is done once for each "key" ${swap(one)}: what has a key that was there is not done again`),
+    (one.was !== null
+      ? widen("command", `what is done once for each "key" ${swap(one)}: what has a key that was there is not done again`)
+      : tell("condition", `is done only once for each ${shownIn(one.now, quoted)} ("key"): what has one that was there is not done again`)),
   named(/^calls$/, (one) => one.was !== null && widen("gate", `which calls it asks for or makes ${swap(one)}`)),
   named(AMOUNT, (one) => isChosen(one) && widen("tool", `an amount, ${key(one)}, ${swap(one)}`)),
   named(/^status$/, (one) => isChosen(one) && widen("review", `which status an entry gets ${swap(one)}`)),

@@ -148,7 +148,9 @@ export function composeMessage(message: string, trailers: Record<string, string>
   const body = visible(message.toWellFormed().replace(/\r\n?/g, "\n")).slice(0, MESSAGE_LENGTH).trim();
   const lines = Object.entries(trailers)
     .filter(([key]) => /^[A-Za-z][A-Za-z0-9-]*$/.test(key))
-    .map(([key, value]) => `${key}: ${visible(value.toWellFormed().replace(/\s+/g, " ")).trim()}`);
+    .map(([key, value]) => [key, visible(value.toWellFormed().replace(/\s+/g, " ")).trim()] as const)
+    // One without a value would make of all of them a paragraph of text.
+    .flatMap(([key, value]) => (value === "" ? [] : [`${key}: ${value}`]));
   const said = body === "" ? "update: workspace" : body;
   return lines.length === 0 ? `${said}\n` : `${said}\n\n${lines.join("\n")}\n`;
 }
