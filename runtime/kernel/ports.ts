@@ -366,6 +366,8 @@ export interface CardDraft {
   brief?: Json;
   /** The calls belong together and can only be approved as they are. */
   fixed?: true;
+  /** Paths of what names a record that the run has read and its policy has judged: a yes may not be for another one. */
+  records?: string[];
   /** What a no covers instead: the rejection, told where it belongs. */
   otherwise?: Call[];
   /** For a form: what is asked for, by field, as in a header's `input:`. */
