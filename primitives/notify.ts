@@ -10,7 +10,11 @@ const params = z.object({
   text: text.describe("the words; a link may open a page, never act"),
   channel: text.optional().describe("page, smtp or a webhook of trust.yaml; default: notify.default of config.yaml"),
   urgent: z.boolean().optional().describe("quiet hours do not hold it back"),
-  key: text.optional().describe("sent once for each key of this agent; without one, each call is sent"),
+  key: text
+    .optional()
+    .describe(
+      "sent once for each key of this agent, whatever it says the next time: name what is told in it; without one, each call is sent",
+    ),
 });
 
 /** A line break in a subject or an address would be another header of the mail. */
