@@ -37,7 +37,8 @@ fsm_enter("SCHEDULE_NOTIFY");
 const failures = failed.length === 0 ? "none failed" : `failed for ${failed.join(", ")}`;
 const summary = `${amount} overdue from ${steps.length} customers: ${results.length} steps by ${by}, ${failures}`;
 const ids = steps.map((one: any) => one.customer_id).join(" ");
-notify_send({ to: "collections", subject: `Collections of ${today}`, text: summary, key: `${today} ${ids}` });
+const key = `${today} ${results.length === 0 ? ids : summary}`;
+notify_send({ to: "collections", subject: `Collections of ${today}`, text: summary, key });
 for (const { customer_id } of outcome.filter((one: any) => one.made > 0)) {
   const again = { customers: [customer_id], agency: input.agency };
   schedule_run({ agent: "ar_collections", at: "in 5d", input: again, key: `${customer_id} ${today}` });

@@ -45,6 +45,6 @@ const report = script_run("audit_report", { audit, customers, open, gaps, action
 fsm_enter("SCHEDULE_NOTIFY");
 const counts = `${open.length} findings, ${gaps.length} gaps, ${reviewed.length} customers to enhanced due diligence`;
 const summary = `${audit_id}: score ${published}, ${counts}, signed by ${by}`;
-notify_send({ to: "compliance", subject: `${audit.title} is published`, text: summary, key: audit_id });
+notify_send({ to: "compliance", subject: `${audit.title} is published`, text: summary, key: summary });
 const result = { findings: open, by_severity, score: published, actions, gaps, enhanced_due_diligence: reviewed, report };
 ({ ...result, verdict: verdict.summary, summary });

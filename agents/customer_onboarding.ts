@@ -35,8 +35,8 @@ const [manager, lead] = [employee(assigned.csm), employee(project.lead_id)];
 const { account_id } = mcp_record({ tool: "erp/get_account", params: { customer_id: account.customer_id } });
 const summary = `${name} has account ${account_id} on ${account.plan_id}; ${lead.name} starts with them on ${project.kickoff_on}`;
 const welcome = `${lead.name} will call you before ${project.kickoff_on}.`;
-notify_send({ to: customer.email, subject: `Welcome, ${name}`, text: welcome, key: customer_id });
-notify_send({ to: manager.email, subject: `New customer ${name}`, text: summary, key: `csm ${customer_id}` });
+notify_send({ to: customer.email, subject: `Welcome, ${name}`, text: welcome, key: `${customer_id} ${welcome}` });
+notify_send({ to: manager.email, subject: `New customer ${name}`, text: summary, key: summary });
 for (const days of [30, 60, 90]) {
   const again = { task: `Check in with ${name} after ${days} days`, tool: "erp/get_customer", params: { customer_id } };
   schedule_run({ agent: "general", at: `in ${days}d`, input: again, key: `${customer_id} ${days}` });

@@ -41,5 +41,5 @@ const [{ outcome: told }] = made["erp/resolve_dispute"];
 const decision = none ? "rejected" : told === "declined" ? "partial" : told;
 const because = `${given.reason}: ${given.amount} of ${claimed}${evidence ? ` is supported by ${dispute.evidence}` : ", no evidence"}`;
 const summary = `${dispute_id} ${told}: ${given.amount} of ${claimed} on ${given.ar_invoice_id}, decided by ${by}`;
-notify_send({ ...letter, text: `${summary}. ${because}`, key: dispute_id });
+notify_send({ ...letter, text: `${summary}. ${because}`, key: summary });
 ({ decision, amount: given.amount, reason: because, verdict: verdict.summary, approved_by: by, notice: customer.email, summary });

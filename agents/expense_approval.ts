@@ -40,6 +40,6 @@ const paid = made["erp/reimburse_expense"]?.[0] ?? { amount: expense.amount, pay
 fsm_enter("SCHEDULE_NOTIFY");
 const decision = no === null ? "approved" : "rejected";
 const summary = `${expense_id}: ${paid.amount} ${decision} by ${by}${no === null ? `, paid out on ${paid.pay_date}` : `: ${no}`}`;
-notify_send({ to: employee.email, subject: `Your claim ${expense_id} is ${decision}`, text: summary, key: expense_id });
+notify_send({ to: employee.email, subject: `Your claim ${expense_id} is ${decision}`, text: summary, key: summary });
 const told = { decision, amount: paid.amount, requester: employee.name, reason: no ?? verdict.summary, by, pay_date: paid.pay_date };
 ({ ...told, ...figuresOf(no === null ? paid.amount : "0.00"), summary });

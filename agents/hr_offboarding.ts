@@ -36,7 +36,8 @@ if (no !== null) script_run("refused", { ...stays, by, no });
 fsm_enter("SCHEDULE_NOTIFY");
 const { summary, ...told } = script_run("offboarding_done", { employee, at_once, made, by, planned: { systems, payout, revoke_on } });
 const text = `${summary}. To be returned: ${returns.join(", ")}`;
-notify_send({ to: manager.email, subject: `${name} leaves`, text, urgent: at_once, key: `${employee_id} ${at_once}` });
+// Where all was done before, they know.
+if (calls.length > 0 || !at_once) notify_send({ to: manager.email, subject: `${name} leaves`, text, urgent: at_once, key: text });
 const survey = "Please tell us why you leave, and what we should have done better, by answering this mail.";
 notify_send({ to: employee.email, subject: "Exit survey", text: survey, key: `survey ${employee_id}` });
 const again = at_once ? last_day : told.access.on;

@@ -38,7 +38,7 @@ const cause = updated?.root_cause ?? root_cause;
 script_run("incident_review", { incident, suspects, impact, root_cause: cause, owner: on_call.name });
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = `${incident_id} (${severity}) ${resolution} by ${by}: ${reached.customers} customers reached`;
-notify_send({ to: on_call.email, subject: `${incident_id}: ${resolution}`, text: summary, urgent: true, key: incident_id });
+notify_send({ to: on_call.email, subject: `${incident_id}: ${resolution}`, text: summary, urgent: true, key: summary });
 const again = { task: `Post-mortem of ${incident_id}`, tool: "erp/get_incident", params: { incident_id } };
 schedule_run({ agent: "general", at: "in 1d", input: again, key: incident_id });
 ({ severity, resolution, impact, root_cause: cause, steps: steps.map((one: any) => one.tool), approved_by: by, summary });

@@ -35,6 +35,6 @@ const details = { debit: trial.debit, credit: trial.credit, ...figures, left };
 const { by } = script_run("carry_out", { title: `Close ${period}, result ${figures.result}?`, calls, ask: true, fixed: true, details });
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = `${period} locked on ${today}, signed by ${by}: balance ${trial.debit}, result ${figures.result}, ${left.length} items left`;
-notify_send({ to: signer.email, subject: `${period} is closed`, text: summary, key: period });
+notify_send({ to: signer.email, subject: `${period} is closed`, text: summary, key: summary });
 const told = { approval: `signed by ${by}: ${verdict.summary}`, trial_balance_hash: found.hash, ...figures, deferred: left };
 ({ period, balance: trial.debit, debit: trial.debit, credit: trial.credit, ...told, summary });

@@ -39,6 +39,6 @@ fsm_enter("SCHEDULE_NOTIFY");
 const next_run = script_run("next_period_end", { period_start, period_end });
 const paid = `${pay_group}: ${net} net of ${gross} to ${slips.length} employees, approved by ${by}`;
 const summary = `${paid}; data/${path} waits to be sent to the bank`;
-notify_send({ to: "payroll director", subject: `Payroll ${reference}`, text: summary, key: reference });
+notify_send({ to: "payroll director", subject: `Payroll ${reference}`, text: summary, key: summary });
 const bank_file = { path: `data/${path}`, total: file?.total, count: file?.count, entry_hash: file?.entry_hash };
 ({ gross, net, deductions, headcount: slips.length, slips, bank_file, next_run, summary });

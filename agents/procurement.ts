@@ -39,7 +39,7 @@ const decision = no === null ? "approved" : "rejected";
 const what = `${po_number ?? requisition_id}: ${ordered.description} from ${seller} for ${ordered.amount}, due ${ordered.delivery_on}`;
 const summary = `${what}, ${decision} by ${by}${no === null ? "" : `: ${no}`}`;
 const subject = `${requisition_id} is ${no === null ? "ordered" : decision}`;
-notify_send({ to: requester.email, subject, text: summary, key: requisition_id });
+notify_send({ to: requester.email, subject, text: summary, key: summary });
 const { three_years, budget_left_after } = figuresOf(ordered.amount);
 const told = { decision, approval: `${decision} by ${by}: ${no ?? verdict.summary}`, delivery: ordered.delivery_on, three_years };
 ({ po_number, vendor: seller, amount: ordered.amount, ...told, budget_left: no === null ? budget_left_after : budget_left, summary });

@@ -36,8 +36,11 @@ const subject = `Service credit ${contract_id} ${period}`;
 if (no !== null) script_run("refused", { to: owner.email, subject, what: `${contract_id}, ${period}: nothing is credited.`, by, no });
 const given = made["erp/apply_credit"]?.[0] ?? { amount: "0.00", reason };
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = `${contract_id}, ${period}: ${owed ? `${given.amount} credited by ${by}` : "nothing to credit"}; ${given.reason}`;
-notify_send({ to: owner.email, subject, text: summary, key: `${contract_id} ${period}` });
+const already = before.found === false ? "nothing to credit" : `${before.amount} credited already on ${before.applied_on}`;
+const summary = `${contract_id}, ${period}: ${owed ? `${given.amount} credited by ${by}` : already}; ${given.reason}`;
+// Told once of each sum that stands.
+const stands = owed ? given.amount : (before.amount ?? "0.00");
+notify_send({ to: owner.email, subject, text: summary, key: `${contract_id} ${period} ${stands}` });
 const quarter_total = quarterWith(made["erp/apply_credit"]?.[0]?.amount ?? credit);
 const told = { breach: { ...breach, uptime_pct: uptime.uptime_pct }, customer: contract.party_id, quarter_total };
 ({ credit: given.amount, ...told, approved_by: by, summary });

@@ -38,5 +38,5 @@ fsm_enter("SCHEDULE_NOTIFY");
 const told = script_run("migration_done", { made, subscription, planned: { plan_id, net, bill } });
 const change = `${subscription_id} is on ${told.plan} from ${told.effective}; billed ${told.billing.net}`;
 const summary = `${change}; features lost: ${told.names}; confirmed five times, last by ${by}`;
-notify_send({ to: customer.email, subject: `Your plan is ${told.plan}`, text: summary, key: `${subscription_id} ${plan_id}` });
+notify_send({ to: customer.email, subject: `Your plan is ${told.plan}`, text: summary, key: summary });
 ({ ...told.answer, approved_by: by, summary });

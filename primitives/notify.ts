@@ -10,7 +10,9 @@ const params = z.object({
   text: text.describe("the message; a link may open a page, never act"),
   channel: text.optional().describe("page, smtp or a webhook of trust.yaml; default: notify.default of config.yaml"),
   urgent: z.boolean().optional().describe("not delayed by quiet hours"),
-  key: text.optional().describe("sent once for each key of this agent; without one, each call is sent"),
+  key: text
+    .optional()
+    .describe("sent once for each key of this agent, whatever the text: make the key name the news; without one, each call is sent"),
 });
 
 /** A line break in a subject or an address would start another header of the mail. */

@@ -15,6 +15,7 @@ import { toBalances } from "../workspace/books/amounts.ts";
 import { decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import type { Host } from "./host.ts";
+import { NOBODY } from "./identity.ts";
 import type { McpApi, createMcpCalls } from "./mcp-api.ts";
 import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
@@ -72,6 +73,11 @@ export function createApi(host: Host) {
     if (!host.trust.people.some((one) => one.name === by))
       throw new ClearedError("APPROVAL_IDENTITY", `"${by}" is not a person of the trust.yaml that the owner of this workspace has read.`);
     return { by };
+  };
+  /** Nobody is named for what they have not done. @throws APPROVAL_IDENTITY */
+  const named = <P extends { by: string | null }>(p: P): P => {
+    if (p.by !== null && p.by !== NOBODY) startedBy(p.by);
+    return p;
   };
 
   return {
@@ -165,25 +171,25 @@ export function createApi(host: Host) {
 
     /** Copies a run up to a step. @throws HISTORY_DIVERGED, RUN_STATUS */
     async fork({ wait, ...change }: Moving & { at?: number; head: boolean; wait: boolean }) {
-      const proof = await (await moving()).forkRun(host, change);
+      const proof = await (await moving()).forkRun(host, named(change));
       return { proof, run: await settled(proof.run, wait) };
     },
 
     /** Moves a run to other code; `run` is null when it was only proven that it could. @throws HISTORY_DIVERGED, RUN_STATUS */
     async migrate({ wait, ...change }: Moving & { to?: string; dryRun: boolean; wait: boolean }) {
-      const proof = await (await moving()).migrateRun(host, change);
+      const proof = await (await moving()).migrateRun(host, named(change));
       return { proof, run: change.dryRun ? null : await settled(proof.run, wait) };
     },
 
     /** The same for all that wait on older code, or those named; the others stay. With `wait` those moved have come to rest. @throws RUN_UNKNOWN */
     async migrateRuns({ wait, ...group }: Group & { wait: boolean }) {
-      const runs = await (await moving()).migrateRuns(host, group);
+      const runs = await (await moving()).migrateRuns(host, named(group));
       if (wait && !group.dryRun) for (const { run, moves } of runs) if (moves) await engine.result(run);
       return runs;
     },
 
     /** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED */
-    resumeAgents: async (p: { agent: string | null; by: string | null }) => (await import("./pause.ts")).resumeAgents(host, p),
+    resumeAgents: async (p: { agent: string | null; by: string | null }) => (await import("./pause.ts")).resumeAgents(host, named(p)),
 
     async replay({ run }: { run: string }) {
       const record = await settled(run, false);
@@ -215,7 +221,7 @@ export function createApi(host: Host) {
     /** Takes up the closed runs that git has and the store does not know. */
     reindex: async () => ({ runs: await (await import("../engine/store/packing.ts")).adoptBundles(host.packing) }),
     /** Books rows again that were deleted by hand, or leaves them out for good. @throws USAGE, GIT_STATE, JOURNAL_* */
-    revive: async (p: { names: string[]; leave: boolean; by: string }) => (await import("./rows.ts")).revive(host, p),
+    revive: async (p: { names: string[]; leave: boolean; by: string }) => (await import("./rows.ts")).revive(host, named(p)),
     /** Asks where a confirmed entry belongs; answers the card, which is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */
     correction: async (p: { entry: string; account?: string }) => (await import("./rows.ts")).askCorrection(host, p),
 
@@ -251,7 +257,7 @@ export function createApi(host: Host) {
     planUndo: async ({ target }: { target: string }) => (await undoing()).planUndo(host, target),
     /** Takes it back. `seen`: of the plan that was shown; another one is refused. */
     async undo({ target, ...how }: { target: string; by: string; reason?: string; seen?: string }) {
-      const done = await (await undoing()).undo(host, target, how);
+      const done = await (await undoing()).undo(host, target, named(how));
       await (await import("./reconcile.ts")).reconcileCards(host);
       return done;
     },

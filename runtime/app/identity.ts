@@ -59,6 +59,9 @@ export function signAs(dir: string, trust: Trust, decision: Omit<Decision, "by" 
   return signDecision({ ...decision, by: person.name, ...(trust.people.length === 1 ? { self: true } : {}) }, key);
 }
 
+/** Who did it, where no key of a person lies. */
+export const NOBODY = "an unidentified user";
+
 /** Who a run is started by: `{by}`, or nothing where no key lies here. */
 export function starter(dir: string, trust: Trust): { by?: string } {
   const name = holdersHere(dir, trust)[0]?.person.name;

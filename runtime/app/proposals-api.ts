@@ -19,7 +19,7 @@ import { createDiskCache } from "../scripts/disk-cache.ts";
 import { nextTick } from "../outside/triggers/cron.ts";
 import { CACHE } from "../workspace/layout.ts";
 import { noteSubject, subjectOf } from "./check-api.ts";
-import { holdersHere, signAs } from "./identity.ts";
+import { holdersHere, NOBODY, signAs } from "./identity.ts";
 import { type IntakeRules, admit, settleDrafts } from "../change/proposals/intake.ts";
 import { problemsOf } from "../change/proposals/paths.ts";
 import type { Decision, ProposalRequest, RunRecord, Tree } from "../kernel/ports.ts";
@@ -43,8 +43,6 @@ export interface ShownProposal {
   rejected: Proposal[];
   timezone: string;
 }
-
-export const NOBODY = "an unidentified user";
 
 /** Records a proposal and checks it. @throws what runtime/change/proposals/make.ts throws, APPROVAL_IDENTITY, USAGE */
 export async function propose(host: Host, { paths, from, branch, by, ...said }: Proposing): Promise<Made & ShownProposal> {

@@ -77,7 +77,8 @@ export function createRechecks(clock: Clock, whole: () => Host) {
       if (read === undefined) return null;
       const changes = [...decided, ...steps.flatMap((one) => one.changes)];
       const isAnswered = changes.some((one) => one.op === "answered" || (one.op === "decided" && (one.given?.signed.length ?? 0) > 0));
-      const isOld = clock.now() - read.at > OLD_MS;
+      // One that is dated ahead may have been read at any time, if at all.
+      const isOld = clock.now() - read.at > OLD_MS || read.at > clock.now();
       if (!isAnswered && !isOld && last < read.at) return null;
       const why = await triedAgain({ run: log.run, steps: before }, since, act, whole());
       if (why !== null) refused.set(id, { seq: act.seq, why });

@@ -122,8 +122,10 @@ function questionOf(cards: readonly Card[] | null, title: string, at: number): T
   const who = card?.kind === "form" ? "A person of this business fills this in" : "A person of this business who may approve decides this";
   const text = `${title}\n${who}${card === undefined ? "" : ` (card ${card.id})`}; the task goes on by itself then. A message here decides nothing.`;
   if (card === undefined) return [{ text }];
-  const { id, kind, level, expires, calls } = card;
-  const digest = createHash("sha256").update(canonicalJson(calls)).digest("hex");
+  const { id, kind, level, expires, calls, edited } = card;
+  const digest = createHash("sha256")
+    .update(canonicalJson(edited ?? calls))
+    .digest("hex");
   const expiresAt = expires === null ? {} : { expiresAt: new Date(expires).toISOString() };
   return [{ text }, { data: { reviewId: id, kind, summary: title, level, actionDigest: `sha256:${digest}`, ...expiresAt } }];
 }

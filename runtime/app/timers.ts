@@ -11,10 +11,11 @@ import { minuteOf } from "../kernel/day.ts";
 import { whileAwake } from "../kernel/processes.ts";
 import { variables } from "../workspace/settings/variables.ts";
 import { ableTo } from "../engine/authority.ts";
+import { verifyDecision } from "../engine/signature.ts";
 import { dueReminders, hasDecidedProposal } from "../engine/store/card-queries.ts";
 import { tasksAtWork } from "../engine/store/run-queries.ts";
 import { createOutbox, noticeId } from "../outside/notices/outbox.ts";
-import type { Card, Json, Notice, Step } from "../kernel/ports.ts";
+import type { Card, Decision, Notice, Step } from "../kernel/ports.ts";
 import { oneLine, visible } from "../kernel/text.ts";
 
 const EVERY_MS = 1000;
@@ -27,7 +28,8 @@ export function senderOf(host: Host, page: string | null, note: (message: string
     database,
     clock,
     channels: trust.notices,
-    asked: (notice) => askedFor(host, notice),
+    asked: (notice, channel) => askedFor(host, notice, channel),
+    isAnswer: (decision, card, question) => decision.card === card && decision.gate === question && isSaid(trust, decision),
     secret: async (name) => (await readSecrets(host.dir))(name),
     page,
     note,
@@ -35,14 +37,29 @@ export function senderOf(host: Host, page: string | null, note: (message: string
   return { deliver: async () => remind(host).then(() => sender.deliver()) };
 }
 
-async function askedFor({ cards, engine, trust }: Host, notice: Notice): Promise<boolean | null> {
-  const card = /^card\/(\d+)\/remind\//.exec(notice.key)?.[1];
-  if (card !== undefined) return cards.get(Number(card))?.run === notice.run && trust.people.some(({ email }) => email === notice.to);
+async function askedFor({ cards, engine, trust }: Host, notice: Notice, channel: string): Promise<Notice | false | null> {
+  const id = /^card\/(\d+)\/remind\//.exec(notice.key)?.[1];
+  if (id !== undefined) {
+    const card = cards.get(Number(id));
+    const isTheirs = card?.run === notice.run && channel === "smtp" && trust.people.some(({ email }) => email === notice.to);
+    return isTheirs ? { ...notice, ...wordsOf(card) } : false;
+  }
   const run = await engine.get(notice.run);
-  const asks = ({ effect, params, result }: Step) =>
-    effect === "notify" && result?.includes(noticeId(notice)) === true && (JSON.parse(params) as { to?: Json }).to === notice.to;
-  if (run !== null && (await engine.steps(run.id)).some(asks)) return true;
+  const asks = ({ effect, result }: Step) => {
+    const told = JSON.parse((effect === "notify" ? result : null) ?? "null") as { notice?: string; channel?: string } | null;
+    return told?.notice === noticeId(notice) && told.channel === channel;
+  };
+  if (run !== null && (await engine.steps(run.id)).some(asks)) return notice;
   return run?.status === "running" || run?.status === "queued" ? null : false;
+}
+
+function isSaid({ people }: Host["trust"], decision: Decision): boolean {
+  try {
+    verifyDecision(decision, people);
+    return true;
+  } catch {
+    return false; // not by a person of trust.yaml
+  }
 }
 
 /** A server that does not answer does not hold the end up; a mail that was under way is asked about at the next start. */

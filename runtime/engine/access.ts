@@ -296,5 +296,5 @@ function spend(state: RunState, call: Call): boolean {
 }
 
 export function canonical(call: Call): string {
-  return canonicalJson([call.tool, call.params]);
+  return canonicalJson([call.tool, call.params ?? null]);
 }

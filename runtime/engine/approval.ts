@@ -11,7 +11,7 @@ import { changesIn, scalarsOf } from "../rules/edits.ts";
 import { LEASE_MS } from "./store/lease.ts";
 
 /** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
-export type Demands = Pick<CardDraft, "level" | "levels" | "approvals" | "not_by" | "started_by" | "brief" | "state">;
+export type Demands = Pick<CardDraft, "level" | "levels" | "approvals" | "not_by" | "started_by" | "brief" | "state" | "records">;
 
 /** Who may decide, as trust.yaml and the ladder say it now. */
 export interface Authority {

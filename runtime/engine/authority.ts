@@ -139,16 +139,18 @@ function assertEdit(card: CardDraft, decision: Decision): void {
 const changesAmounts = (key: string, to: Json): boolean =>
   saysCurrency(key, to) || nameWords(key).some((word) => MULTIPLIES.includes(word));
 
-/** An amount that cannot be compared, a new figure, a quantity or a currency could raise what was judged. @throws APPROVAL_LEVEL */
+/** An amount that cannot be compared, a new figure, a quantity or a currency could raise what was judged; another record is another case. @throws APPROVAL_LEVEL */
 function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
   for (const { path, from, to } of changes) {
     const key = keyOf(path);
     const isNew = from === null && (isAmountKey(key) === true || plainDecimal(to) !== null);
     const unread = isAmountKey(key) === true && plainDecimal(to) === null;
-    if (!isNew && !unread && !changesAmounts(key, to)) continue;
+    const isOther = card.records?.includes(path) === true;
+    if (!isNew && !unread && !isOther && !changesAmounts(key, to)) continue;
+    const [what, anew] = isOther ? ["is not", "for that one"] : ["could raise", "with the new figure"];
     throw new ClearedError(
       "APPROVAL_LEVEL",
-      `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)} could raise what "${card.title}" was judged by. Reject it, and start the run again with the new figure.`,
+      `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)} ${what} what "${card.title}" was judged by. Reject it, and start the run again ${anew}.`,
     );
   }
 }

@@ -14,6 +14,7 @@ import type { Header } from "../scripts/header.ts";
 import type { ProcessState } from "../kernel/states.ts";
 import { amountsOf } from "../rules/tools/trace.ts";
 import { takeBack } from "../rules/tools/undo.ts";
+import { keyOf, scalarsOf } from "../rules/edits.ts";
 import { type RunState, findBrokenSum, findHole, findUntracedAmount, notJudged } from "./access.ts";
 import type { Demands } from "./approval.ts";
 
@@ -88,13 +89,13 @@ export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by">>(card: C
 
 /** Who must decide, as far as the run stands. */
 export function whoMay(
-  card: Pick<Gate["card"], "kind" | "level">,
-  { process }: RunState,
+  card: Pick<Gate["card"], "kind" | "level" | "calls">,
+  state: RunState,
   run: RunRecord,
   people: number,
 ): Pick<CardDraft, "level"> & Partial<Demands> {
   if (card.kind === "in_doubt" || card.kind === "form") return { level: card.level };
-  const verdict = process?.verdict ?? null;
+  const verdict = state.process?.verdict ?? null;
   const barred = run.by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
   const levels = [...new Set([...(verdict?.levels ?? []), ...(card.level === null ? [] : [card.level])])];
   return {
@@ -102,7 +103,16 @@ export function whoMay(
     ...(levels.length === 0 ? {} : { levels }),
     ...((verdict?.approvals ?? 1) > 1 ? { approvals: verdict?.approvals ?? 1 } : {}),
     ...(barred ? { not_by: run.by ?? "" } : {}),
+    ...(verdict === null ? {} : { records: recordsIn(card.calls, state) }),
   };
+}
+
+/** Paths of what these calls name as the run's reads did: `employee_id: "E-7"`. */
+function recordsIn(calls: readonly Call[], { seen }: RunState): string[] {
+  const named = (path: string, value: Json) => (typeof value === "string" ? `${keyOf(path)} ${value}` : "");
+  const reads = [...seen.keys()].map((one) => JSON.parse(one) as [tool: string, params: Json]).map(([tool, params]) => ({ tool, params }));
+  const read = new Set([...scalarsOf(reads)].map(([path, value]) => named(path, value)));
+  return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && read.has(named(path, value)) ? [path] : []));
 }
 
 /** The commit's trailer that names who approved. */

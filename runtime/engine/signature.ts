@@ -24,8 +24,13 @@ export function signDecision(decision: Decision, key: string): Decision {
   return { ...document, signature: signText(document, key) };
 }
 
-/** @throws APPROVAL_IDENTITY when the signature is not the person's */
+/** @throws APPROVAL_IDENTITY when the signature is not the person's, USAGE for a word that is neither a yes nor a no */
 export function verifyDecision(decision: Decision, people: readonly { name: string; key: string }[]): void {
+  if (!["approved", "edited", "rejected"].includes(decision.decision))
+    throw new ClearedError(
+      "USAGE",
+      `"${decision.decision}" is not a decision; a card is approved, edited or rejected. Nothing was decided.`,
+    );
   const person = people.find((candidate) => candidate.name === decision.by);
   if (person === undefined) {
     throw new ClearedError(

@@ -360,6 +360,8 @@ export interface CardDraft {
   brief?: Json;
   /** The calls belong together and can only be approved unchanged. */
   fixed?: true;
+  /** Paths of fields that name a record the run has read and its policy has judged: an approval cannot change them. */
+  records?: string[];
   /** What a rejection covers instead: the calls that report it. */
   otherwise?: Call[];
   /** For a form: the requested fields, as in a header's `input:`. */

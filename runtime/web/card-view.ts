@@ -99,7 +99,14 @@ function editFields(card: Card): Html {
   if (card.fixed === true) return nothing;
   const fields = [...scalarsOf(card.edited ?? card.calls)].filter(([path, value]) => {
     const text = String(value);
-    return value !== null && text.length <= LONGEST && plain(text) === text && !text.includes("\n") && plain(path) === path;
+    return (
+      value !== null &&
+      card.records?.includes(path) !== true &&
+      text.length <= LONGEST &&
+      plain(text) === text &&
+      !text.includes("\n") &&
+      plain(path) === path
+    );
   });
   if (fields.length === 0) return nothing;
   const twice = equalAmounts(card.calls).map(

@@ -1,7 +1,8 @@
 /** What a run goes by may change before it acts: while a person thinks, or while another run acts. */
 import { afterAll, beforeEach, expect, test } from "vitest";
 import type { Json } from "../../runtime/kernel/ports.ts";
-import { answer, type Business, business, change, changes, finish, gateOf, rows, run } from "./harness.ts";
+import { withStore } from "../engine/harness.ts";
+import { answer, type Business, business, change, changes, finish, gateOf, open, rows, run, shut } from "./harness.ts";
 
 let at: Business;
 beforeEach(async () => {
@@ -61,6 +62,25 @@ test("an amount that another has changed while a person thought is not paid", as
   const end = await answer(at, waiting);
   expect(end).toMatchObject({ outcome: "blocked", result: { reason: expect.stringContaining("the policy alone would decide") } });
   expect(changes(at)).toEqual([]);
+});
+
+test("what a run is said to have read just now, or later, before its owner began is read again", async () => {
+  const { id } = await run(at, "sla_breach", { contract_id: "CTR-501", period: "2024-09" });
+  await shut(at.host);
+  change(at, "delete from credits where contract_id = 'CTR-501'");
+  change(at, "update contracts set monthly_fee = '1.00' where contract_id = 'CTR-501'");
+  for (const ahead of [0, 3_600_000]) {
+    withStore(at.dir, (db) => {
+      const { rid } = db.prepare("select rid from runs where id = ?").get(id) as { rid: number };
+      db.exec(`delete from steps where rid = ${rid} and seq >= (select min(seq) from steps where rid = ${rid} and effect = 'external')`);
+      db.exec(`update steps set at = ${Date.now() + ahead} where rid = ${rid}`);
+      db.exec(`update runs set status = 'queued', ended_at = null, outcome = null, result = null, meta = null where rid = ${rid}`);
+    });
+    at.host = await open(at.dir);
+    expect(await at.host.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({ outcome: "blocked" });
+    await shut(at.host);
+  }
+  expect(rows(at, "select * from credits where contract_id = 'CTR-501'")).toEqual([]);
 });
 
 const UNTOUCHED: [string, Json][] = [

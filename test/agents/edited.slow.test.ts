@@ -1,7 +1,7 @@
 /** Each process whose calls a person changed before the yes: what is told afterwards - answer, notices, documents - is what was approved. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Json } from "../../runtime/kernel/ports.ts";
-import { answer, type Business, business, finish, gateOf, run } from "./harness.ts";
+import { answer, type Business, business, changes, finish, gateOf, run } from "./harness.ts";
 
 let at: Business;
 beforeAll(async () => {
@@ -46,6 +46,20 @@ const EDITED: [string, Json, Record<string, [string, string]>, object][] = [
     { key_entity: "T-1001" },
   ],
 ];
+
+/** Agent, input, and what would make the first call another case than the policy has judged and the answer tells of. */
+const ANOTHER: [string, Json, string, string][] = [
+  ["hr_offboarding", { employee_id: "E-2290" }, "calls.0.params.employee_id", "E-1001"],
+  ["sla_breach", { contract_id: "CTR-441", period: "2024-09" }, "calls.0.params.contract_id", "CTR-500"],
+  ["procurement", { requisition_id: "REQ-31" }, "calls.0.params.vendor_id", "V-101"],
+  ["order_management", { order_id: "ORD-5592" }, "calls.2.params.customer_id", "C-300"],
+];
+test.each(ANOTHER)("%s with %j: a yes is not moved to another record", async (agent, input, path, to) => {
+  const waiting = await run(at, agent, input);
+  const before = changes(at).length;
+  await expect(answer(at, waiting, "approved", "Mo", { [path]: to })).rejects.toMatchObject({ code: "APPROVAL_LEVEL", message: expect.stringContaining("start the run again for that one") });
+  expect(changes(at)).toHaveLength(before);
+});
 
 test.each(EDITED)("%s tells what was approved, not what was planned", async (agent, input, changed, told) => {
   const sets = Object.fromEntries(Object.entries(changed).map(([path, [, to]]) => [path, to]));

@@ -432,6 +432,26 @@ test("what an order holds is set in all: what is missing is reserved beside what
   expect(rows(own, "select on_hand, reserved from inventory where sku = 'GADGET-Y'")).toEqual([{ on_hand: 40, reserved: 0 }]);
 });
 
+test("who was told of a no is told of the yes that came later, and of nothing twice", async () => {
+  const own = await business();
+  const told = () => own.host.database.all<{ key: string; subject: string }>("select json_extract(payload, '$.subject') as subject from notices order by rowid").map(({ subject }) => subject);
+  const requisition = { requisition_id: "REQ-31" };
+  await answer(own, await run(own, "procurement", requisition), "rejected");
+  await answer(own, await run(own, "procurement", requisition));
+  await run(own, "procurement", requisition);
+  expect(told()).toEqual(["REQ-31 is rejected", "REQ-31 is ordered"]);
+  // Measured anew, what was nothing is a breach; credited, it is told once.
+  const period = { contract_id: "CTR-501", period: "2024-10" };
+  expect((await run(own, "sla_breach", period)).result).toMatchObject({ credit: "0.00" });
+  change(own, "update uptime set uptime_pct = '99.2', downtime_minutes = '357.12' where metric_id = 'UP-3'");
+  expect((await run(own, "sla_breach", period)).result).toMatchObject({ credit: "74.95" });
+  expect((await run(own, "sla_breach", period)).result).toMatchObject({ credit: "0.00", summary: expect.stringContaining("74.95 credited already on 2024-11-08") });
+  expect(told().slice(2)).toEqual(Array(2).fill("Service credit CTR-501 2024-10"));
+  await answer(own, await run(own, "hr_offboarding", { employee_id: "E-2290" }));
+  expect(await answer(own, await run(own, "hr_offboarding", { employee_id: "E-2290" }))).toMatchObject({ outcome: "completed" });
+  expect(told().slice(4)).toEqual(["Ivan Petrov leaves", "Exit survey"]);
+});
+
 test("an escalation names its case and says what the policy was asked about", async () => {
   const waiting = await run(at, "procurement", { requisition_id: "REQ-33" });
   expect(gateOf(at, waiting)).toMatchObject({

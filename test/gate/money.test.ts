@@ -99,6 +99,7 @@ const asked = approval_wait({ title: "Pay?", calls: [${pay('{ invoice_id: "A", m
 fsm_enter("MUTATE");
 for (const call of asked.calls) mcp_call(call);
 1;`,
+  "agents/about_it.ts": `${begin()}${asks(pay('{ invoice_id: "I-1", memo: "first" }')).replace("approval_wait", "const asked = approval_wait")}mcp_call(asked.calls[0]);\n1;`,
   "agents/insists.ts": `${begin()}${asks(A, `, otherwise: [${NO}]`)}mcp_call(${NO});
 mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
 mcp_call(${A});
@@ -206,6 +207,19 @@ describe("a text that lacks something", () => {
     expect([end.error?.code, wrote.length]).toEqual([lacks ? "TEXT_INCOMPLETE" : undefined, 0]);
     if (end.status === "waiting") await opened.engine.cancel(end.id, "test");
   });
+});
+
+test("a yes is for the record that was read and judged, and no word but a yes or a no decides", async () => {
+  const { id } = await run(opened, "about_it");
+  const edited = (sets: Record<string, string>) =>
+    during(() => decide(opened, id, "edited", { calls: editCalls(openCard(opened, id).calls, sets) }));
+  await expect(edited({ invoice_id: "I-2" })).rejects.toMatchObject({
+    code: "APPROVAL_LEVEL",
+    message: expect.stringContaining('invoice_id "I-1" -> "I-2" is not what "Pay?" was judged by'),
+  });
+  await expect(during(() => decide(opened, id, "no" as "rejected"))).rejects.toMatchObject({ code: "USAGE" });
+  expect(openCard(opened, id).decision).toBeNull();
+  expect((await edited({ memo: "second" })).wrote).toEqual([{ invoice_id: "I-1", memo: "second" }]);
 });
 
 describe("who decided stands in the call", () => {

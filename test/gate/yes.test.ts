@@ -140,12 +140,13 @@ describe("a yes covers one call", () => {
 
   test("as somebody has edited it, and not as it was", async () => {
     const calls = [{ tool: "shop/pay_blind", params: { invoice_id: "I-2" } }];
-    const takes = await run(opened, "takes");
+    const asked = { invoice_id: "I-0" };
+    const takes = await run(opened, "takes", { asked });
     expect(await during(() => decide(opened, takes.id, "edited", { calls }))).toMatchObject({
       end: { status: "done" },
       wrote: [{ invoice_id: "I-2" }],
     });
-    const ignores = await run(opened, "pays");
+    const ignores = await run(opened, "pays", { asked, made: [asked] });
     expect(await during(() => decide(opened, ignores.id, "edited", { calls }))).toMatchObject({ end: { status: "waiting" }, wrote: [] });
   });
 

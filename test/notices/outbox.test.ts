@@ -31,9 +31,9 @@ function setup(channels: Partial<NoticeChannels>, config = CONFIG) {
       database,
       clock,
       channels: all,
-      asked: async () => true,
-      secret,
-      page: "http://127.0.0.1:4310",
+      asked: async (notice) => notice,
+      isAnswer: () => true,
+      ...{ secret, page: "http://127.0.0.1:4310" },
       note: (message) => void notes.push(message),
     });
   const outbox = createOutbox(database, all, parseConfig(config));

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { createApi } from "../../runtime/app/api.ts";
 import type { Host } from "../../runtime/app/host.ts";
+import { NOBODY } from "../../runtime/app/identity.ts";
 import { planUndo, undo } from "../../runtime/change/proposals/undo.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
@@ -104,6 +106,24 @@ describe("undo of a proposal", () => {
     await undo(owner, later.id, { by: "Pat" });
     await undo(owner, a.id, { by: "Pat" });
     expect(one.read(HELLO)).toBe(script(0));
+  });
+
+  it("is by a person of trust.yaml or by nobody who is named, like all that a command says it did", async () => {
+    const { one, owner } = await opened();
+    const api = createApi(owner);
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    await decide(owner, proposal);
+    const waits = await run(owner, "gate");
+    const [by, code] = ["Mallory", "APPROVAL_IDENTITY"];
+    const moving = { run: waits.id, by, reason: "", wait: false };
+    expect(await failure(api.undo({ target: proposal.id, by }))).toMatchObject({ code });
+    expect(await failure(api.revive({ names: ["x"], leave: true, by }))).toMatchObject({ code });
+    expect(await failure(api.resumeAgents({ agent: null, by }))).toMatchObject({ code });
+    expect(await failure(api.fork({ ...moving, head: false }))).toMatchObject({ code });
+    expect(await failure(api.migrate({ ...moving, dryRun: false }))).toMatchObject({ code });
+    expect(one.read(HELLO)).toBe(script(1));
+    await api.undo({ target: proposal.id, by: NOBODY });
+    expect(one.git("log", "-1", "--format=%B")).toContain(`Undone-by: ${NOBODY}`);
   });
 
   it("does what was shown or nothing, and leaves a person's open edit alone", async () => {

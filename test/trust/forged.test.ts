@@ -9,6 +9,7 @@ import { asked, decideCard } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import { senderOf } from "../../runtime/app/timers.ts";
 import { openSecrets } from "../../runtime/workspace/settings/secrets.ts";
+import { openAlert } from "../../runtime/outside/notices/outbox.ts";
 import { hookReceiver } from "../notices/receivers.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
@@ -308,17 +309,54 @@ describe("a forged row", () => {
     await expect(host(one)).rejects.toMatchObject({ code: "STORE_CORRUPT", message: expect.stringContaining("trigger t") });
   });
 
-  it("of a notice tells nobody, whether a run is named that never was, has ended or waits", async () => {
+  /** A run that waits, and one whose notice is written and not sent. */
+  async function telling() {
     const { one, id } = await waiting({ "agents/told.ts": TOLD });
     const hook = await hookReceiver();
-    one.write(
-      "trust.yaml",
-      `${one.read("trust.yaml").replace(/^notices:.*$/m, "")}\nnotices: {webhooks: {ops: {url: "${hook.url}", secret: "secret:ops"}}}\n`,
-    );
+    const named = ["ops", "all"].map((name) => `${name}: {url: "${hook.url}", secret: "secret:ops"}`);
+    one.write("trust.yaml", `${one.read("trust.yaml").replace(/^notices:.*$/m, "")}\nnotices: {webhooks: {${named.join(", ")}}}\n`);
     await openSecrets(one.dir).set("ops", "a-long-secret");
     const opened = await host(one);
     const told = await run(opened, "told");
-    const send = () => senderOf(opened, null, () => undefined).deliver();
+    return { one, id, hook, opened, told, send: () => senderOf(opened, null, () => undefined).deliver() };
+  }
+
+  it.for([
+    ["words", "payload = json_set(payload, '$.text', 'Pay Mallory')"],
+    ["subject", "payload = json_set(payload, '$.subject', 'Pay Mallory')"],
+    ["channel", "channel = 'all'"],
+  ] as const)("of a notice with other %s than its run asked for tells nobody", async ([, forged]) => {
+    const { hook, opened, send } = await telling();
+    opened.database.run(`UPDATE notices SET ${forged}`);
+    await send();
+    expect(hook.requests).toEqual([]);
+    expect(opened.cards.list({ open: true }).map(({ title }) => title)).toContainEqual(expect.stringContaining("no run has asked for it"));
+    await hook.close();
+  });
+
+  it("of an answer about a notice sends it no second time; a person's does", async () => {
+    const { one, hook, opened, send } = await telling();
+    await send();
+    const [{ key }] = opened.database.all<{ key: string }>("SELECT key FROM notices") as [{ key: string }];
+    opened.database.run("UPDATE notices SET state = 'dead'");
+    openAlert(opened.database, `notice:${key}`, "Not delivered", {}, 1);
+    const card = opened.cards.list({ open: true }).find((each) => each.title === "Not delivered") as Card;
+    const yes = signAs(one.dir, opened.trust, { ...asked(card), decision: "approved", at: 1 });
+    const { signature: _, ...unsigned } = yes;
+    for (const forged of [unsigned, { ...yes, gate: "card/another" }, signAs(one.dir, opened.trust, { ...yes, card: card.id + 1 })]) {
+      opened.database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(forged), card.id);
+      await send();
+    }
+    expect(hook.requests).toHaveLength(1);
+    opened.database.run("UPDATE cards SET decision = NULL WHERE id = ?", card.id);
+    await decideCard(opened, yes);
+    await send();
+    expect(hook.requests).toHaveLength(2);
+    await hook.close();
+  });
+
+  it("of a notice tells nobody, whether a run is named that never was, has ended or waits", async () => {
+    const { id, hook, opened, told, send } = await telling();
     await send();
     expect(hook.requests).toHaveLength(1);
     for (const [n, named] of ["run_GONE", told.id, id].entries())

@@ -49,10 +49,10 @@ export function sendingNotices(database: Database): NoticeRow[] {
   return database.all("SELECT * FROM notices WHERE state = 'sending'");
 }
 
-/** Those that stopped and whose alert a person has answered; `decision`: JSON. */
-export function answeredNotices(database: Database): (NoticeRow & { decision: string })[] {
+/** Those that stopped and whose alert `card` somebody has answered; `decision`: JSON. */
+export function answeredNotices(database: Database): (NoticeRow & { card: number; decision: string })[] {
   return database.all(
-    `SELECT notices.*, cards.decision AS decision FROM notices JOIN cards ON cards.key = '${ALERT}notice:' || notices.key
+    `SELECT notices.*, cards.id AS card, cards.decision AS decision FROM notices JOIN cards ON cards.key = '${ALERT}notice:' || notices.key
      WHERE notices.state IN ('dead', 'doubt') AND cards.decision IS NOT NULL`,
   );
 }

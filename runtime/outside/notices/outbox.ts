@@ -33,9 +33,12 @@ export const whyOf = (error: unknown): string => oneLine(error instanceof Error 
 
 const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+$/;
 
-/** What a receiver deduplicates by: of the key and of the run that wrote it first, so that two workspaces never share one. */
-export function noticeId({ key, run }: Pick<Notice, "key" | "run">): string {
-  return `notice_${createHash("sha256").update(`${run}\n${key}`).digest("hex").slice(0, 24)}`;
+/**
+ * What a receiver deduplicates by: of the key and of the run that wrote it first, so that two workspaces never share one. And of what it says to
+ * whom: the step that asked for it keeps the id, by which other words in the row are known.
+ */
+export function noticeId({ key, run, to, subject, text }: Pick<Notice, "key" | "run" | "to" | "subject" | "text">): string {
+  return `notice_${createHash("sha256").update([run, key, to, subject, text].join("\n")).digest("hex").slice(0, 24)}`;
 }
 
 /** The sending half, for a run's view: quiet hours and the default channel are those of the run's commit. */
@@ -52,7 +55,8 @@ export function createOutbox(database: Database, channels: NoticeChannels, confi
           `The notice holds ${barred.kind}, which config.yaml privacy: does not let be sent. Leave it out.`,
         );
       const hidden = groupsOf(["redact"], "outbound", config.privacy);
-      const notice = { ...given, subject: redact(given.subject, hidden), text: redact(given.text, hidden) };
+      const [key, subject, text] = [given.key, given.subject, given.text].map((one) => redact(one, hidden)) as [string, string, string];
+      const notice = { ...given, key, subject, text };
       const channel = channelOf(notice, channels, fallback);
       const hours = quiet === undefined ? null : { ...quiet, timezone: quiet.timezone ?? config.timezone };
       // A card on the page rings no bell.
@@ -108,10 +112,15 @@ export function raise(database: Database, row: NoticeRow, state: "doubt" | "dead
   openAlert(database, `notice:${row.key}`, title, { to, subject, text, channel: row.channel, why, agent, run }, now);
 }
 
+/** Whether a person gave this answer to that question: a row of the store alone proves nothing. */
+export type IsAnswer = (decision: Decision, card: number, question: string) => boolean;
+
 /** Does what people answered: a dead notice is sent again or let be, one in doubt counts as sent or is sent again. */
-export function heedAnswers(database: Database, now: number): void {
+export function heedAnswers(database: Database, now: number, isAnswer: IsAnswer): void {
   for (const row of answeredNotices(database)) {
-    const yes = (JSON.parse(row.decision) as Decision).decision === "approved";
+    const decision = JSON.parse(row.decision) as Decision;
+    if (!isAnswer(decision, row.card, `card/${ALERT}notice:${row.key}`)) continue;
+    const yes = decision.decision === "approved";
     const again = (row.state === "dead") === yes;
     if (again) moveNotice(database, row.key, "queued", { due: now, attempts: 0 });
     else moveNotice(database, row.key, row.state === "dead" ? "dropped" : "sent");

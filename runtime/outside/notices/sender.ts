@@ -7,7 +7,7 @@ import { type NoticeRow, dueNotices, moveNotice, sendingNotices } from "../../en
 import { toWire } from "../../kernel/errors.ts";
 import type { Clock, Notice } from "../../kernel/ports.ts";
 import type { NoticeChannels } from "../../workspace/settings/config.ts";
-import { type Delivered, type Letter, heedAnswers, noticeId, raise } from "./outbox.ts";
+import { type Delivered, type IsAnswer, type Letter, heedAnswers, noticeId, raise } from "./outbox.ts";
 import { mailNotice } from "./smtp.ts";
 import { postNotice } from "./webhook.ts";
 
@@ -15,8 +15,9 @@ interface SenderOptions {
   database: Database;
   clock: Clock;
   channels: NoticeChannels;
-  /** Whether a run, or a card, has asked for it: a row of the outbox alone proves nothing. Null: the run is still at it. */
-  asked(notice: Notice): Promise<boolean | null>;
+  /** The notice as a run, or a card, has asked for it: a row of the outbox alone proves nothing. False: none has; null: the run is still at it. */
+  asked(notice: Notice, channel: string): Promise<Notice | false | null>;
+  isAnswer: IsAnswer;
   /** Value of a secret by name. @throws SECRET_MISSING */
   secret(name: string): Promise<string>;
   /** Address of the status page, or null. */
@@ -36,7 +37,7 @@ export function waitAfter(failures: number): number {
 }
 
 /** Mails that a process before this one left under way are in doubt from here on. */
-export function createSender({ database, clock, channels, asked, secret, page, note }: SenderOptions) {
+export function createSender({ database, clock, channels, asked, isAnswer, secret, page, note }: SenderOptions) {
   let pass: Promise<void> | null = null;
 
   const stop = (row: NoticeRow, state: "doubt" | "dead", why: string) => {
@@ -46,8 +47,7 @@ export function createSender({ database, clock, channels, asked, secret, page, n
   };
   for (const row of sendingNotices(database)) stop(row, "doubt", "the computer stopped while the mail was under way");
 
-  const send = async (row: NoticeRow): Promise<Delivered> => {
-    const notice = JSON.parse(row.payload) as Notice;
+  const send = async (row: NoticeRow, notice: Notice): Promise<Delivered> => {
     const letter: Letter = { ...notice, id: noticeId(notice), at: row.at, link: page === null ? null : `${page}/runs/${notice.run}` };
     const { smtp } = channels;
     try {
@@ -63,8 +63,8 @@ export function createSender({ database, clock, channels, asked, secret, page, n
     }
   };
 
-  const one = async (row: NoticeRow): Promise<Delivered["status"]> => {
-    const end = await send(row);
+  const one = async (row: NoticeRow, notice: Notice): Promise<Delivered["status"]> => {
+    const end = await send(row, notice);
     const failures = row.attempts + 1;
     if (end.status === "sent") moveNotice(database, row.key, "sent", { attempts: failures });
     else if (end.status === "unknown") stop(row, "doubt", end.why);
@@ -74,14 +74,14 @@ export function createSender({ database, clock, channels, asked, secret, page, n
   };
 
   const deliverAll = async () => {
-    heedAnswers(database, clock.now());
+    heedAnswers(database, clock.now(), isAnswer);
     // Channels do not wait for each other; behind a server that is down the rest of its channel waits for the next pass.
     await Promise.all(
       [...Map.groupBy(dueNotices(database, clock.now()), (row) => row.channel).values()].map(async (rows) => {
         for (const row of rows) {
-          const known = await asked(JSON.parse(row.payload) as Notice);
+          const known = await asked(JSON.parse(row.payload) as Notice, row.channel);
           if (known === false) stop(row, "dead", "no run has asked for it, so somebody else wrote it into the run store");
-          else if (known === true && (await one(row)) === "retry") return;
+          else if (known !== null && (await one(row, known)) === "retry") return;
         }
       }),
     );
