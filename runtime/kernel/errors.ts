@@ -294,6 +294,10 @@ export const CODES = {
     ],
     POLICY_UNKNOWN: ["No policy of that name exists in policies/.", "Use the name the message suggests, or add the file and commit it."],
     POLICY_CASE: ["A test case of a policy does not hold.", "Correct the rule, or the case; `cleared policy test` shows both."],
+    POLICY_FACT: [
+      "A script and the policy that judges it do not name the same facts.",
+      "Give the fact one name in both: under facts: in policies/, and in the script's policy_evaluate.",
+    ],
     HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
   }),
   ...rows("policy", {

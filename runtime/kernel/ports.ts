@@ -1104,14 +1104,27 @@ export interface Compiled {
   scripts: string[];
   /**
    * Calls of primitives. keys: null when the argument is not an object literal. bare: the argument is certainly no object.
-   * given: parameters that are literal text, by key; "" is the bare one.
+   * given: parameters that are literal text, by key; "" is the bare one. fields: parameters that are objects, by key, as far as the text tells.
    */
-  calls: { name: string; keys: string[] | null; bare: boolean; at: At; given: Record<string, string> }[];
+  calls: {
+    name: string;
+    keys: string[] | null;
+    bare: boolean;
+    at: At;
+    given: Record<string, string>;
+    fields?: Record<string, KnownKeys>;
+  }[];
   flow: { main: Flow; functions: Flow[] };
   /** Branches that are taken only on a day or for one odd value, with the calls in them. */
   guards?: { at: At; on: string; calls: number[] }[];
   /** Uses, after a gate, of a value that its calls have under `key` (scripts/planned.ts). */
   planned?: { at: At; name: string; key: string; fact?: boolean }[];
+}
+
+/** Keys an object may have; whole: it has no others. */
+export interface KnownKeys {
+  keys: string[];
+  whole: boolean;
 }
 
 /**
