@@ -196,7 +196,10 @@ export const CODES = {
       "An entry has neither a known reference nor a key.",
       "Pass the row's `reference`, or a `key` that stays the same on a repeat.",
     ],
-    JOURNAL_ENTRY_MISSING: ["No entry has that id.", "Ids stand in journal/ and on the cards of `cleared queue`; a script gets them from journal_query."],
+    JOURNAL_ENTRY_MISSING: [
+      "No entry has that id.",
+      "Ids stand in journal/ and on the cards of `cleared queue`; a script gets them from journal_query.",
+    ],
     JOURNAL_STATUS: ["The entry's status does not allow this change.", "`cleared correct ENTRY --account NUMBER` moves a confirmed entry."],
     JOURNAL_ASSERTION: [
       "A balance assertion in the books fails.",
