@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { checkFiles } from "../../runtime/app/check-api.ts";
 import { STATIC_CHECKS } from "../../runtime/change/checks/pipeline.ts";
-import { removeAll } from "../engine/harness.ts";
+import { host, removeAll, workspace } from "../engine/harness.ts";
 import { check, fresh, header, place, told } from "./checked.ts";
 
 afterAll(removeAll);
@@ -162,6 +162,31 @@ test("what the settings still use, and what nobody uses any more, is told of the
   expect(
     await after({ "agents/x.ts": other.replace("/*\n", "/*\nprocess: payroll\n"), "policies/x.yaml": `${one.read("policies/x.yaml")}\n` }),
   ).toContain("policies: (policies/x.yaml POLICY_FACT)");
+});
+
+test("an agent that trust.yaml names, and a level that nobody there has, are told and stop nothing", async () => {
+  const one = await workspace();
+  const key = "MCowBQYDK2VwAyEA";
+  const people = `people:\n  - {name: Ann, key: "${key}${"A".repeat(42)}E=", roles: [manager]}\n  - {name: Bob, key: "${key}${"B".repeat(42)}E=", roles: [manager]}\n`;
+  const trust = one
+    .read("trust.yaml")
+    .replace(/^people:(?:.*\n)(?: .*\n)*/m, people)
+    .replace(/^anonymous: \[\].*$/m, "anonymous: [quick]");
+  one.commit({
+    "trust.yaml": trust,
+    "policies/x.yaml": POLICY.replace("paying", "x").replace("require_approval", "require_approval, level: cfo"),
+    "agents/x.ts": `${header("policy")}policy_evaluate({ facts: { amount: "1" } });\n`,
+  });
+  const at = await host(one);
+  const { checks } = await checkFiles(at, {
+    files: { "agents/quick.ts": null, "policies/x.yaml": `${one.read("policies/x.yaml")}\n` },
+    all: false,
+  });
+  const line = trust.split("\n").findIndex((text) => text.startsWith("anonymous:")) + 1;
+  expect(told({ checks } as never)).toEqual([
+    `config: (trust.yaml:${line}:1 AGENT_UNKNOWN)`,
+    "policies: (policies/x.yaml:5:61 APPROVAL_LEVEL)",
+  ]);
 });
 
 test("every agent, script, policy and importer of the product passes, with nothing to remark", async () => {

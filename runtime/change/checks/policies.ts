@@ -2,6 +2,7 @@
  * The check of policies/: each pack by itself, the cases written beside its rules, and whether what scripts give and what the rules ask about have
  * the same names. Pure functions over the candidate's tree.
  */
+import { ableTo } from "../../engine/authority.ts";
 import { type At, didYouMean } from "../../kernel/errors.ts";
 import type { KnownKeys } from "../../kernel/ports.ts";
 import { namesIn } from "../../rules/policy/lint.ts";
@@ -41,6 +42,8 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
       if (files.includes(file)) findings.push(...findingsIn(error, file));
     }
   }
+  const placeOf = (file: string, path: (string | number)[]): At =>
+    readYaml(texts.get(file) ?? "", { file, code: "POLICY_INVALID", maxLength: 262_144 }).at(path);
   let cases = 0;
   for (const file of files) {
     const pack = packs.get(file);
@@ -52,6 +55,12 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
       if (failure !== null)
         findings.push({ code: "POLICY_CASE", at: { file }, message: `The case "${one.name}" does not hold: ${failure}.` });
     }
+    for (const [n, { id, level }] of pack.set.rules.entries()) {
+      const { people } = subject.trust;
+      if (level === null || people.length === 0 || ableTo({ level }, people, config.policy).length > 0) continue;
+      const message = `${id} asks for ${level}, and no one in trust.yaml can decide that: its runs would wait for ever. Give a person the role there, under people:, or name another level.`;
+      findings.push({ code: "APPROVAL_LEVEL", at: placeOf(file, ["rules", n, "level"]), message, remark: true });
+    }
     // A new one may come before what it is to judge.
     if (judged.some((one) => one.packs.some((name) => name === file || name === null)) || (await subject.base.blob(file)) === null)
       continue;
@@ -59,9 +68,13 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
     const message = `No agent is judged by it: none is called so, has it as its process:, or names it in policy_evaluate. Rename it, or remove it.`;
     findings.push({ code: "POLICY_FACT", at: { file }, message, remark: true });
   }
-  const placeOf = (file: string, fact: string): At =>
-    readYaml(texts.get(file) ?? "", { file, code: "POLICY_INVALID", maxLength: 262_144 }).at(["facts", fact]);
-  findings.push(...factFindings(judged, (file) => packs.get(file) ?? null, placeOf));
+  findings.push(
+    ...factFindings(
+      judged,
+      (file) => packs.get(file) ?? null,
+      (file, fact) => placeOf(file, ["facts", fact]),
+    ),
+  );
   return { says: files.length === 0 ? "none is touched" : `${files.length} read, ${cases} cases`, findings };
 }
 

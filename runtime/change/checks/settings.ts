@@ -10,8 +10,8 @@ import type { VerifyDeclaration } from "../../rules/tools/verify.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { readYaml } from "../../scripts/yaml-text.ts";
 import { accountHint, parseMain } from "../../workspace/books/main-journal.ts";
-import { CONFIG, IMPORTERS, MAIN_JOURNAL, TRUST } from "../../workspace/layout.ts";
-import { findingsIn, type Looked, type Subject } from "./findings.ts";
+import { CONFIG, IMPORTERS, MAIN_JOURNAL, TRUST, agentFile } from "../../workspace/layout.ts";
+import { type Found, findingsIn, type Looked, type Subject } from "./findings.ts";
 
 /** config.yaml as the candidate has it; null when it cannot be read. */
 export async function configOf({ config, tree }: Subject): Promise<{ config: Config | null; findings: Finding[] }> {
@@ -41,55 +41,59 @@ export async function lookAtConfig(subject: Subject): Promise<Looked> {
 }
 
 /** What config.yaml names and the candidate does not have: a statement, or a notice, would meet it only when it comes. */
-async function lostNames({ tree }: Subject, config: Config): Promise<Finding[]> {
+async function lostNames({ tree, trust }: Subject, config: Config): Promise<Found[]> {
   const read = async (file: string) => readYaml((await tree.read(file)) ?? "", { file, code: "CONFIG_INVALID", maxLength: 262_144 });
-  const [yaml, chart] = [await read(CONFIG), parseMain((await tree.read(MAIN_JOURNAL)) ?? "")];
-  const files = (await tree.list(IMPORTERS)).filter(({ path }) => path.endsWith(".yaml"));
+  const found: { code: string; path: (string | number)[]; says: string; remark?: true }[] = [];
+
+  const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "");
+  const accounts = [
+    ...Object.entries(config.accounts).map(([key, word]) => ({ path: ["accounts", key], word })),
+    ...config.statements.map(({ account }, n) => ({ path: ["statements", n, "account"], word: account })),
+  ];
+  for (const { path, word } of accounts.filter((one) => !chart.byWord.has(one.word)))
+    found.push({ code: "ACCOUNT_UNKNOWN", path, says: `is ${word}, which ${MAIN_JOURNAL} does not have.${accountHint(chart, word)}` });
+
+  const dialects = config.statements.flatMap(({ dialect, match }, n) => [
+    ...(dialect === undefined ? [] : [{ path: ["statements", n, "dialect"], name: dialect }]),
+    ...(match.dialect === undefined ? [] : [{ path: ["statements", n, "match", "dialect"], name: match.dialect }]),
+  ]);
+  const files = dialects.length === 0 ? [] : (await tree.list(IMPORTERS)).filter(({ path }) => path.endsWith(".yaml"));
   // What is wrong with one of them is another check's to tell.
-  const dialects = await Promise.all(
-    files.map(({ path }) =>
-      read(path).then(
-        ({ value }) => String((value as { name?: unknown } | null)?.name),
-        () => "",
-      ),
-    ),
-  );
+  const values = await Promise.all(files.map(({ path }) => read(path).catch(() => null)));
   const mapped = config.statements.flatMap(({ mapping, dialect = "generic" }) => (mapping === undefined ? [] : [dialect]));
   // OFX and QFX say themselves what they are.
-  const known = ["ofx", ...new Set([...dialects, ...mapped].filter((name) => name !== ""))];
-  // Whether or not a person of this machine has confirmed it: here it gives nothing but names.
-  const { notices } = ((await read(TRUST)).value ?? {}) as { notices?: { smtp?: unknown; webhooks?: object | null } | null };
-  const channels = ["page", ...(notices?.smtp == null ? [] : ["smtp"]), ...Object.keys(notices?.webhooks ?? {})];
-  const lost = (code: string, path: (string | number)[], message: string): Finding => ({
-    code,
-    at: yaml.at(path),
-    message: `${path.join(".")} ${message}`,
-  });
-  const account = (path: (string | number)[], word: string): Finding[] =>
-    chart.byWord.has(word)
-      ? []
-      : [lost("ACCOUNT_UNKNOWN", path, `is ${word}, which ${MAIN_JOURNAL} does not have.${accountHint(chart, word)}`)];
-  const dialect = (path: (string | number)[], name: string | undefined): Finding[] =>
-    name === undefined || known.includes(name)
-      ? []
-      : [
-          lost(
-            "CONFIG_INVALID",
-            path,
-            `is ${name}, and no dialect in ${IMPORTERS} is called so.${didYouMean(name, known)} Bring it back, or write another one here; there are ${known.join(", ")}.`,
-          ),
-        ];
+  const known = ["ofx", ...values.flatMap((one) => (one?.value as { name?: string } | undefined)?.name ?? []), ...mapped];
+  for (const { path, name } of dialects.filter((one) => !known.includes(one.name))) {
+    const says = `is ${name}, and no dialect in ${IMPORTERS} is called so.${didYouMean(name, known)} Bring it back, or write another one here; there are ${known.join(", ")}.`;
+    found.push({ code: "CONFIG_INVALID", path, says });
+  }
+
   const channel = config.notify.default;
+  // Whether or not a person of this machine has confirmed trust.yaml: here it gives nothing but names.
+  const said = channel === "page" ? null : ((await read(TRUST)).value as { notices?: { smtp?: unknown; webhooks?: object | null } } | null);
+  const channels = ["page", ...(said?.notices?.smtp == null ? [] : ["smtp"]), ...Object.keys(said?.notices?.webhooks ?? {})];
   const unsent = `is ${channel}, which is not a channel of ${TRUST}.${didYouMean(channel, channels)} Write one of ${channels.join(", ")}.`;
-  return [
-    ...(channels.includes(channel) ? [] : [lost("NOTICE_CHANNEL", ["notify", "default"], unsent)]),
-    ...Object.entries(config.accounts).flatMap(([key, word]) => account(["accounts", key], word)),
-    ...config.statements.flatMap((one, n) => [
-      ...account(["statements", n, "account"], one.account),
-      ...dialect(["statements", n, "dialect"], one.dialect),
-      ...dialect(["statements", n, "match", "dialect"], one.match.dialect),
-    ]),
+  if (!channels.includes(channel)) found.push({ code: "NOTICE_CHANNEL", path: ["notify", "default"], says: unsent });
+
+  const undoing = Object.entries(trust.mcp).flatMap(([server, { tools }]) =>
+    Object.entries(tools).map(([tool, { undo }]) => ({ path: ["mcp", server, "tools", tool, "undo", "agent"], name: undo?.agent })),
+  );
+  const agents = [
+    ...trust.anonymous.map((name) => ({ path: ["anonymous"], name })),
+    ...Object.keys(trust.approvals.agents).map((name) => ({ path: ["approvals", "agents", name], name })),
+    ...Object.keys(trust.limits.agents).map((name) => ({ path: ["limits", "agents", name], name })),
   ];
+  for (const { path, name } of [...undoing, ...agents]) {
+    if (name === undefined || (await tree.blob(agentFile(name))) !== null) continue;
+    const says = `names the agent ${name}, and there is no ${agentFile(name)}. Bring it back, or have a person take it out of ${TRUST}.`;
+    // Only a person changes that file: it keeps no agent from being removed.
+    found.push({ code: "AGENT_UNKNOWN", path, says, remark: true });
+  }
+  const told = found.map(async ({ path, says, ...one }): Promise<Found> => {
+    const at = (await read(one.remark === true ? TRUST : CONFIG)).at(path);
+    return { ...one, at, message: `${path.join(".")} ${says}` };
+  });
+  return Promise.all(told);
 }
 
 /** Finding CONFIG_INVALID in importers/. */
