@@ -11,6 +11,7 @@ import { createEngine } from "../engine/store/sqlite.ts";
 import { ClearedError, findingError } from "../kernel/errors.ts";
 import { withTools } from "../engine/tool-scripts.ts";
 import type { TrialEnvironment } from "../change/evidence/trial-environment.ts";
+import { caseFiles } from "../change/evidence/cases.ts";
 import { dryChecks, dryRunsOf } from "../change/evidence/synthetic.ts";
 import type { Finding, Tree } from "../kernel/ports.ts";
 import { scheduleProblem } from "../outside/triggers/cron.ts";
@@ -71,7 +72,7 @@ export async function checkFiles(
   const paths = only === undefined ? Object.keys(files) : await pathsIn(only, tree, Object.keys(files));
   const subject = await subjectOf(host, base, tree, paths, all || paths.length === 0);
   const { checks, dryRun } = await withRecordings(host, async (bench) => {
-    const own = [...STATIC_CHECKS, ...dryChecks(bench)];
+    const own = [...STATIC_CHECKS, caseFiles(bench), ...dryChecks(bench)];
     return {
       checks: await runChecks(subject, onlyNew ? sinceBase(own, () => subjectOf(host, base, base, paths)) : own),
       dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),

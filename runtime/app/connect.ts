@@ -1,5 +1,6 @@
 /** How a command reaches a workspace: through its owner's socket, or by owning it for as long as the command takes. */
 import { unsettledProposals } from "../engine/store/cards.ts";
+import { getFact, setFact } from "../engine/store/facts.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { RunRecord } from "../kernel/ports.ts";
 import { deliverEvents } from "../outside/triggers/events.ts";
@@ -52,6 +53,7 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
   if ("owner" in opened) return overSocket(opened.owner, work);
   try {
     await wakeWaiting(opened.host);
+    const follows = await followHead(opened.host);
     const value = await work(createApi(opened.host));
     await settleEvents(opened.host);
     await settleWishes(opened.host);
@@ -59,10 +61,21 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     if (rested) await (await import("./timers.ts")).guardOnce(opened.host, say);
     await senderOf(opened.host, null, say).deliver();
     if (rested) await (await import("./upkeep.ts")).upkeepOnce(opened.host, say);
+    // The cards have followed each commit of its own as it was made.
+    if (follows) setFact(opened.host.database, FOLLOWED, await opened.host.git.head());
     return value;
   } finally {
     await opened.host.close();
   }
+}
+
+/** The commit whose books the cards have followed. */
+const FOLLOWED = "cards follow the books of";
+
+/** What plain git has moved since the last command asks again, or no more; `start` looks at that all the time. False while a run is at work. */
+async function followHead(host: Host): Promise<boolean> {
+  if (getFact(host.database, FOLLOWED) === (await host.git.head())) return true;
+  return (await import("./reconcile.ts")).reconcileCards(host);
 }
 
 /** Looks at the workspace as it is, whoever owns it: nothing is taken, nothing is executed. */

@@ -1,7 +1,8 @@
 /**
  * Before a run acts outside, what it goes by may be old: a person took days to answer, it waited, or another run has acted since. What it has read
- * since its last act is then read again; where an answer is another one, the run is tried on the new ones up to this act. Runs that act at
- * one server take turns until they rest, so that each judges what the one before it has left.
+ * since its last act is then read again, by its read-only children too, and what the workspace has answered whenever others have committed since;
+ * where an answer is another one, the run is tried on the new ones up to this act. Runs that act at one server take turns until they rest, so
+ * that each judges what the one before it has left.
  * Not covered: what it read before an act of its own; other workspaces and programs between this look and the act.
  */
 import { canonicalJson } from "../kernel/canonical.ts";
@@ -11,10 +12,12 @@ import { type Primitive, callPrimitive } from "../kernel/primitive.ts";
 import { clip } from "../kernel/text.ts";
 import { inSlots } from "../kernel/turns.ts";
 import type { ReadNow } from "../change/evidence/recorded.ts";
+import type { Trial } from "../change/evidence/types.ts";
 import { actOf } from "../engine/access.ts";
 import { toText, withRetries } from "../engine/attempt.ts";
 import { detachedLog, quietContext, sameCall } from "../engine/replay.ts";
 import { callableIn } from "../engine/script.ts";
+import { entriesOf } from "../workspace/books/journal-text.ts";
 import type { Host } from "./host.ts";
 
 /** How long a server may take where trust.yaml does not say. Three times that long others wait: for a read, the act and its read-back. */
@@ -22,8 +25,12 @@ const ANSWER_MS = 10_000;
 /** What was read before that is read again, whatever the run has waited for. */
 const OLD_MS = 60_000;
 const READS_AT_ONCE = 4;
+/** Reads and calls that are named where a run is blocked. */
+const SHOWN = 3;
 /** A day or moment and nothing else, as JSON, of what is asked without parameters. */
 const DAY = /^(?:\{"(?:today|now|day|date|time|as_of|business_date)":)?"\d{4}-\d\d-\d\d[\dT:.Z+-]*"\}?$/;
+
+type Recorded = Pick<RunLog, "run" | "steps">;
 
 interface Turn {
   run: string;
@@ -79,8 +86,8 @@ export function createRechecks(clock: Clock, whole: () => Host) {
       const isAnswered = changes.some((one) => one.op === "answered" || (one.op === "decided" && (one.given?.signed.length ?? 0) > 0));
       // One that is dated ahead may have been read at any time, if at all.
       const isOld = clock.now() - read.at > OLD_MS || read.at > clock.now();
-      if (!isAnswered && !isOld && last < read.at) return null;
-      const why = await triedAgain({ run: log.run, steps: before }, since, act, whole());
+      const isOutdated = isAnswered || isOld || last >= read.at;
+      const why = await triedAgain({ run: log.run, steps: before }, since, act, isOutdated, whole());
       if (why !== null) refused.set(id, { seq: act.seq, why });
       const turn = turns.get(server);
       if (turn?.run === id) turn.until = turnEnds(server);
@@ -100,22 +107,45 @@ export function createRechecks(clock: Clock, whole: () => Host) {
   };
 }
 
-/** `since`: the step after its last act; what it read before that, it has changed itself. */
-async function triedAgain({ run, steps }: Pick<RunLog, "run" | "steps">, since: number, act: DoorCall, host: Host): Promise<string | null> {
-  const callable = callableIn(host.world, await host.world.script(run));
-  const fresh = new Map<number, Step>();
-  const read: ReadNow = async (primitive, params, step) => {
+/** `since`: the step after its last act; what it read before that, it has changed itself. `isOutdated`: the world outside may say something else. */
+async function triedAgain(log: Recorded, since: number, act: DoorCall, isOutdated: boolean, host: Host): Promise<string | null> {
+  const fresh = await freshIn(log, since, isOutdated, host);
+  if (fresh.size === 0) return null;
+  const trial = await triedOn(log, fresh, host);
+  const [was, now] = [log.steps.slice(since), trial.steps.slice(since)];
+  const why = demanded(verdictsIn(was), verdictsIn(now)) ?? otherwise(questionsIn(was), now, trial.missing, act);
+  // Whoever starts it again, with all or a part of it, looks there first.
+  const reads = [...fresh.values()].sort((a, b) => a.seq - b.seq).map(({ name, params }) => `${name}(${clip(params, 120)})`);
+  const more = reads.length > SHOWN ? ` and ${reads.length - SHOWN} more` : "";
+  return why && `${why} (answered otherwise: ${reads.slice(0, SHOWN).join(", ")}${more})`;
+}
+
+/** The run as it would have gone with these answers. */
+async function triedOn({ run, steps }: Recorded, fresh: ReadonlyMap<number, Step>, host: Host): Promise<Trial> {
+  const { tryRun } = await import("../change/evidence/trial.ts");
+  const code = { tree: host.git.tree(run.pin.commit), changed: [] };
+  const recording = { run, steps: steps.map((step) => fresh.get(step.seq) ?? step), holds: Math.min(...fresh.keys()) };
+  return tryRun(recording, code, { ...host, read: readFor(run, host), scriptIn: () => host.world.script(run) });
+}
+
+function readFor(run: RunRecord, host: Host): ReadNow {
+  return async (primitive, params, step) => {
     const ctx = quietContext(run, step, await host.world.view(run, detachedLog(run), () => step.at));
     // It may have another class than when it was read.
     const { effect } = await actOf(primitive, params, ctx, undefined);
     if (effect !== "read") throw new ClearedError("FSM_READ_ONLY", `${primitive.name} may change something now, and is not read again.`);
     return callPrimitive(primitive, params, ctx, "read");
   };
-  await inSlots(steps.slice(since), READS_AT_ONCE, async (step) => {
+}
+
+/** By number, the reads from `since` on that are answered otherwise now, with that answer. */
+async function freshIn({ run, steps }: Recorded, since: number, isOutdated: boolean, host: Host): Promise<Map<number, Step>> {
+  const callable = callableIn(host.world, await host.world.script(run));
+  const fresh = new Map<number, Step>();
+  const again = async (step: Step, call: (params: Json, primitive: Primitive) => Promise<Json>): Promise<void> => {
     const primitive = await callable.primitive(step.name);
-    if (step.effect !== "read" || !isOutside(primitive)) return;
     const params = JSON.parse(step.params) as Json;
-    const answer = await withRetries("read", { ...step, attempts: 0 }, () => read(primitive, params, step)).then(
+    const answer = await withRetries("read", { ...step, attempts: 0 }, () => call(params, primitive)).then(
       (value) => ({ state: "ok" as const, result: toText(primitive, value), error: null }),
       async (error: unknown) => {
         if (!(error instanceof ClearedError)) throw error;
@@ -130,14 +160,51 @@ async function triedAgain({ run, steps }: Pick<RunLog, "run" | "steps">, since: 
     const { tool: _, params: inner = {}, ...own } = (params ?? {}) as { tool?: Json; params?: Json };
     const isDay = canonicalJson([inner, own]) === "[{},{}]" && DAY.test(answer.result ?? "") && DAY.test(step.result ?? "");
     if (!isSame && !isDay) fresh.set(step.seq, { ...step, ...answer });
+  };
+  const read = readFor(run, host);
+  await inSlots(steps.slice(since), READS_AT_ONCE, async (step) => {
+    if (step.effect !== "read" || !isOutdated) return;
+    const primitive = await callable.primitive(step.name);
+    if (isOutside(primitive)) return again(step, (params) => read(primitive, params, step));
+    const child = await childOf(run, step, host);
+    if (child !== null) await again(step, () => resultNow(child, step, host));
   });
-  if (fresh.size === 0) return null;
-  const { tryRun } = await import("../change/evidence/trial.ts");
-  const code = { tree: host.git.tree(run.pin.commit), changed: [] };
-  const recording = { run, steps: steps.map((step) => fresh.get(step.seq) ?? step), holds: Math.min(...fresh.keys()) };
-  const trial = await tryRun(recording, code, { ...host, read, scriptIn: () => host.world.script(run) });
-  const [was, now] = [steps.slice(since), trial.steps.slice(since)];
-  return demanded(verdictsIn(was), verdictsIn(now)) ?? otherwise(questionsIn(was), now, trial.missing, act);
+  // A commit of its own is where its reads have led to.
+  const own = steps.flatMap(({ changes }) => changes.flatMap((one) => (one.op === "committed" ? [one.commit] : []))).at(-1);
+  if ((await host.git.head()) === (own ?? run.pin.commit)) return fresh;
+  const view = await host.world.view(run, detachedLog(run), () => host.clock.now());
+  const withoutFrom = (seq: number) => {
+    const entries = steps.slice(seq).flatMap(({ changes }) => changes.flatMap((one) => (one.op === "entries" ? entriesOf(one) : [])));
+    view.restore({ ...(steps[0] as Step), changes: entries.map(({ id }) => ({ op: "remove", id })) });
+  };
+  // What it has booked and committed itself was not there before it did.
+  withoutFrom(0);
+  for (const step of steps) {
+    const isRead = step.seq >= since && step.effect === "read";
+    const primitive = isRead ? await callable.primitive(step.name) : null;
+    if (primitive?.from === "tree") await again(step, (params) => callPrimitive(primitive, params, quietContext(run, step, view), "read"));
+    view.restore(step);
+    if (step.changes.some(({ op }) => op === "committed")) withoutFrom(step.seq + 1);
+  }
+  return fresh;
+}
+
+/** The run that this step has started and read, or null. */
+async function childOf({ id }: RunRecord, { result }: Step, { engine }: Host): Promise<Recorded | null> {
+  const { run: name } = (JSON.parse(result ?? "null") ?? {}) as { run?: unknown };
+  const run = typeof name === "string" ? await engine.get(name) : null;
+  return run?.parent === id ? { run, steps: (await engine.steps(run.id)).filter(({ state }) => state !== "intent") } : null;
+}
+
+/** What a child that only reads would answer its caller now. */
+async function resultNow(child: Recorded, { result }: Step, host: Host): Promise<Json> {
+  const fresh = await freshIn(child, 0, true, host);
+  const was = JSON.parse(result ?? "null") as Record<string, Json>;
+  if (fresh.size === 0) return was;
+  const { effects, missing } = await triedOn(child, fresh, host);
+  const { status, outcome, result: now, error } = effects;
+  const failed = error ?? (missing === null ? null : { code: "HISTORY_DIVERGED", message: missing });
+  return { ...was, status, outcome, result: now, error: failed && { code: failed.code, message: failed.message } };
 }
 
 /** It tells of records elsewhere: neither of files here nor what a model or somebody says. */
@@ -187,19 +254,32 @@ function demanded(was: readonly Verdict[], now: readonly Verdict[]): string | nu
 }
 
 /** What was asked of a person, call by call. */
-const questionsIn = (steps: readonly Step[]): string[] =>
+const questionsIn = (steps: readonly Step[]): [name: string, calls: Json, otherwise: Json][] =>
   steps.flatMap(({ name, params, changes }) => {
     if (!changes.some(({ op }) => op === "decided")) return [];
     const { calls = null, otherwise = null } = JSON.parse(params) as Record<string, Json>;
-    return [canonicalJson([name, calls, otherwise])];
+    return [[name, calls, otherwise]];
   });
 
-function otherwise(asked: readonly string[], steps: readonly Step[], missing: string | null, act: DoorCall): string | null {
+const callsIn = (questions: ReturnType<typeof questionsIn>): string[] =>
+  questions.flatMap(([, ...calls]) => calls.flat().map(canonicalJson));
+
+function otherwise(asked: ReturnType<typeof questionsIn>, steps: readonly Step[], missing: string | null, act: DoorCall): string | null {
   const at = steps.findIndex(hasActed);
   const first = steps[at];
   if (first === undefined) return missing ?? `it would end without ${act.name}(${clip(act.params, 200)})`;
   const now = questionsIn(steps.slice(0, at));
   if (now.length < asked.length) return "the policy alone would decide";
-  if (canonicalJson(now) !== canonicalJson(asked)) return "a person would be asked for other calls";
+  if (canonicalJson(now) !== canonicalJson(asked)) {
+    const lost = callsIn(asked).filter((call) => !callsIn(now).includes(call));
+    return `a person would be asked for other calls${
+      lost.length === 0
+        ? ""
+        : `, and not for ${lost
+            .slice(0, SHOWN)
+            .map((call) => clip(call, 200))
+            .join(", ")}`
+    }`;
+  }
   return sameCall(act, first) ? null : `its next act would be ${first.name}(${clip(first.params, 200)})`;
 }

@@ -45,7 +45,7 @@ function levelsOf(card: Pick<CardDraft, "level" | "levels">): string[] {
 }
 
 /** Names of those who may decide this card. */
-export function ableTo(card: CardDraft, people: readonly Person[], ladder: Ladder): string[] {
+export function ableTo(card: Pick<CardDraft, "level" | "levels" | "not_by">, people: readonly Person[], ladder: Ladder): string[] {
   const levels = levelsOf(card);
   return people
     .filter((one) => one.name !== card.not_by && (levels.length === 0 || levels.some((level) => meets(one, level, people, ladder))))

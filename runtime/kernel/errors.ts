@@ -133,7 +133,7 @@ export const CODES = {
     JOURNAL_AMOUNT: ["An amount is not an exact decimal text.", 'Write amounts as text such as "42.99", without any other signs.'],
     JOURNAL_DATE: ["A date is not a real calendar day, or lies outside its month's file.", "Write dates as YYYY-MM-DD."],
     JOURNAL_KEY: ["An entry has neither a known reference nor a key.", "Pass the row's `reference`, or a stable `key`."],
-    JOURNAL_ENTRY_MISSING: ["No entry has that id.", "Check the id with `cleared queue` or journal_query."],
+    JOURNAL_ENTRY_MISSING: ["No entry has that id.", "Ids are in journal/ and on the cards of `cleared queue`; scripts use journal_query."],
     JOURNAL_STATUS: ["The entry's status does not allow this change.", "`cleared correct ENTRY --account NUMBER` moves a confirmed entry."],
     JOURNAL_ASSERTION: ["A balance assertion in the books fails.", "Compare it with the bank; `cleared verify` shows the difference."],
     JOURNAL_FORM: ["The journal text is not in the canonical form.", "`cleared verify` shows the line; restore it from git or correct it."],
@@ -210,6 +210,10 @@ export const CODES = {
     ],
     POLICY_UNKNOWN: ["No policy of that name exists in policies/.", "Use the name the message suggests, or add the file and commit it."],
     POLICY_CASE: ["A test case of a policy does not hold.", "Correct the rule, or the case; `cleared policy test` shows both."],
+    POLICY_FACT: [
+      "A script and the policy that judges it do not name the same facts.",
+      "Give the fact one name in both: under facts: in policies/, and in the script's policy_evaluate.",
+    ],
     HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
   }),
   ...rows("policy", {

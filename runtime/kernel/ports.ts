@@ -1088,14 +1088,27 @@ export interface Compiled {
   scripts: string[];
   /**
    * Calls of primitives. keys: null when the argument is not an object literal. bare: the argument is certainly not an object.
-   * given: parameters that are literal text, by key; "" for a bare one.
+   * given: parameters that are literal text, by key; "" for a bare one. fields: parameters that are objects, by key.
    */
-  calls: { name: string; keys: string[] | null; bare: boolean; at: At; given: Record<string, string> }[];
+  calls: {
+    name: string;
+    keys: string[] | null;
+    bare: boolean;
+    at: At;
+    given: Record<string, string>;
+    fields?: Record<string, KnownKeys>;
+  }[];
   flow: { main: Flow; functions: Flow[] };
   /** Branches taken only on a certain day or for one odd value, with the calls in them. */
   guards?: { at: At; on: string; calls: number[] }[];
   /** Uses, after a gate, of a value that the gate's calls have under `key` (scripts/planned.ts). */
   planned?: { at: At; name: string; key: string; fact?: boolean }[];
+}
+
+/** Keys an object may have; whole: it has no others. */
+export interface KnownKeys {
+  keys: string[];
+  whole: boolean;
 }
 
 /**

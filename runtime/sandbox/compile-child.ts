@@ -84,8 +84,8 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
   if (bodyOf(check.body, rewritten.code.length) === null || !rewritten.code.startsWith(CODE_PREFIX)) {
     return syntax("The script ends inside a bracket that it did not open.", { file });
   }
-  const { main, functions, given } = flowOf(body, found.sites, names);
-  const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {} }));
+  const { main, functions, given, fields } = flowOf(body, found.sites, names);
+  const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {}, fields: fields[i] ?? {} }));
   const guards = guardsOf(body, found.sites, names, place);
   const planned = plannedOf(body, found.sites, names, place);
   const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards, planned };

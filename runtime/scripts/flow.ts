@@ -2,12 +2,13 @@
  * The order in which a script may make its calls, as a small tree that lint walks (change/checks/states.ts), and the literal texts in its
  * calls. Whatever is not followed exactly is widened: the tree allows every order of the script, never fewer.
  */
-import type { Flow } from "../kernel/ports.ts";
+import type { Flow, KnownKeys } from "../kernel/ports.ts";
 import type { Names } from "./names.ts";
 import { type Node, TYPED, bare, children, isFunction, leaves, literalText, nameOf } from "./syntax.ts";
 
 const MAYBE = new Set(["&&=", "||=", "??="]);
 const NOTHING: Flow = { all: [] };
+const UNKNOWN: KnownKeys = { keys: [], whole: false };
 
 /** sites: the calls of primitives found by the language lint, by node. */
 export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, { ids, fixed, changed }: Names) {
@@ -15,6 +16,8 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
   const indices = new Map<Node, number>();
   /** By index of the call: literal texts by key of its parameters; "" is the bare one. */
   const given: Record<string, string>[] = [];
+  /** By index of the call: the keys of objects by key of its parameters. */
+  const fields: Record<string, KnownKeys>[] = [];
 
   // Bodies are read one after the other, not recursively: a long chain of functions must not nest deeply.
   const unread: { node: Node; index: number }[] = [];
@@ -43,7 +46,28 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
     if (plain?.type !== "Identifier") return plain;
     return id === undefined || changed.has(id) ? undefined : fixed.get(id);
   };
-  const literals = (args: readonly Node[]): Record<string, string> => {
+  const shapes = new Map<Node, KnownKeys>();
+  const shapeOf = (node: Node | undefined): KnownKeys => {
+    const plain = resolve(node);
+    const known = plain && shapes.get(plain);
+    if (plain === undefined || known !== undefined) return known ?? UNKNOWN;
+    // Until it is known, for one that contains itself.
+    shapes.set(plain, UNKNOWN);
+    const parts =
+      plain.type === "ConditionalExpression"
+        ? [shapeOf(plain["consequent"] as Node), shapeOf(plain["alternate"] as Node)]
+        : plain.type !== "ObjectExpression"
+          ? [UNKNOWN]
+          : (plain["properties"] as Node[]).map((one): KnownKeys => {
+              const name = one["computed"] === true ? null : nameOf(one);
+              if (one.type === "SpreadElement") return shapeOf(one["argument"] as Node);
+              return name === null ? UNKNOWN : { keys: [name], whole: true };
+            });
+    const shape = { keys: [...new Set(parts.flatMap(({ keys }) => keys))], whole: parts.every(({ whole }) => whole) };
+    shapes.set(plain, shape);
+    return shape;
+  };
+  const literals = (args: readonly Node[], shaped: Record<string, KnownKeys>): Record<string, string> => {
     const texts: Record<string, string> = {};
     const first = resolve(args[0]);
     const only = literalText(first);
@@ -53,6 +77,8 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
       if (property.type !== "Property" || property["computed"] === true) return {};
       const text = literalText(resolve(property["value"] as Node));
       if (text !== null) texts[nameOf(property) ?? ""] = text;
+      const shape = shapeOf(property["value"] as Node);
+      if (shape.whole || shape.keys.length > 0) shaped[nameOf(property) ?? ""] = shape;
     }
     return texts;
   };
@@ -66,7 +92,7 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
     const args = node["arguments"] as Node[];
     const own = asFunction(callee);
     const site = sites.get(node);
-    if (site !== undefined) given[site] = literals(args);
+    if (site !== undefined) given[site] = literals(args, (fields[site] = {}));
     // list.map(f) makes its calls now; when any other function calls f is unknown.
     const method = bare(callee).type === "MemberExpression";
     const parts: Flow[] = own === null ? [walk(callee)] : [];
@@ -152,7 +178,7 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
   for (let next = unread.pop(); next !== undefined; next = unread.pop()) functions[next.index] = bodyOf(next.node);
   // A call in a type, or in a place that is not followed, has no literals.
   for (const site of sites.values()) given[site] ??= {};
-  return { main, functions, given };
+  return { main, functions, given, fields };
 }
 
 function all(parts: readonly Flow[]): Flow {

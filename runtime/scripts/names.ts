@@ -25,6 +25,10 @@ interface Scope {
 
 const CLOSED = /^(?:BlockStatement|StaticBlock)$/;
 
+/** `Object.assign(x, ...)` changes `x` as `x.y = ...` does. */
+const isAssign = (node: Node): boolean =>
+  node.type === "CallExpression" && (bare(node["callee"] as Node)["property"] as Node | undefined)?.["name"] === "assign";
+
 /** `prefix`: start of all ids, to distinguish names of several scripts. */
 export function namesOf(body: readonly Node[], prefix = ""): Names {
   const all = body.flatMap((node) => [...within(node)]);
@@ -104,8 +108,9 @@ export function namesOf(body: readonly Node[], prefix = ""): Names {
       for (const { id, init } of node["declarations"] as unknown as { id: Node; init: Node | null }[])
         if (id.type === "Identifier" && init !== null) fixed.set(ids.get(id) ?? "", bare(init));
     if (node.type === "VariableDeclarator" && node["init"]) give(node["id"] as Node, node["init"] as Node);
-    if (node.type !== "AssignmentExpression" && node.type !== "UpdateExpression") continue;
-    const target = bare((node["left"] ?? node["argument"]) as Node);
+    const into = isAssign(node) ? (node["arguments"] as Node[])[0] : undefined;
+    if (into === undefined && node.type !== "AssignmentExpression" && node.type !== "UpdateExpression") continue;
+    const target = bare((into ?? node["left"] ?? node["argument"]) as Node);
     if (node["right"]) give(target, node["right"] as Node);
     const root = rootOf(target, false);
     for (const one of root === undefined ? [...boundIn(target)].map((bound) => bound.node) : [root]) {

@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { checkFiles } from "../../runtime/app/check-api.ts";
 import { STATIC_CHECKS } from "../../runtime/change/checks/pipeline.ts";
-import { removeAll } from "../engine/harness.ts";
-import { check, header, place, told } from "./checked.ts";
+import { host, removeAll, workspace } from "../engine/harness.ts";
+import { check, fresh, header, place, told } from "./checked.ts";
 
 afterAll(removeAll);
 
@@ -98,6 +98,37 @@ describe("what is wrong is found, with its place, each in the check it belongs t
       { "importers/x.yaml": "name: generic\ncolumns: {date: D, description: T, amount: A}\ndate: YYYY-MM-DD\n" },
       [/^importers: importers\/.*CONFIG_INVALID/],
     ],
+    [
+      "an account that config.yaml names",
+      { "config.yaml": 'business: {name: A}\nstatements:\n  - match: {file: "a-*.csv"}\n    account: 1011\n' },
+      ["config: config.yaml:4:5 ACCOUNT_UNKNOWN"],
+    ],
+    [
+      "a channel that config.yaml names",
+      { "config.yaml": "business: {name: A}\nnotify:\n  default: ops\n" },
+      ["config: config.yaml:3:3 NOTICE_CHANNEL"],
+    ],
+    [
+      "a dialect that config.yaml names",
+      { "config.yaml": "business: {name: A}\nstatements:\n  - match: {dialect: chaes-card}\n    account: 1010\n    dialect: genreic\n" },
+      ["config: config.yaml:5:5 CONFIG_INVALID", "config: config.yaml:3:13 CONFIG_INVALID"],
+    ],
+    [
+      "a fact that goes by another name in the policy",
+      {
+        "policies/x.yaml": POLICY.replace("paying", "x").replaceAll("amount", "total"),
+        "agents/x.ts": `${header("policy")}const facts = { amount: "1" };\npolicy_evaluate({ facts });\n`,
+      },
+      ["policies: agents/x.ts:7:1 POLICY_FACT", "policies: policies/x.yaml:3:9 POLICY_FACT"],
+    ],
+    [
+      "a fact that one of two ways gives, beside others that are not known",
+      {
+        "policies/x.yaml": POLICY.replace("paying", "x"),
+        "agents/x.ts": `${header("policy", "input: {more: {type: object}}\n")}policy_evaluate({ facts: input.more ? { total: "1", ...input.more } : {} });\n`,
+      },
+      ["policies: agents/x.ts:7:1 POLICY_FACT"],
+    ],
     ["knowledge that is no text", { "knowledge/a.md": "fine\nnot\u0000fine" }, ["knowledge: knowledge/a.md:2 FILE_INVALID"]],
     ["letters that run backwards", { "knowledge/a.md": "pay \u202ESURE" }, ["knowledge: knowledge/a.md:1 FILE_INVALID"]],
   ];
@@ -110,6 +141,52 @@ describe("what is wrong is found, with its place, each in the check it belongs t
       else expect(one).toMatch(wanted as RegExp);
     }
   });
+});
+
+test("what the settings still use, and what nobody uses any more, is told of the change that breaks it", async () => {
+  const { one, at } = await fresh();
+  one.commit({
+    "config.yaml": one
+      .read("config.yaml")
+      .replace("statements: []", "statements: [{match: {file: a.csv}, account: 1010, dialect: generic}]"),
+    "policies/x.yaml": POLICY.replace("paying", "x"),
+    "agents/x.ts": `${header("policy")}policy_evaluate({ facts: { amount: "1" } });\n`,
+  });
+  const after = async (files: Record<string, string | null>) => told(await checkFiles(at, { files, all: false }));
+  expect(await after({ "importers/generic.yaml": null })).toEqual([expect.stringMatching(/^config: config\.yaml:\d+:\d+ CONFIG_INVALID$/)]);
+  expect(await after({ "policies/x.yaml": one.read("policies/x.yaml").replaceAll("amount", "total") })).toEqual([
+    "policies: agents/x.ts:6:1 POLICY_FACT",
+    "policies: policies/x.yaml:3:9 POLICY_FACT",
+  ]);
+  const other = one.read("agents/x.ts").replace("{ facts", '{ policy: "payroll", facts');
+  expect(
+    await after({ "agents/x.ts": other.replace("/*\n", "/*\nprocess: payroll\n"), "policies/x.yaml": `${one.read("policies/x.yaml")}\n` }),
+  ).toContain("policies: (policies/x.yaml POLICY_FACT)");
+});
+
+test("an agent that trust.yaml names, and a level that nobody there has, are told and stop nothing", async () => {
+  const one = await workspace();
+  const key = "MCowBQYDK2VwAyEA";
+  const people = `people:\n  - {name: Ann, key: "${key}${"A".repeat(42)}E=", roles: [manager]}\n  - {name: Bob, key: "${key}${"B".repeat(42)}E=", roles: [manager]}\n`;
+  const trust = one
+    .read("trust.yaml")
+    .replace(/^people:(?:.*\n)(?: .*\n)*/m, people)
+    .replace(/^anonymous: \[\].*$/m, "anonymous: [quick]");
+  one.commit({
+    "trust.yaml": trust,
+    "policies/x.yaml": POLICY.replace("paying", "x").replace("require_approval", "require_approval, level: cfo"),
+    "agents/x.ts": `${header("policy")}policy_evaluate({ facts: { amount: "1" } });\n`,
+  });
+  const at = await host(one);
+  const { checks } = await checkFiles(at, {
+    files: { "agents/quick.ts": null, "policies/x.yaml": `${one.read("policies/x.yaml")}\n` },
+    all: false,
+  });
+  const line = trust.split("\n").findIndex((text) => text.startsWith("anonymous:")) + 1;
+  expect(told({ checks } as never)).toEqual([
+    `config: (trust.yaml:${line}:1 AGENT_UNKNOWN)`,
+    "policies: (policies/x.yaml:5:61 APPROVAL_LEVEL)",
+  ]);
 });
 
 test("every agent, script, policy and importer of the product passes, with nothing to remark", async () => {
@@ -129,7 +206,7 @@ test("every agent, script, policy and importer of the product passes, with nothi
       /agents\/(?:ar_|comp|cust|disp|exp|gen|hr_|inc|ing|inv|month|order|payroll|proc|sla|subs)|scripts\/|policies\/|importers\//.test(one),
     ),
   ).toEqual([]);
-  expect(checked.checks.map((one) => one.check)).toEqual([...STATIC_CHECKS.map((one) => one.name), "dry_run", "invariants"]);
+  expect(checked.checks.map((one) => one.check)).toEqual([...STATIC_CHECKS.map((one) => one.name), "cases", "dry_run", "invariants"]);
 });
 
 test("a change reaches the agents that call what changed, and no others", async () => {

@@ -2,6 +2,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { primitives } from "../../primitives/index.ts";
 import { COMMANDS } from "../../runtime/cli/commands.ts";
 import { cleared, ROOT, warmUp } from "./command-line.ts";
 
@@ -21,12 +22,18 @@ const ACTS = new Set(["init", "demo", "node", "uninstall"]);
 /** Where each stands, and its words as a shell reads them. One in the middle of a sentence is mentioned: it may be without what it needs. */
 function written(): { where: string; words: string[]; mentioned: boolean }[] {
   const found: ReturnType<typeof written> = [];
-  for (const path of PLACES.flatMap((place) => globSync(place, { cwd: ROOT, exclude: ["node_modules"] }))) {
+  // What index-lock.ts writes into a lock's file is no command.
+  const exclude = ["node_modules", "runtime/workspace/git/index-lock.ts"];
+  for (const path of PLACES.flatMap((place) => globSync(place, { cwd: ROOT, exclude }))) {
     const text = readFileSync(join(ROOT, path), "utf8");
-    for (const [, fenced, inline] of text.matchAll(/^(?:\$ )?\.\/cleared ([^\n]+)$|\\?`(?:\.\/)?cleared ([^`\\\n]+)\\?`/gm)) {
+    for (const [, fenced, inline] of text.matchAll(
+      /^(?:\$ )?\.\/cleared ([^\n]+)$|(?:\\?`|<code>)(?:\.\/)?cleared ([^`\\\n<]+)(?:\\?`|<)/gm,
+    )) {
       for (const command of (fenced ?? inline ?? "").replace(/\s+(#.*|&)$/, "").split(/; (?:\.\/cleared )?/)) {
-        if (command.includes("${") || command.includes("|")) continue;
-        const words = [...command.matchAll(/"([^"]*)"|'([^']*)'|[^\s"']+(?:"[^"]*")?/g)].map(
+        if (command.includes("|") || command.startsWith("${")) continue;
+        // What is filled in is a name or a number; what goes on in another way is left out.
+        const filled = command.replaceAll(/\$\{(?:[^{}?]|\{[^{}]*\})*\}/g, "1").replaceAll(/ ?\$\{.*/g, "");
+        const words = [...filled.matchAll(/"([^"]*)"|'([^']*)'|[^\s"']+(?:"[^"]*")?/g)].map(
           ([word, double, single]) => double ?? single ?? word,
         );
         if (!ACTS.has(words[0] ?? "")) found.push({ where: `${path}: ${command}`, words, mentioned: inline !== undefined });
@@ -35,6 +42,13 @@ function written(): { where: string; words: string[]; mentioned: boolean }[] {
   }
   return found;
 }
+
+// Their messages are for people alone, who have the command line.
+const FOR_PEOPLE = [
+  "runtime/{app,cli,web}/**/*.ts",
+  "runtime/change/proposals/*.ts",
+  "runtime/workspace/books/{undo-books,decisions,verify}.ts",
+];
 
 beforeAll(warmUp);
 
@@ -49,6 +63,13 @@ test("every command in documents and messages is one that the command line takes
   }
   expect(all.length).toBeGreaterThan(100);
   expect(refused).toEqual([]);
+});
+
+test("no message for people alone advises what only a script can call", () => {
+  const advice = new RegExp(`[^/*\\n]*\\b(?:with|or|use|call|then) (?:${primitives.map(({ name }) => name).join("|")})\\b[^\\n]*`, "gi");
+  const paths = FOR_PEOPLE.flatMap((place) => globSync(place, { cwd: ROOT }));
+  expect(paths.length).toBeGreaterThan(50);
+  expect(paths.flatMap((path) => readFileSync(join(ROOT, path), "utf8").match(advice) ?? [])).toEqual([]);
 });
 
 test("each command has its file, which says what it does", async () => {

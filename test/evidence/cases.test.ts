@@ -7,6 +7,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
+import { checkFiles } from "../../runtime/app/check-api.ts";
 import { caseOfRun, tryCases } from "../../runtime/app/evidence-api.ts";
 import { type Decided, asked, decideCard } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
@@ -33,6 +34,7 @@ import {
   type Workspace,
 } from "../engine/harness.ts";
 import { STATEMENT } from "../engine/plugins.ts";
+import { told } from "../checks/checked.ts";
 
 afterAll(removeAll);
 
@@ -352,6 +354,29 @@ test("a spoilt case blocks the change that brings it, and no other", async () =>
   const head = await headOf(opened);
   expect(await ratchet(head, head, [file], opened)).toMatchObject({ passed: 1, results: [] });
   expect(caseText(parseCase(one.read(file), file))).toBe(one.read(file));
+});
+
+test("check tells of each case that cannot be read, or names what is not there, with its line", async () => {
+  const { one, opened } = await spending();
+  const file = await added(one, opened, (await run(opened, "spend")).id);
+  const text = one.read(file);
+  one.commit({
+    "cases/spend/bad.yaml": "why: [\n",
+    "cases/spend/run.yaml": text.replace(/run: "\w+"/, 'run: "run_00000000000000"'),
+    "cases/spend/forged.yaml": text.replace(/recording: "\w+"/, `recording: "${"0".repeat(64)}"`),
+    "cases/lost/one.yaml": text.replace('agent: "spend"', 'agent: "lost"'),
+  });
+  const checked = async (files: Record<string, string | null>) =>
+    told(await checkFiles(opened, { files, all: false })).filter((line) => line.startsWith("cases: "));
+  expect(await checked({})).toEqual([
+    "cases: cases/lost/one.yaml:1 CASE_INVALID",
+    "cases: cases/lost/one.yaml:4 CASE_INVALID",
+    expect.stringMatching(/^cases: cases\/spend\/bad\.yaml:\d+:\d+ CASE_INVALID$/),
+    "cases: cases/spend/forged.yaml:4 CASE_INVALID",
+    "cases: (cases/spend/run.yaml:4 CASE_UNTRIED)",
+  ]);
+  expect(await checked({ "agents/quick.ts": `${one.read("agents/quick.ts")}\n` })).toEqual([]);
+  expect(await checked({ [file]: `${text}ow: [\n` })).toEqual([expect.stringContaining(`cases: ${file}:`)]);
 });
 
 test("a file under a run's name that is no case of its recording is blocked, and keeps neither a lesson nor a frozen case away", async () => {

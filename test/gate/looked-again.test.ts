@@ -33,6 +33,21 @@ test("a call that asks for itself is checked after its own answer", async () => 
   expect([end.outcome, at.wrote()]).toEqual(["blocked", []]);
 });
 
+test("of several calls of one question the one that is not so any more is named, with what was read", async () => {
+  const agent = `${header("mcp, approval")}${READ}\nconst calls = [${OTHER}, { tool: "shop/pay_blind", params: { invoice_id: "I-1", note: found.status } }];\napproval_wait({ title: "Pay?", calls });\nfor (const one of calls) mcp_call(one);\n1;`;
+  const { at, owner } = await open(agent);
+  const waiting = await run(owner, "pays");
+  expect(waiting.error?.message).toBeUndefined();
+  at.mood({ says: { invoice_id: "I-1", amount: "50.00", status: "disputed" } });
+  const end = await decide(owner, waiting.id, "approved");
+  expect([end.outcome, at.wrote()]).toEqual(["blocked", []]);
+  const { reason } = end.result as { reason: string };
+  expect(reason).toMatch(
+    /not for \{"params":\{"invoice_id":"I-1","note":"open"\},"tool":"shop\/pay_blind"\} \(answered otherwise: mcp_call\(.*get_invoice/,
+  );
+  expect(reason).not.toContain("I-9");
+});
+
 test("a form that is filled in is an answer that took its time", async () => {
   const form = 'approval_form({ title: "Why?", fields: { why: { type: "string", required: true } } });';
   const { at, owner } = await open(`${begin}fsm_enter("APPROVAL_GATE");\n${form}\nfsm_enter("MUTATE");\nmcp_call(${PAY});\n1;`);

@@ -107,7 +107,7 @@ export const BAD: readonly Bad[] = [
   row("a dialect that takes statements from another", /a new dialect, other/, { "importers/other.yaml": "name: other\nmatch:\n  header: [Details, Posting Date, Description, Amount]\ncolumns:\n  date: Posting Date\n  description: Details\n  amount: Amount\ndate: MM/DD/YYYY\ncurrency: USD\n" }),
   // config
   row("less needs a person", /thresholds\.auto_confirm is 0\.5 instead of 0\.95/, { [CONFIG]: [["auto_confirm: 0.95", "auto_confirm: 0.5"]] }, true),
-  row("a statement belongs to another account", /which statement belongs to which account/, { [CONFIG]: [["statements: []", 'statements: [{match: {file: "*.csv"}, account: 1020}]']] }, true),
+  row("a statement belongs to another account", /which statement belongs to which account/, { [CONFIG]: [["statements: []", 'statements: [{match: {file: "*.csv"}, account: 1200}]']] }, true),
   row("health data may go out", /privacy\.health\.outbound is "allow" instead of "redact"/, { [CONFIG]: [["privacy: {}", "privacy: {health: {outbound: allow}}"]] }),
   row("who stands above whom", /who ranks above whom/, { [CONFIG]: [["settings: {}", "policy: {ladder: [ceo, manager]}\nsettings: {}"]] }, true),
   row("notices go elsewhere", /notify\.default is "ops" instead of "page": where notices go/, { [CONFIG]: [["default: page", "default: ops"]] }),

@@ -75,7 +75,7 @@ const CHANGES: [name: string, title: string, change: Rewrite, reason?: string][]
   ["unproven", "Look at the budget, too", { "scripts/invoice_context.ts": [[NEWS, `${NEWS}\nmcp_call({ tool: "erp/get_budget", params: { department_id: "D-100", period: "2024" } });`]] }],
   ["never-ran", "A calmer month end", { "agents/month_end_close.ts": [["risk: high", "risk: medium"]] }],
   ["rule-added", "Ask twice for what is large", { [PACK]: [["usual: {", '  - {id: LARGE, when: "amount > 50000", action: require_approval, level: director, approvals: 2, description: a large invoice}\nusual: {amount: "120.00", ']] }],
-  ["statements-assigned", "Our new account at Chase", { "config.yaml": [["statements: []", 'statements: [{match: {bank_account: "12345678"}, account: 1020}]']] }],
+  ["statements-assigned", "Our new account at Chase", { "config.yaml": [["statements: []", 'statements: [{match: {bank_account: "12345678"}, account: 1200}]']] }],
   ["starts-later", "Not at the weekend", { [INGEST]: [["schedule: 0 6 * * *", "schedule: 0 7 * * 1-5"]] }],
   ["agency-later", "More time to pay", { "scripts/collection_step.ts": [["else if (days >= 90) {", "else if (days >= 120) {"], ["one.days_outstanding >= 90", "one.days_outstanding >= 120"]] }],
   ["blocked-by-types", "Count better", { [INGEST]: [["let imported = 0;", 'let imported: number = "none";']] }],

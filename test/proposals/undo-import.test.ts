@@ -101,7 +101,7 @@ describe("undo of an import", () => {
     const refused = await failure(undo(owner, id, { by: "Pat" }));
     expect(refused).toMatchObject({
       code: "UNDO_REFUSED",
-      message: expect.stringMatching(/"INVOICE 7" is user-confirmed by Pat; .*journal_void/),
+      message: expect.stringMatching(/"INVOICE 7" is user-confirmed by Pat; .*cleared correct .*git revert COMMIT/),
     });
     expect(one.git("rev-parse", "HEAD")).toBe(head);
     expect(existsSync(join(one.dir, "import/processed/october.csv"))).toBe(true);

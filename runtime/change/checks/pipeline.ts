@@ -11,7 +11,8 @@ import { inOrder } from "./lint.ts";
 import { agentFiles, readableHeader } from "./reached.ts";
 import { agentFile } from "../../workspace/layout.ts";
 import { type AgentScripts, type ScriptSubject, readScripts } from "./read-scripts.ts";
-import { lookAtConfig, lookAtImporters, lookAtKnowledge, lookAtPolicies } from "./settings.ts";
+import { lookAtPolicies } from "./policies.ts";
+import { lookAtConfig, lookAtImporters, lookAtKnowledge } from "./settings.ts";
 import { lookAtTools } from "./tools.ts";
 import { typeScripts } from "./typecheck.ts";
 

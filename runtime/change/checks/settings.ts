@@ -1,20 +1,20 @@
 /**
- * Checks of what is not a script: config.yaml, policies with the cases written beside their rules, dialects of statements, and knowledge,
- * which is text and nothing else. Pure functions over the candidate's tree.
+ * Checks of what is not a script: config.yaml with what it names, dialects of statements, and knowledge, which is text and nothing else. Pure
+ * functions over the candidate's tree.
  */
-import { toWire } from "../../kernel/errors.ts";
+import { didYouMean, toWire } from "../../kernel/errors.ts";
 import type { Finding } from "../../kernel/ports.ts";
 import { unseenIn } from "../../kernel/text.ts";
 import { isAmountKey } from "../../rules/tools/trace.ts";
 import type { VerifyDeclaration } from "../../rules/tools/verify.ts";
 import type { Config } from "../../workspace/settings/config.ts";
-import { CONFIG, IMPORTERS, POLICIES, TRUST, policyFile } from "../../workspace/layout.ts";
-import { failureOf, parsePack } from "../../workspace/settings/policies.ts";
+import { readYaml } from "../../scripts/yaml-text.ts";
+import { accountHint, parseMain } from "../../workspace/books/main-journal.ts";
+import { CONFIG, IMPORTERS, MAIN_JOURNAL, TRUST, agentFile } from "../../workspace/layout.ts";
 import { type Found, findingsIn, type Looked, type Subject } from "./findings.ts";
-import { readScripts } from "./read-scripts.ts";
 
 /** config.yaml as the candidate has it; null when it cannot be read. */
-async function configOf({ config, tree }: Subject): Promise<{ config: Config | null; findings: Finding[] }> {
+export async function configOf({ config, tree }: Subject): Promise<{ config: Config | null; findings: Finding[] }> {
   try {
     return { config: await config(tree), findings: [] };
   } catch (error) {
@@ -36,53 +36,64 @@ export async function lookAtConfig(subject: Subject): Promise<Looked> {
       return [{ code: "CONFIG_INVALID", at: { file: TRUST }, message }];
     }),
   );
-  return { says: CONFIG, findings: [...(await configOf(subject)).findings, ...twice] };
+  const { config, findings } = await configOf(subject);
+  return { says: CONFIG, findings: [...findings, ...(config === null ? [] : await lostNames(subject, config)), ...twice] };
 }
 
-/** Findings POLICY_INVALID, POLICY_CASE for a case that does not hold, POLICY_UNKNOWN for a pack that a process needs. */
-export async function lookAtPolicies(subject: Subject): Promise<Looked> {
-  const { tree, paths } = subject;
-  const all = (await tree.list(POLICIES)).map(({ path }) => path).filter((path) => path.endsWith(".yaml"));
-  // Levels are those of the ladder in config.yaml: another ladder is another policy.
-  const files = paths.includes(CONFIG) ? all : all.filter((path) => paths.includes(path) || subject.policies.includes(path));
-  const missing = await unread(subject, all);
-  const { config } = await configOf(subject);
-  if (config === null) return { says: `${CONFIG} cannot be read`, findings: missing, skipped: true };
-  const findings: Found[] = [...missing];
-  let cases = 0;
-  for (const file of files) {
-    try {
-      const pack = parsePack((await tree.read(file)) ?? "", file, config.policy);
-      findings.push(...pack.warnings.map(({ at, message }) => ({ code: "POLICY_INVALID", at, message, remark: true as const })));
-      cases += pack.cases.length;
-      for (const one of pack.cases) {
-        const { failure } = failureOf(one, pack, config.policy);
-        if (failure !== null)
-          findings.push({ code: "POLICY_CASE", at: { file }, message: `The case "${one.name}" does not hold: ${failure}.` });
-      }
-    } catch (error) {
-      findings.push(...findingsIn(error, file));
-    }
+/** What config.yaml names and the candidate does not have: a statement, or a notice, would meet it only when it comes. */
+async function lostNames({ tree, trust }: Subject, config: Config): Promise<Found[]> {
+  const read = async (file: string) => readYaml((await tree.read(file)) ?? "", { file, code: "CONFIG_INVALID", maxLength: 262_144 });
+  const found: { code: string; path: (string | number)[]; says: string; remark?: true }[] = [];
+
+  const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "");
+  const accounts = [
+    ...Object.entries(config.accounts).map(([key, word]) => ({ path: ["accounts", key], word })),
+    ...config.statements.map(({ account }, n) => ({ path: ["statements", n, "account"], word: account })),
+  ];
+  for (const { path, word } of accounts.filter((one) => !chart.byWord.has(one.word)))
+    found.push({ code: "ACCOUNT_UNKNOWN", path, says: `is ${word}, which ${MAIN_JOURNAL} does not have.${accountHint(chart, word)}` });
+
+  const dialects = config.statements.flatMap(({ dialect, match }, n) => [
+    ...(dialect === undefined ? [] : [{ path: ["statements", n, "dialect"], name: dialect }]),
+    ...(match.dialect === undefined ? [] : [{ path: ["statements", n, "match", "dialect"], name: match.dialect }]),
+  ]);
+  const files = dialects.length === 0 ? [] : (await tree.list(IMPORTERS)).filter(({ path }) => path.endsWith(".yaml"));
+  // What is wrong with one of them is another check's to tell.
+  const values = await Promise.all(files.map(({ path }) => read(path).catch(() => null)));
+  const mapped = config.statements.flatMap(({ mapping, dialect = "generic" }) => (mapping === undefined ? [] : [dialect]));
+  // OFX and QFX say themselves what they are.
+  const known = ["ofx", ...values.flatMap((one) => (one?.value as { name?: string } | undefined)?.name ?? []), ...mapped];
+  for (const { path, name } of dialects.filter((one) => !known.includes(one.name))) {
+    const says = `is ${name}, and no dialect in ${IMPORTERS} is called so.${didYouMean(name, known)} Bring it back, or write another one here; there are ${known.join(", ")}.`;
+    found.push({ code: "CONFIG_INVALID", path, says });
   }
-  return { says: files.length === 0 ? "none is touched" : `${files.length} read, ${cases} cases`, findings };
-}
 
-/** Processes that evaluate a policy which the candidate does not have. */
-async function unread(subject: Subject, all: readonly string[]): Promise<Finding[]> {
-  const { agents } = await readScripts(subject);
-  return agents.flatMap(({ header, scripts, agent }) => {
-    const calls = (scripts ?? []).flatMap(({ calls }) => calls).filter(({ name }) => name === "policy_evaluate");
-    return calls.flatMap(({ given, keys, at }) => {
-      const named = keys?.includes("policy") === true ? given["policy"] : agent;
-      // The pack of its process judges beside the one that is named.
-      const packs = [named, header?.process].flatMap((name) => (name === undefined ? [] : [policyFile(name)]));
-      const missing = (header?.process === undefined ? packs : packs.filter((pack) => pack !== policyFile(agent))).filter(
-        (pack) => !all.includes(pack),
-      );
-      const message = (pack: string) => `${agent} is judged by ${pack}, which does not exist. Add it, or name another policy.`;
-      return missing.map((pack) => ({ code: "POLICY_UNKNOWN", at, message: message(pack) }));
-    });
+  const channel = config.notify.default;
+  // Whether or not a person of this machine has confirmed trust.yaml: here it gives nothing but names.
+  const said = channel === "page" ? null : ((await read(TRUST)).value as { notices?: { smtp?: unknown; webhooks?: object | null } } | null);
+  const channels = ["page", ...(said?.notices?.smtp == null ? [] : ["smtp"]), ...Object.keys(said?.notices?.webhooks ?? {})];
+  const unsent = `is ${channel}, which is not a channel of ${TRUST}.${didYouMean(channel, channels)} Write one of ${channels.join(", ")}.`;
+  if (!channels.includes(channel)) found.push({ code: "NOTICE_CHANNEL", path: ["notify", "default"], says: unsent });
+
+  const undoing = Object.entries(trust.mcp).flatMap(([server, { tools }]) =>
+    Object.entries(tools).map(([tool, { undo }]) => ({ path: ["mcp", server, "tools", tool, "undo", "agent"], name: undo?.agent })),
+  );
+  const agents = [
+    ...trust.anonymous.map((name) => ({ path: ["anonymous"], name })),
+    ...Object.keys(trust.approvals.agents).map((name) => ({ path: ["approvals", "agents", name], name })),
+    ...Object.keys(trust.limits.agents).map((name) => ({ path: ["limits", "agents", name], name })),
+  ];
+  for (const { path, name } of [...undoing, ...agents]) {
+    if (name === undefined || (await tree.blob(agentFile(name))) !== null) continue;
+    const says = `names the agent ${name}, and there is no ${agentFile(name)}. Bring it back, or have a person take it out of ${TRUST}.`;
+    // Only a person changes that file: it keeps no agent from being removed.
+    found.push({ code: "AGENT_UNKNOWN", path, says, remark: true });
+  }
+  const told = found.map(async ({ path, says, ...one }): Promise<Found> => {
+    const at = (await read(one.remark === true ? TRUST : CONFIG)).at(path);
+    return { ...one, at, message: `${path.join(".")} ${says}` };
   });
+  return Promise.all(told);
 }
 
 /** Finding CONFIG_INVALID in importers/. */

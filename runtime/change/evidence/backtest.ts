@@ -11,6 +11,7 @@ import type { TrialEnvironment } from "./trial-environment.ts";
 import { differenceOf, sameRun } from "./compare.ts";
 import { changesIn, effectsLater } from "./effects.ts";
 import { leftOf } from "./left.ts";
+import { DATA } from "../../workspace/layout.ts";
 import { filesOf, haveSame, onItsSettings } from "./code.ts";
 import { createTurns, inSlots } from "../../kernel/turns.ts";
 import { newSums } from "./sums.ts";
@@ -89,7 +90,14 @@ export async function backtest(
     const { run, steps } = recording;
     const { trial, code: tried } = await tryRunOrToday(recording, code, bench);
     const commit = bench.git.tree(run.pin.commit);
-    const earlier = tried === code ? before : ((await onItsSettings(base, commit)) ?? before);
+    const earlier =
+      tried === code
+        ? before
+        : ((await onItsSettings(
+            base,
+            commit,
+            tried.changed.filter((path) => path.startsWith(DATA)),
+          )) ?? before);
     const isAsThen = await haveSame(base.tree, commit, [...files, ...tried.changed]);
     const then = isAsThen ? null : await tryRun(recording, earlier, silent);
     // A code that cannot be tried on it, or that is broken, tells nothing: the record does.

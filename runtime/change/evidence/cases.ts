@@ -5,7 +5,10 @@
  */
 import { type Code as ErrorCode, ClearedError } from "../../kernel/errors.ts";
 import type { Tree } from "../../kernel/ports.ts";
-import { CASES, agentFile } from "../../workspace/layout.ts";
+import { AGENTS, CASES, agentFile } from "../../workspace/layout.ts";
+import { type Found, findingsIn } from "../checks/findings.ts";
+import type { Check } from "../checks/pipeline.ts";
+import { agentFiles } from "../checks/reached.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { recordingOf } from "./backtest.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
@@ -96,6 +99,43 @@ export async function ratchet(
   sum.results.sort((a, b) => (a.name < b.name ? -1 : 1));
   return sum;
 }
+
+/**
+ * The check of cases as files, which tries none: each can be read, and what it names is here. Of all where every agent is under check, else of those
+ * that a change must pass.
+ */
+export const caseFiles = (bench: TrialEnvironment): Check => ({
+  name: "cases",
+  async look({ tree, paths, files }) {
+    const isAll = (await agentFiles(tree)).length === files.length;
+    const cases = await casesIn(tree, isAll ? undefined : { agents: files.map((file) => file.slice(AGENTS.length, -3)), paths });
+    const findings: Found[] = [];
+    await inSlots(cases, bench.trust.sandbox.slots, async (file) => {
+      const text = (await tree.read(file)) ?? "";
+      const one = readCase(text, file);
+      if (one instanceof ClearedError) return void findings.push(...findingsIn(one, file));
+      const say = (key: string, message: string, code: ErrorCode): void => {
+        const line = text.split("\n").findIndex((each) => each.trim().startsWith(`${key}:`)) + 1;
+        const told = `${message} Restore what is missing, or retire the case: \`git rm ${file}\`, then \`cleared propose --reason WHY\`.`;
+        // A clone has not all recordings, and holds nothing against who works in it.
+        findings.push({ code, at: { file, line }, message: told, ...(code === "CASE_UNTRIED" ? { remark: true } : {}) });
+      };
+      if ((await tree.blob(agentFile(one.agent))) === null)
+        say("agent", `It is a case of ${one.agent}, and there is no ${agentFile(one.agent)}.`, "CASE_INVALID");
+      try {
+        await recordedOf(one, bench);
+        await codeWith({ tree, changed: [] }, one.over, bench);
+      } catch (error) {
+        if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
+        say(error.code === "GIT_FAILED" ? "over" : "run", error.message, error.code === "CASE_INVALID" ? error.code : "CASE_UNTRIED");
+      }
+    });
+    return {
+      says: cases.length === 0 ? "none is touched" : `${cases.length} read`,
+      findings: findings.sort((a, b) => a.at.file.localeCompare(b.at.file)),
+    };
+  },
+});
 
 const whatOf = ({ what }: Broken): string => what;
 

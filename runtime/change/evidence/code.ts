@@ -1,6 +1,6 @@
 /** What a run may be executed with, as a tree has it: the files and their blobs, and which of them two trees have differently. */
 import type { Tree, Sandbox } from "../../kernel/ports.ts";
-import { AGENTS, CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
+import { AGENTS, CONFIG, DATA, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
 import { reachedFiles } from "../checks/reached.ts";
 import type { Script } from "../../engine/script.ts";
 import type { Registry } from "../../kernel/registry.ts";
@@ -39,16 +39,27 @@ export function codeOver(tree: Tree, files: ReadonlyMap<string, string | null>):
 
 /**
  * The code with all settings and the accounts as its tree has them, whenever they were changed; null where the run's own commit has the same.
- * The months of the books stay those of then.
+ * The months of the books stay those of then, and so do data files, but for `data`.
  */
-export async function onItsSettings(code: Code, then: Tree): Promise<Code | null> {
+export async function onItsSettings(code: Code, then: Tree, data: readonly string[] = []): Promise<Code | null> {
   const changed = differing(await codeOf(then), await codeOf(code.tree)).filter((path) => isIn(path, SETTINGS));
+  changed.push(...data);
   const [was, now] = await Promise.all([then, code.tree].map(async (tree) => ((await tree.read(MAIN_JOURNAL)) ?? "").split("\n")));
   const isInclude = (line: string): boolean => line.startsWith("include ");
   const declared = (lines: readonly string[] = []) => lines.filter((line) => line !== "" && !isInclude(line)).join("\n");
   if (declared(was) === declared(now)) return changed.length === 0 ? null : { tree: code.tree, changed };
   const text = [declared(now), ...(was ?? []).filter(isInclude), ""].join("\n");
   return { tree: treeOver(code.tree, new Map([[MAIN_JOURNAL, text]])), changed: [...changed, MAIN_JOURNAL] };
+}
+
+/** Data files that the script names and that came after the run's own commit. */
+export async function laterData({ tree }: Code, then: Tree, { main, scripts }: Script): Promise<string[]> {
+  const texts = [main, ...Object.values(scripts)].map(({ code }) => code);
+  const named = (await tree.list(DATA))
+    .map(({ path }) => path)
+    .filter((path) => texts.some((text) => text.includes(path.slice(DATA.length))));
+  const before = await Promise.all(named.map((path) => then.blob(path)));
+  return named.filter((_, n) => before[n] === null);
 }
 
 /** Names of the tree's agents whose runs could come out differently by a change of these paths. */

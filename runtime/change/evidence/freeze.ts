@@ -13,7 +13,8 @@ import { parseJournal } from "../../workspace/books/journal-text.ts";
 import { findEntry } from "../../workspace/books/months.ts";
 import { monthsOf } from "../../workspace/books/invariants.ts";
 import { sourceBlob, treeOver } from "../../workspace/git/tree.ts";
-import { CASES, MAIN_JOURNAL, caseFile } from "../../workspace/layout.ts";
+import { CASES, caseFile } from "../../workspace/layout.ts";
+import { SETTINGS, isIn } from "./code.ts";
 import { type Compared, recordingOf, sizeOf } from "./backtest.ts";
 import { type Case, isCaseOf, readCase, recordingHash, unfit, caseText } from "./case-file.ts";
 import { changesIn, legLines } from "./effects.ts";
@@ -93,10 +94,9 @@ const overs = new WeakMap<Code, Promise<Record<string, string | null>>>();
 /** Blobs of the settings of the change, by path. */
 function overOf(code: Code): Promise<Record<string, string | null>> {
   return overs.getOrInsertComputed(code, async () => {
-    const files = await changedFiles(code);
-    // The accounts are no blob of this repository: they are those of today whenever the case is tried.
-    files.delete(MAIN_JOURNAL);
-    return Object.fromEntries([...files].map(([path, text]) => [path, text === null ? null : sourceBlob(text)]));
+    // The accounts are no blob of this repository: they, and later data files, are those of today whenever the case is tried.
+    const files = [...(await changedFiles(code))].filter(([path]) => isIn(path, SETTINGS));
+    return Object.fromEntries(files.map(([path, text]) => [path, text === null ? null : sourceBlob(text)]));
   });
 }
 

@@ -192,7 +192,11 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
 
   const look: Primitive["run"] = async (params, ctx) => {
     const { from } = primitive;
-    const computes = from === "tree" || (from === "statement" && around.rereads) || (from === "run" && recorded.twin === null);
+    // Of a run that is under way the answers are those of now.
+    const computes =
+      (from === "tree" && (around.read === null || recorded.twin === null)) ||
+      (from === "statement" && around.rereads) ||
+      (from === "run" && recorded.twin === null);
     // As live: what the script is told must not depend on its being tried.
     const anew = primitive.access === "model" ? await otherModel(recorded.twin, params, ctx) : null;
     if (anew !== null && around.ask === null) throw missing(`a model would have to be asked again: ${primitive.name} ${anew}`);

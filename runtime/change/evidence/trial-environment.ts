@@ -24,7 +24,7 @@ import type {
 import { WRITE_VERBS, nameWords } from "../../rules/tools/classify.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
-import { MAIN_JOURNAL } from "../../workspace/layout.ts";
+import { DATA, MAIN_JOURNAL } from "../../workspace/layout.ts";
 import { SETTINGS, isIn } from "./code.ts";
 import { changesIn } from "./effects.ts";
 import { type AskAnew, type ReadNow, type Recorded, missing } from "./recorded.ts";
@@ -51,7 +51,7 @@ export interface TrialEnvironment {
 
 /** Texts of the files that the change lays over a run's own commit. */
 export async function changedFiles({ tree, changed }: Code): Promise<Map<string, string | null>> {
-  const settings = changed.filter((path) => isIn(path, [...SETTINGS, MAIN_JOURNAL]));
+  const settings = changed.filter((path) => isIn(path, [...SETTINGS, MAIN_JOURNAL, DATA]));
   return new Map(await Promise.all(settings.map(async (path) => [path, await tree.read(path)] as const)));
 }
 

@@ -18,7 +18,7 @@ import { type TrialEnvironment, changedFiles, standingGit, trialView } from "./t
 import { missing, type Recorded, askedIn, callsKey, createRecorded, withRecordedAnswers } from "./recorded.ts";
 import { effectsLater } from "./effects.ts";
 import { inputFor, servedBy } from "./served.ts";
-import { onItsSettings } from "./code.ts";
+import { laterData, onItsSettings } from "./code.ts";
 import type { Code, Divergence, Recording, Trial } from "./types.ts";
 
 /** How one execution ended. */
@@ -87,8 +87,8 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
 const ENDLESS = /^(?:LIMIT_|SANDBOX_CRASHED$)/;
 
 /**
- * Code that fails on the settings a run had may need one, or an account, that was committed since: then it is tried on all of today's. `code`: with the settings
- * of this trial.
+ * Code that fails on the settings a run had may need one, an account, or a data file, that was committed since: then it is tried on all of today's. `code`: with
+ * the settings of this trial.
  */
 export async function tryRunOrToday(recording: Recording, code: Code, bench: TrialEnvironment): Promise<{ trial: Trial; code: Code }> {
   const { run } = recording;
@@ -96,7 +96,9 @@ export async function tryRunOrToday(recording: Recording, code: Code, bench: Tri
   const { error } = trial.effects;
   // No setting ends what never ends, and each try of it takes its whole time.
   if (run.error !== null || trial.missing !== null || error === null || ENDLESS.test(error.code)) return { trial, code };
-  const today = await onItsSettings(code, bench.git.tree(run.pin.commit));
+  const then = bench.git.tree(run.pin.commit);
+  const script = await courseOf(code, run, bench).script.catch(() => null);
+  const today = await onItsSettings(code, then, script === null ? [] : await laterData(code, then, script));
   const again = today === null ? null : await tryRun(recording, today, bench);
   return today === null || again === null || again.effects.error !== null ? { trial, code } : { trial: again, code: today };
 }

@@ -19,7 +19,7 @@ export interface Recording {
 export interface Code {
   /** The agent, scripts/ and scripts/tools/ are read here. It need not be a commit (treeOver). */
   tree: Tree;
-  /** Files of config.yaml, policies/, importers/ and knowledge/ that the change touches (or all, onItsSettings): they lie over the tree of the run's own commit. */
+  /** Files of config.yaml, policies/, importers/ and knowledge/ that the change touches (or all, onItsSettings, and data files that came later): they lie over the tree of the run's own commit. */
   changed: readonly string[];
 }
 

@@ -3,7 +3,7 @@
  * Invariant: what passes here is a plain text file inside the workspace that carries no authority of its own.
  */
 import { ClearedError } from "../../kernel/errors.ts";
-import { AGENTS, CONFIG, IMPORTERS, POLICIES, SCRIPTS } from "../../workspace/layout.ts";
+import { AGENTS, CONFIG, DATA, IMPORTERS, POLICIES, SCRIPTS } from "../../workspace/layout.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 
 // A rewrite of a whole workspace is some thirty files; a script is at most 64 KiB, a large policy or case less than 1 MB.
@@ -79,6 +79,8 @@ export async function problemsOf(
   for (const path of paths) {
     const form = wrongForm(path);
     if (form !== null) say(path, `${form}. Use a plain path inside the workspace.`);
+    else if (path.startsWith(DATA))
+      say(path, `is a data file: commit it with git, and propose what needs it then. Proposals change ${WHERE}.`);
     else if (!isProposable(path)) say(path, `is not a file that proposals may change: they change ${WHERE}.`);
     else {
       const text = files[path] ?? null;

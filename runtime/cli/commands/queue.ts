@@ -1,8 +1,12 @@
 /** `cleared queue`: the cards that wait for a person; `queue show N` is one with everything it says. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
+import type { Card } from "../../kernel/ports.ts";
 import { withStore } from "../../app/look.ts";
+import { socketPath } from "../../app/socket.ts";
 import { tryGit } from "../../workspace/git/git-process.ts";
-import { JOURNAL } from "../../workspace/layout.ts";
+import { JOURNAL, STORE } from "../../workspace/layout.ts";
 import type { Command, Invocation } from "../invocation.ts";
 import { cardLines, cardNumber, factLines, toCount } from "../text.ts";
 
@@ -10,12 +14,20 @@ export const run: Command = async (at, [verb, number], options) => {
   if (verb === "show") return show(at, number);
   const { output, dir } = at;
   const last = options["all"] === true ? toCount(options["limit"] ?? "200", "--limit") : null;
-  const cards = await withStore(dir, (look) => look.queue(last));
+  const listed = () => withStore(dir, (look) => look.queue(last));
+  // What moved by plain git, or lies in a new clone, asks once the cards have followed it.
+  const pending = await tryGit(dir, ["grep", "-h", "^ *; status: pending-review$", "HEAD", "--", JOURNAL]);
+  const unaskedIn = (cards: readonly Card[]) =>
+    pending.stdout.toString().split("\n").length - 1 - cards.filter(({ kind, decision }) => kind === "entry" && decision === null).length;
+  let cards = await listed();
+  if (last === null && unaskedIn(cards) !== 0 && existsSync(join(dir, STORE)) && !existsSync(socketPath(dir))) {
+    const { withLook } = await import("../../app/connect.ts");
+    await withLook(dir, async (_, host) => (await import("../../app/reconcile.ts")).reconcileCards(host));
+    cards = await listed();
+  }
   output.result(cards);
   for (const card of cards) output.lines([...cardLines(output, card), ...(card.decision === null ? factLines(output, card, false) : [])]);
-  // What moved by plain git, or lies in a new clone, asks once there is an owner that sees it.
-  const pending = await tryGit(dir, ["grep", "-h", "^ *; status: pending-review$", "HEAD", "--", JOURNAL]);
-  const unasked = pending.stdout.toString().split("\n").length - 1 - cards.filter(({ kind }) => kind === "entry").length;
+  const unasked = unaskedIn(cards);
   if (last === null && unasked > 0)
     output.line(`Pending entries of the books without a card here: ${unasked}. \`cleared start\` asks about them.`);
   else if (cards.length === 0) output.line("Nothing waits for a person.");

@@ -12,6 +12,7 @@ import { printEntry } from "./journal-text.ts";
 import { applyEdits, type Edits, noEdits, plain } from "./ledger.ts";
 import { isMonthFile } from "./main-journal.ts";
 import { findEntry, loadMonth } from "./months.ts";
+import { JOURNAL } from "../layout.ts";
 
 /** The books around one commit; `paths`: what it changed. */
 export interface PastBooks {
@@ -109,7 +110,7 @@ async function editsOf(head: Tree, nets: ReadonlyMap<string, Net>): Promise<{ ed
   if (refused.length === 0) return { edits, notes };
   throw new ClearedError(
     "UNDO_REFUSED",
-    `${refused.slice(0, 3).join("; ")}${refused.length > 3 ? `; and ${refused.length - 3} more` : ""}; an undo does not take back what was decided or changed since. Void ${refused.length === 1 ? "it" : "them"} with journal_void and write what is right, or revert the commits that changed ${refused.length === 1 ? "it" : "them"} first.`,
+    `${refused.slice(0, 3).join("; ")}${refused.length > 3 ? `; and ${refused.length - 3} more` : ""}; an undo does not take back what was decided or changed since. \`cleared correct ENTRY --account ACCOUNT\` books an entry where it belongs. To take back all of it, take back those changes first (\`git log -- ${JOURNAL}\` has their commits, \`git revert COMMIT\` takes one back), and undo again.`,
   );
 }
 
