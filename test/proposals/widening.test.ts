@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Widening } from "../../runtime/change/proposal-types.ts";
 import { changesOf, demandsOf } from "../../runtime/change/widening/widening.ts";
 import { parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
-import { around, between, closeSandbox, FILES, lines, type Rewrite, widened } from "./rewrites.ts";
+import { around, between, changed, closeSandbox, FILES, lines, type Rewrite, widened } from "./rewrites.ts";
 import { memoryTree } from "../workspace/memory-tree.ts";
 
 afterAll(closeSandbox);
@@ -229,6 +229,46 @@ test("what stands in one place of config.yaml is told one by one, and which of i
   expect(swapped).toContain('statements[a*.csv].account is "1020" instead of "1010"');
   expect(swapped).toContain('statements[*.csv].account is "1010" instead of "1020"');
   expect(await said(b + a)).toContain("statements[*.csv] now comes before others that it came after");
+});
+
+test("a setting with a description is told with it, one without by its key", async () => {
+  const said = async (from: string, to: string) => {
+    const { widening, changes } = await changed({ [CONFIG]: [[from, to]] });
+    return lines([...widening, ...changes]).join("\n");
+  };
+  expect(await said("settle_seconds: 5", "settle_seconds: 3")).toContain(
+    "import.settle_seconds is 3 instead of 5: how many seconds a file in import/ must not have changed before it is read",
+  );
+  expect(await said("port: 4310", "port: 4311")).toContain("web.port is 4311 instead of 4310: the port of the status page");
+  expect(await said("settings: {}", "changes: {auto_revert: {hours: 48}}\nsettings: {}")).toContain(
+    "changes.auto_revert.hours is 48 instead of 24: how many hours an applied change is watched",
+  );
+  expect(await said("default: page", "default: ops")).toContain('notify.default is "ops" instead of "page": where notices go (');
+  expect(await said("auto_confirm: 0.95", "auto_confirm: 0.96")).toMatch(/thresholds\.auto_confirm is 0\.96 instead of 0\.95 \(/);
+});
+
+test("a new rule with its test cases is told as what it adds, and what its facts are in the cases that were there is none of it", async () => {
+  const rule = '  - {id: LARGE, when: "amount > 50000", action: block, description: far too much}\n';
+  const large = ["a", "b"].map((name) => `  - {name: large ${name}, facts: {amount: "60000"}, verdict: block}\n`).join("");
+  const { widening, changes } = await changed({
+    [PACK]: [
+      ["usual: {", `${rule}usual: {amount: "120.00", `],
+      ["cases:\n", `cases:\n${large}`],
+    ],
+  });
+  expect(lines(widening)).toEqual([]);
+  const told = lines(changes).join("\n");
+  expect(told).toMatch(/adds the rule LARGE: it blocks where amount > 50000 \(far too much\)/);
+  expect(told).toMatch(/2 of its test cases are new \("large a", "large b"\)/);
+  expect(told).not.toMatch(/adds cases/);
+  // Where a rule that was there asks about the fact, each case may have become another.
+  const asked: Rewrite = {
+    [PACK]: [
+      ["usual: {", 'usual: {amount: "120.00", '],
+      ["when: duplicate,", 'when: "duplicate && amount > 100",'],
+    ],
+  };
+  expect(lines(await widened(asked)).join("\n")).toMatch(/\d+ of its test cases are changed/);
 });
 
 test("two literals that change places are told, by name and by field", async () => {

@@ -5,7 +5,7 @@
 import { DEFAULT_PRIVACY } from "../../rules/privacy/judge.ts";
 import { isAtMost } from "../../engine/authority.ts";
 import type { Json } from "../../kernel/ports.ts";
-import type { Config } from "../../workspace/settings/config.ts";
+import { type Config, settingWords } from "../../workspace/settings/config.ts";
 import { modelRolesOf } from "../../workspace/settings/models.ts";
 import { apart, parting } from "../evidence/partings.ts";
 import { type LeafChange, changeWords, leafChanges, named, shownValue, hostsIn, recipientsIn } from "./leaves.ts";
@@ -40,12 +40,19 @@ const CONFIG_ROWS: Row[] = [
   [/^changes\./, rose],
 ];
 
-function judged(changes: readonly LeafChange[], rows: readonly Row[], before = "", told: ChangeKind = "value"): SettingLine[] {
+function judged(
+  changes: readonly LeafChange[],
+  rows: readonly Row[],
+  before = "",
+  told: ChangeKind = "value",
+  words: (key: string) => string = () => "",
+): SettingLine[] {
   return changes.map((one) => {
     const [, loosens, after = "", kind = "setting"] = rows.find(([key]) => key.test(one.key)) ?? [/^/, always];
     const widens = loosens(one);
-    const text = `${before}${changeWords(one)}`;
-    return { ...(widens ? widen(kind, text + after) : tell(told, text)), key: one.key };
+    const [text, what] = [`${before}${changeWords(one)}`, words(one.key)];
+    const more = widens && after !== "" ? after : what === "" ? "" : `: ${what}`;
+    return { ...(widens ? widen(kind, text + more) : tell(told, text + more)), key: one.key };
   });
 }
 
@@ -55,7 +62,10 @@ export function configWidening(was: Config, now: Config): SettingLine[] {
   const common = old.filter((name) => fresh.includes(name));
   const first = fresh.filter((name) => common.includes(name)).find((name, i) => name !== common[i]);
   const text = `statements[${first}] now comes before others that it came after: the first that fits says to which account a statement belongs`;
-  return [...judged(changes, CONFIG_ROWS), ...(first === undefined ? [] : [{ ...widen("setting", text), key: "statements" }])];
+  return [
+    ...judged(changes, CONFIG_ROWS, "", "value", settingWords),
+    ...(first === undefined ? [] : [{ ...widen("setting", text), key: "statements" }]),
+  ];
 }
 
 /** With defaults filled in, those of privacy too. */
@@ -86,10 +96,9 @@ export function dialectWidening(name: string, was: Json | null, now: Json | null
 export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet<string>): SettingLine[] {
   // What a rule covers is compared by what it means: two conditions in another order are one. So are cases.
   const changes = leafChanges(was, now).filter(
-    ({ key, now: left }) =>
+    ({ key }) =>
       !key.endsWith("].when") &&
-      !/^cases\[.*\]\./.test(key) &&
-      !(left === undefined && /^cases\[/.test(key)) &&
+      !key.startsWith("cases[") &&
       ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
   );
   const [texts, values] = [true, false].map((isText) => changes.filter(({ key }) => /description$|^source$/.test(key) === isText));
