@@ -1175,9 +1175,13 @@ interface NameGiven {
   tests?: readonly SurveyTest[];
 }
 
-/** Something that is done. tests: what decides it. after: `NAME n/m`, of what alters a name in it n of m times come before. */
+/**
+ * Something that is done. tests: what decides it. after: `NAME n/m`, of what alters a name in it n of m times come before. order: where it
+ * stands, outermost call first.
+ */
 export interface Deed {
   exact: string;
+  order: number[];
   tests: SurveyTest[];
   after: string[];
   shown: string;

@@ -30,6 +30,7 @@ interface Caller {
   around: Around;
   args?: readonly Node[];
   at: number;
+  start: number;
 }
 
 export interface SurveyOptions {
@@ -152,13 +153,14 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   /** A function of the script that is called, or handed on. */
   const mention = (name: Node, around: Around, args?: readonly Node[], key = ""): void => {
     const id = ids.get(name);
-    if (id !== undefined) callers.set(id + key, [...(callers.get(id + key) ?? []), { around, at: altering.length, ...(args && { args }) }]);
+    if (id !== undefined)
+      callers.set(id + key, [...(callers.get(id + key) ?? []), { around, at: altering.length, start: name.start, ...(args && { args }) }]);
   };
   const deedOf = (node: Node, args: readonly Node[], around: Around): { deed: Deed; caller: Caller } => {
     const parts = args.map((one) => (isFunction(bare(one)) ? "" : exact(one)));
     return {
-      deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node) },
-      caller: { around, at: altering.length },
+      deed: { exact: parts.join(), order: [node.start], tests: [...around.tests], after: [], ...place(node) },
+      caller: { around, at: altering.length, start: node.start },
     };
   };
   const put = (list: string, node: Node, args: readonly Node[], around: Around, told?: () => boolean): void =>
@@ -192,7 +194,8 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
           return param && arg && !isFunction(bare(arg)) ? exact(arg) + param.way : mark;
         });
       const tests = [...deed.tests.map((each) => ({ ...each, form: handed(each.form) })), ...from.tests];
-      return waysOf({ ...whole, exact: handed(deed.exact), tests }, one, [...seen, around.inside ?? ""]).slice(0, WAYS);
+      const order = [one.start, ...deed.order];
+      return waysOf({ ...whole, exact: handed(deed.exact), order, tests }, one, [...seen, around.inside ?? ""]).slice(0, WAYS);
     });
   };
 
