@@ -7,6 +7,7 @@ import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
 import { INDIRECT, NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
 import { calleeOf, formsOf, isFixed, isFixedRow, methodOf, resultOf, textIn } from "./forms.ts";
 import type { Names } from "./names.ts";
+import { ALIAS } from "./same-choices.ts";
 import { keyIn } from "./same-forms.ts";
 import { type Node, TYPED, bare, boundIn, children, isFunction, literalText, nameOf, rootOf, within } from "./syntax.ts";
 
@@ -45,7 +46,7 @@ export interface SurveyOptions {
 /** Ways to make an object with keys that stand nowhere in the text. */
 const BUILDERS = new Set(["JSON.parse", "Object.fromEntries", "Object.defineProperty"]);
 const COMPARES = /^(?:[!=]==?|[<>]=?|in)$/;
-const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq equals lt gt lte gte cmp".split(" "));
+const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq lt gt lte gte cmp".split(" "));
 /** `rows.forEach((row) => ...)` is `for (const row of rows) ...`. */
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
 /** What their function answers ends them. */
@@ -431,7 +432,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     const callee = bare(node["callee"] as Node);
     const name = calleeOf(node);
     const args = node["arguments"] as Node[];
-    const asks = ASKS.has(methodOf(node));
+    const asks = ASKS.has(ALIAS.get(methodOf(node)) ?? methodOf(node));
     if (index !== undefined) reached.push({ node, index, ...deedOf(node, args, around) });
     if (BUILDERS.has(name)) survey.built.push(line(node.start));
     if (callee.type !== "Identifier") visit(callee, { ...around, path: "", compared: asks });

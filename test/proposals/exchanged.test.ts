@@ -149,6 +149,22 @@ const ALL: readonly [string, string, string][] = [
   pair("the account of a leg", book("input.a.n", "input.a.account"), book("input.a.n", "input.b.account")),
   pair("the account of a leg that has a name", `const to = input.a.account;\n${book("input.a.n", "to")}`, `const to = input.b.account;\n${book("input.a.n", "to")}`),
   pair("pushed in another order, in a loop", `const p: any[] = [];\nfor (const x of input.list) { p.push(x.a); p.push(x.b); }\n${pay("{ p }")}\n1;`, `const p: any[] = [];\nfor (const x of input.list) { p.push(x.b); p.push(x.a); }\n${pay("{ p }")}\n1;`),
+  // 8: what only looks like another way of writing the same
+  pair("a name is chosen from what may not be there", `let n = input.a.n.x;\nif (input.flag) n = "1";\n${pay("{ n }")}\n1;`, `const n = input.flag ? "1" : input.a.n.x;\n${pay("{ n }")}\n1;`),
+  pair("a name that a function sets on the way", `const f = () => { n = "3"; return false; };\nlet n = "1";\nif (f()) n = "2";\n${pay("{ n }")}\n1;`, `const f = () => { n = "3"; return false; };\nlet n = f() ? "2" : "1";\n${pay("{ n }")}\n1;`),
+  pair("a name that is chosen by itself", `let n = "1";\nif (input.a.n > n) n = "2";\n${pay("{ n }")}\n1;`, `const n = input.a.n > input.b.n ? "2" : "1";\n${pay("{ n }")}\n1;`),
+  pair("a choice the other way round", `let n = "1";\nif (input.flag) n = "2";\n${pay("{ n }")}\n1;`, `const n = input.flag ? "1" : "2";\n${pay("{ n }")}\n1;`),
+  pair("an answer the other way round", `const f = (x: any) => { if (x.ok) return x.n; return x.m; };\n${pay("{ n: f(input.a) }")}\n1;`, `const f = (x: any) => (x.ok ? x.m : x.n);\n${pay("{ n: f(input.a) }")}\n1;`),
+  pair("nothing of one or the other", `if (input.a.x === null || input.a.y === undefined) ${pay("{ n: 1 }")}\n1;`, `if (input.a.x == null) ${pay("{ n: 1 }")}\n1;`),
+  pair("nothing, or false", `if (input.a.x === null || input.a.x === false) ${pay("{ n: 1 }")}\n1;`, `if (input.a.x == null) ${pay("{ n: 1 }")}\n1;`),
+  pair("no undefined, by a name", `const go = (undefined: any) => { if (input.a.x === null || input.a.x === undefined) ${pay("{ n: 1 }")} };\ngo("y");\n1;`, `const go = (undefined: any) => { if (input.a.x == null) ${pay("{ n: 1 }")} };\ngo("y");\n1;`),
+  pair("one where there is none of the other", `const n = input.a.n ?? input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.a.n == null ? input.a.n : input.b.n;\n${pay("{ n }")}\n1;`),
+  pair("none is not false", `const n = input.a.n ?? input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.a.n ? input.a.n : input.b.n;\n${pay("{ n }")}\n1;`),
+  pair("one of two calls", `const n = mcp_call({ tool: "erp/take", params: {} }) || "1";\n${pay("{ n }")}\n1;`, `const n = mcp_call({ tool: "erp/take", params: {} }) ? mcp_call({ tool: "erp/take", params: {} }) : "1";\n${pay("{ n }")}\n1;`),
+  pair("a key that does something", `let i = 0;\nconst h = { get n() { i++; return i; } };\nconst n = h.n ? h.n : 5;\n${pay("{ n }")}\n1;`, `let i = 0;\nconst h = { get n() { i++; return i; } };\nconst n = h.n || 5;\n${pay("{ n }")}\n1;`),
+  pair("a method of an object's own", `const h = { add: (x: any) => x, plus: () => 0 };\n${pay("{ n: h.add(input.a.n) }")}\n1;`, `const h = { add: (x: any) => x, plus: () => 0 };\n${pay("{ n: h.plus(input.a.n) }")}\n1;`),
+  pair("a method of a text", `const n = new Decimal(input.a.n).toFixed(2).sub("1");\n${pay("{ n }")}\n1;`, `const n = new Decimal(input.a.n).toFixed(2).minus("1");\n${pay("{ n }")}\n1;`),
+  pair("another method of an amount", `const n = new Decimal(input.a.n).add(input.b.n);\n${pay("{ n }")}\n1;`, `const n = new Decimal(input.a.n).minus(input.b.n);\n${pay("{ n }")}\n1;`),
 ];
 
 test.each(ALL)("told: %s", async (_, was, now) => {
@@ -163,6 +179,15 @@ const SAME: readonly [string, string, string][] = [
   pair("both or not either", `if (!(input.flag && input.a.ok)) ${pay(P)}\n1;`, `if (!input.a.ok || !input.flag) ${pay(P)}\n1;`),
   pair("neither", `if (!(input.flag || input.a.ok || input.b.ok)) ${pay(P)}\n1;`, `if (!input.b.ok && !(input.a.ok || input.flag)) ${pay(P)}\n1;`),
   pair("a condition has a name", `const both = input.flag && input.a.ok;\nif (both) ${pay(P)}\n1;`, `if (input.a.ok && input.flag) ${pay(P)}\n1;`),
+  pair("a value is chosen", `let n = "1";\nif (input.flag) n = input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.flag ? input.b.n : "1";\n${pay("{ n }")}\n1;`),
+  pair("a value is chosen, or another", `let n;\nif (input.flag) { n = input.b.n; } else { n = input.a.n; }\n${pay("{ n }")}\n1;`, `const n = input.flag ? input.b.n : input.a.n;\n${pay("{ n }")}\n1;`),
+  pair("one of two answers", `const f = (x: any) => { if (x.ok) return x.n; return x.m; };\n${pay("{ n: f(input.a) }")}\n1;`, `const f = (x: any) => (x.ok ? x.n : x.m);\n${pay("{ n: f(input.a) }")}\n1;`),
+  pair("one of three answers", `const f = (x: any) => x.ok ? x.n : x.no ? x.m : "1";\n${pay("{ n: f(input.a) }")}\n1;`, `const f = (x: any) => { if (x.ok) return x.n; if (x.no) return x.m; return "1"; };\n${pay("{ n: f(input.a) }")}\n1;`),
+  pair("nothing", `if (input.a.x === null || input.a.x === undefined) ${pay(P)}\n1;`, `if (input.a.x == null) ${pay(P)}\n1;`),
+  pair("not nothing", `if (input.a.x !== undefined && input.a.x !== null) ${pay(P)}\n1;`, `if (input.a.x != null) ${pay(P)}\n1;`),
+  pair("what else where there is nothing", `const n = input.a.n ?? input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.a.n == null ? input.b.n : input.a.n;\n${pay("{ n }")}\n1;`),
+  pair("what else where it is false", `const n = input.a.n || input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.a.n ? input.a.n : input.b.n;\n${pay("{ n }")}\n1;`),
+  pair("two names of a method of amounts", `const n = new Decimal(input.a.n).plus(1);\nif (n.gt(500)) ${pay("{ n: n.times(2) }")}\n1;`, `const n = new Decimal(input.a.n).add(1);\nif (n.greaterThan(500)) ${pay("{ n: n.mul(2) }")}\n1;`),
   pair("a key in brackets", `${pay(P)}\n1;`, `${pay('{ n: input["a"]["n"] }')}\n1;`),
 ];
 

@@ -136,7 +136,10 @@ const HELD = /\uE000(\d+)\uE000/g;
 const WORDS: [RegExp, string][] = [
   [/\?\./g, "."],
   [/\bconfig_get\(([^()]*)\)/g, "the setting $1"],
-  [/\b(?:new Decimal|String|Number)\(([^()]*)\)/g, "$1"],
+  [/\bnew Decimal\(([^()]*)\)(?=\.)/g, "$1"],
+  [/\bnew Decimal\(([^()]*)\)/g, "$1 as an amount"],
+  [/\bString\(([^()]*)\)/g, "$1 as a text"],
+  [/\bNumber\(([^()]*)\)/g, "$1 as a number"],
   [/([\w.[\]]+)\.includes\(([^()]*)\)/g, "$1 contains $2"],
   [/([\w.[\]]+)\.startsWith\(([^()]*)\)/g, "$1 begins with $2"],
   [/([\w.[\]]+)\.endsWith\(([^()]*)\)/g, "$1 ends with $2"],
