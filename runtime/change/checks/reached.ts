@@ -37,10 +37,13 @@ export interface Closure {
   file: string;
   paths: string[];
   calls: Set<string>;
-  /** Its calls with the fixed key that each is given: `config_get thresholds.x`; without one where that is computed. */
+  /** Its calls with the fixed key that each is given: `config_get thresholds.x`; without one where that is computed; UNREAD among them. */
   keys: Set<string>;
   policies: Set<string>;
 }
+
+/** In place of what a file calls that cannot be compiled: it may read any setting. */
+const UNREAD = "?";
 
 /** What one file calls, whoever asks. */
 interface FileFacts {
@@ -99,7 +102,7 @@ async function factsOf(
   const named = calls.flatMap(({ given }) => given["policy"] ?? []);
   return {
     calls: calls.map(({ name }) => name),
-    keys: calls.map(({ name, given }) => `${name} ${given[""] ?? given["key"] ?? ""}`),
+    keys: compiled === null ? [UNREAD] : calls.map(({ name, given }) => `${name} ${given[""] ?? given["key"] ?? ""}`),
     // A tool is a part of what calls it, as a sub-script is.
     scripts: [
       ...(compiled?.scripts ?? []).map(scriptFile),
@@ -121,7 +124,8 @@ export async function reachedFiles(
   base: Tree | null = null,
 ) {
   const candidates = await mightReach(await withRemoved(tree, changed), changed);
-  const settings = base !== null && changed.includes(CONFIG) ? await settingsApart(base, tree) : null;
+  // What is in force is looked at as a whole: a change may reach any of it.
+  const settings = base !== null && base !== tree && changed.includes(CONFIG) ? await settingsApart(base, tree) : null;
   return reachedOf(await closuresOf(tree, candidates, { sandbox, names: registry.names() }), changed, registry, settings);
 }
 
@@ -167,7 +171,7 @@ export function reachedOf(
   const isPart = (key: string, of: string) => of === "" || key === of || key.startsWith(`${of}.`);
   const goesBy = (one: Closure, key: string): boolean => {
     const [, domain] = WORKS_BY.find(([what]) => what.test(key)) ?? [];
-    if (domain === undefined || (domain !== null && uses(one, domain))) return true;
+    if (domain === undefined || one.keys.has(UNREAD) || (domain !== null && uses(one, domain))) return true;
     const read = [...one.keys].map((word) => word.split(" ") as [string, string]).filter(([name]) => isIn("config")(name));
     return read.some(([, word]) => isPart(key, word) || isPart(word, key));
   };
