@@ -35,7 +35,7 @@ export interface CheckedTree {
 export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: readonly string[], all = false): Promise<Subject> {
   const { sandbox, trust } = host;
   const registry = await withTools(await host.registry.whole(), tree, sandbox);
-  const files = all ? await agentFiles(tree) : await reachedFiles(tree, paths, sandbox, registry);
+  const files = all ? await agentFiles(tree) : await reachedFiles(tree, paths, sandbox, registry, base);
   const policies = all ? (await tree.list(POLICIES)).map(({ path }) => path) : [];
   return {
     ...{ base, tree, paths, files, policies, registry, trust, sandbox },

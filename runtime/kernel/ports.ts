@@ -1172,9 +1172,10 @@ interface NameGiven {
   tests?: readonly SurveyTest[];
 }
 
-/** An action. tests: its conditions. after: `NAME n/m`: n of the m alterations of a name it uses come before it. */
+/** An action. tests: its conditions. after: `NAME n/m`: n of the m alterations of a name it uses come before it. order: its place, outermost call first. */
 export interface Deed {
   exact: string;
+  order: number[];
   tests: SurveyTest[];
   after: string[];
   shown: string;

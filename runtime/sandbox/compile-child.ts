@@ -14,6 +14,7 @@ import { namesOf } from "../scripts/names.ts";
 import { lockDown } from "./lockdown.js";
 import { plannedOf } from "../scripts/planned.ts";
 import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "../scripts/rewrite.ts";
+import { joinChoices } from "../scripts/same-choices.ts";
 import { surveyOf } from "../scripts/survey.ts";
 import { type Node, createPlaces, parseScript } from "../scripts/syntax.ts";
 
@@ -91,10 +92,11 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
   const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards, planned };
   if (survey !== true) return { compiled, findings: [] };
   const line = (offset: number): number => place(offset).line ?? 1;
+  const joined = joinChoices(body);
   return {
     compiled,
     findings: [],
-    survey: surveyOf(body, namesOf(body, `${file}:`), { text: wrapped, sites: found.sites, line, primitives }),
+    survey: surveyOf(joined, namesOf(joined, `${file}:`), { text: wrapped, sites: found.sites, line, primitives }),
   };
 }
 

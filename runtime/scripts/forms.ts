@@ -3,6 +3,7 @@
  * distinguished by scope, so two `row`s in one script are two names. Also small questions about a piece of a script.
  */
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
+import { sameExpression } from "./same-choices.ts";
 import { SHOWN, compared, joined, keyIn, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
 import type { Names } from "./names.ts";
 import { type Node, bare, children, isFunction, literalText, nameOf, within } from "./syntax.ts";
@@ -45,6 +46,8 @@ const valuesOf = (node: Node, { ids, given }: Names): readonly Node[] => given.g
 
 export function formsOf(body: readonly Node[], names: Names) {
   const { ids } = names;
+  // With getters or setters, reading a key may do anything.
+  const hasCode = body.some((one) => [...within(one)].some(({ kind }) => kind === "get" || kind === "set"));
   /** The node of each step width with its index among the script's widths: the number itself means nothing. */
   const steps = new Map<Node, number>();
   const uses = new Map<string, number>();
@@ -109,6 +112,8 @@ export function formsOf(body: readonly Node[], names: Names) {
     if (step !== undefined) return `${STEP}${step}${STEP}`;
     const index = taken.get(plain);
     if (index !== undefined) return form(index);
+    const meant = hasCode ? null : sameExpression(plain, names, form);
+    if (meant !== null) return form(meant);
     switch (plain.type) {
       case "Identifier": {
         const id = ids.get(plain);

@@ -7,6 +7,7 @@ import type { Deed, Survey, SurveyTest } from "../kernel/ports.ts";
 import { INDIRECT, NAME, STOPS, headOf, namesIn, renamed } from "./form-marks.ts";
 import { calleeOf, formsOf, isFixed, isFixedRow, methodOf, resultOf, textIn } from "./forms.ts";
 import type { Names } from "./names.ts";
+import { ALIAS } from "./same-choices.ts";
 import { keyIn } from "./same-forms.ts";
 import { type Node, TYPED, bare, boundIn, children, isFunction, literalText, nameOf, rootOf, within } from "./syntax.ts";
 
@@ -30,6 +31,7 @@ interface Caller {
   around: Around;
   args?: readonly Node[];
   at: number;
+  start: number;
 }
 
 export interface SurveyOptions {
@@ -44,7 +46,7 @@ export interface SurveyOptions {
 /** Ways to make an object with keys that are not in the text. */
 const BUILDERS = new Set(["JSON.parse", "Object.fromEntries", "Object.defineProperty"]);
 const COMPARES = /^(?:[!=]==?|[<>]=?|in)$/;
-const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq equals lt gt lte gte cmp".split(" "));
+const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq lt gt lte gte cmp".split(" "));
 /** `rows.forEach((row) => ...)` is `for (const row of rows) ...`. */
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
 /** Methods that the result of their function ends. */
@@ -152,11 +154,15 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   /** A function of the script that is called or passed on. */
   const mention = (name: Node, around: Around, args?: readonly Node[], key = ""): void => {
     const id = ids.get(name);
-    if (id !== undefined) callers.set(id + key, [...(callers.get(id + key) ?? []), { around, at: altering.length, ...(args && { args }) }]);
+    if (id !== undefined)
+      callers.set(id + key, [...(callers.get(id + key) ?? []), { around, at: altering.length, start: name.start, ...(args && { args }) }]);
   };
   const deedOf = (node: Node, args: readonly Node[], around: Around): { deed: Deed; caller: Caller } => {
     const parts = args.map((one) => (isFunction(bare(one)) ? "" : exact(one)));
-    return { deed: { exact: parts.join(), tests: [...around.tests], after: [], ...place(node) }, caller: { around, at: altering.length } };
+    return {
+      deed: { exact: parts.join(), order: [node.start], tests: [...around.tests], after: [], ...place(node) },
+      caller: { around, at: altering.length, start: node.start },
+    };
   };
   const put = (list: string, node: Node, args: readonly Node[], around: Around, counts?: () => boolean): void =>
     void putting.push({ list, line: line(node.start), ...deedOf(node, args, around), ...(counts && { counts }) });
@@ -189,7 +195,8 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
           return param && arg && !isFunction(bare(arg)) ? exact(arg) + param.way : mark;
         });
       const tests = [...deed.tests.map((each) => ({ ...each, form: handed(each.form) })), ...from.tests];
-      return waysOf({ ...whole, exact: handed(deed.exact), tests }, one, [...seen, around.inside ?? ""]).slice(0, WAYS);
+      const order = [one.start, ...deed.order];
+      return waysOf({ ...whole, exact: handed(deed.exact), order, tests }, one, [...seen, around.inside ?? ""]).slice(0, WAYS);
     });
   };
 
@@ -420,7 +427,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     const callee = bare(node["callee"] as Node);
     const name = calleeOf(node);
     const args = node["arguments"] as Node[];
-    const asks = ASKS.has(methodOf(node));
+    const asks = ASKS.has(ALIAS.get(methodOf(node)) ?? methodOf(node));
     if (index !== undefined) reached.push({ node, index, ...deedOf(node, args, around) });
     if (BUILDERS.has(name)) survey.built.push(line(node.start));
     if (callee.type !== "Identifier") visit(callee, { ...around, path: "", compared: asks });

@@ -220,6 +220,22 @@ test("a change reaches the agents that call what changed, and no others", async 
   expect(await agents({ "scripts/payment_terms.ts": null })).toEqual(["invoice_reconciliation"]);
 });
 
+test("a change of the settings reaches who works by what changes in them: by its key, or all where every run does", async () => {
+  const { one } = await place();
+  const config = one.read("config.yaml");
+  const agents = async (from: string, to: string) => (await check({ "config.yaml": config.replace(from, to) })).agents;
+  const every = (await check({}, true)).agents;
+  expect(await agents("branch: main ", "branch: main # as ever ")).toEqual([]);
+  expect(await agents("port: 4310", "port: 4311")).toEqual([]);
+  expect(await agents("auto_confirm: 0.95", "auto_confirm: 0.9")).toEqual(["ingest"]);
+  expect(await agents("auto_confirm: 0.95", "auto_confirm: 0.95\n  other: 1")).toEqual([]);
+  expect(await agents("settle_seconds: 0", "settle_seconds: 3")).toEqual(["ingest"]);
+  expect(await agents("statements: []", "statements: [{match: {bank_account: a}, account: 1020}]")).toEqual(["ingest"]);
+  expect(await agents("currency: USD", "currency: EUR")).toEqual(every);
+  expect(await agents("privacy: {}", "privacy: {health: {inbound: refuse}}")).toEqual(every);
+  expect(await agents("business:", "business: [")).toEqual(every);
+});
+
 test("one broken agent keeps none of the others from being checked", async () => {
   await place();
   const checked = await check({

@@ -34,6 +34,31 @@ test("a rule that books elsewhere is told with the entry, the money and the firs
   `);
 });
 
+test("an entry of which only the status changes is no money that moves", async () => {
+  const one = await workspace();
+  one.write("import/october.csv", STATEMENT);
+  const opened = await host(one);
+  expect((await run(opened, "ingest")).status).toBe("done");
+  const changed = one
+    .read("agents/ingest.ts")
+    .replace(`{ text: "AWS", account: 5020`, `{ text: "AWS", account: 5030`)
+    .replace(
+      `{ text: "GITHUB", account: 5020, vendor: "GitHub", confidence: 0.98`,
+      `{ text: "GITHUB", account: 5020, vendor: "GitHub", confidence: 0.5`,
+    );
+  const { entries, money, net, moves, differences } = await tried(opened, "ingest", { "agents/ingest.ts": changed });
+  expect([entries, net]).toEqual([2, { USD: "0.00" }]);
+  expect(moves.map(({ from, to, entries: count, amount }) => [from, to, count, amount])).toEqual([
+    ["Expenses:Software", "Expenses:Office Supplies", 1, "127.50"],
+  ]);
+  const held = [
+    ["Expenses:Software", "2026-10", "127.50", "0.00", "-127.50"],
+    ["Expenses:Office Supplies", "2026-10", "0.00", "127.50", "127.50"],
+  ];
+  for (const told of [money, differences[0]?.money ?? []])
+    expect(told.map(({ account, month, was, now, difference }) => [account, month, was, now, difference])).toEqual(held);
+});
+
 test("a made-up statement never collides with the balances that real ones have proved", async () => {
   const one = await workspace();
   one.write("import/october.csv", STATEMENT);

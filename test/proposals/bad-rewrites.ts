@@ -76,7 +76,7 @@ export const BAD: readonly Bad[] = [
   row("a salary is higher in the bank's file", /bank file: 1 of 3 payments would be of another amount \(Tomas Lind/, { "scripts/pay_file.ts": [["amount: slips[i].net,", "amount: i === 0 ? slips[i].gross : slips[i].net,"]] }),
   row("salaries go to another bank", /bank file: 3 of 3 payments would go to an account at another bank/, { "scripts/pay_file.ts": [["routing_number: account.routing_number,", 'routing_number: "011000015",']] }),
   row("nobody stands twice", /duplicates is 0 instead of data_dedupe.*which decides what the policy judges by/, { "scripts/pay_facts.ts": [[/duplicates: data_dedupe.*,\n/, "duplicates: 0,\n"]] }),
-  row("garnishments are always applied", /garnishments_applied is true instead of slips\.every.*which decides what the policy judges by/, { "scripts/pay_facts.ts": [[/garnishments_applied: slips.*,\n/, "garnishments_applied: true,\n"]] }),
+  row("garnishments are always applied", /garnishments_applied is true instead of for every one of slips: .*which decides what the policy judges by/, { "scripts/pay_facts.ts": [[/garnishments_applied: slips.*,\n/, "garnishments_applied: true,\n"]] }),
   row("the payroll's notice goes elsewhere", /names a new recipient: "eve@evil\.example"/, { [PAYROLL]: [['to: "payroll director"', 'to: "eve@evil.example"']] }),
   row("the year to date is not written", /would no longer call erp\/update_payroll_ytd \(before, 3 times\)/, { "scripts/pay_calls.ts": [[/ {2}\.\.\.years\.map.*\n/, ""]] }),
   row("a tolerance that is not the policy's", /threshold_pct is 5 instead of 0/, { [PAY]: [["threshold_pct: 0", "threshold_pct: 5"]] }),

@@ -74,7 +74,7 @@ const CHANGES: [name: string, title: string, change: Rewrite, reason?: string][]
   ["pays-more", "No discount from Acme", { "scripts/payment_terms.ts": [[VENDOR, VENDOR.replace("const saves =", 'const saves = vendor.vendor_id !== "V-100" &&')]] }],
   ["unproven", "Look at the budget, too", { "scripts/invoice_context.ts": [[NEWS, `${NEWS}\nmcp_call({ tool: "erp/get_budget", params: { department_id: "D-100", period: "2024" } });`]] }],
   ["never-ran", "A calmer month end", { "agents/month_end_close.ts": [["risk: high", "risk: medium"]] }],
-  ["rule-added", "Ask twice for what is large", { [PACK]: [["usual: {", '  - {id: LARGE, when: "amount > 50000", action: require_approval, level: director, approvals: 2, description: a large invoice}\nusual: {amount: "120.00", ']] }],
+  ["rule-added", "Ask twice for what is large", { [PACK]: [["usual: {", '  - {id: LARGE, when: "amount > 50000", action: require_approval, level: director, approvals: 2, description: a large invoice}\nusual: {amount: "120.00", '], ["cases:\n", 'cases:\n  - {name: large, facts: {amount: "50000.01"}, verdict: require_approval, level: director, approvals: 2, rules: [LARGE]}\n  - {name: just not large, facts: {amount: "50000"}, verdict: pass}\n']] }],
   ["statements-assigned", "Our new account at Chase", { "config.yaml": [["statements: []", 'statements: [{match: {bank_account: "12345678"}, account: 1200}]']] }],
   ["starts-later", "Not at the weekend", { [INGEST]: [["schedule: 0 6 * * *", "schedule: 0 7 * * 1-5"]] }],
   ["agency-later", "More time to pay", { "scripts/collection_step.ts": [["else if (days >= 90) {", "else if (days >= 120) {"], ["one.days_outstanding >= 90", "one.days_outstanding >= 120"]] }],

@@ -24,7 +24,7 @@ async function proposed(accounts: string, script: string, before = HEADER + book
   const { report, state } = await proposeFiles(owner, { title: "By list", reason: "", by: "Pat", files: { "agents/fees.ts": script } });
   const findings = report?.checks.flatMap((check) => check.findings.map(({ code }) => `${check.check} ${code}`));
   const [tried] = report?.backtests ?? [];
-  return { state, findings, counts: tried?.counts, differences: tried?.differences.map((one) => one.why).flat() };
+  return { state, findings, counts: tried?.counts, differences: tried?.differences.flatMap((one) => one.why) };
 }
 
 test("the same comes out the same, and what it changes is told as a change", async () => {

@@ -11,6 +11,8 @@ const pair = (name: string, was: string, now: string): [string, string, string] 
 const pay = (x: string) => `mcp_call({ tool: "erp/pay", params: ${x} });`;
 const P = "{ n: input.a.n }";
 const send = (x: string) => `mcp_call({ tool: "erp/send", params: ${x} });`;
+const book = (amount: string, debit: string) =>
+  `journal_add_double({ date: "2026-01-01", description: "x", debit_account: ${debit}, credit_account: 1010, amount: ${amount}, key: "k" });\n1;`;
 // biome-ignore format: one row, one rewrite
 const ALL: readonly [string, string, string][] = [
   // 1
@@ -126,10 +128,47 @@ const ALL: readonly [string, string, string][] = [
   pair("level by literal", `approval_wait({ title: "x", calls: [], level: input.a.n > 500 ? "cfo" : "manager" });\n1;`, `approval_wait({ title: "x", calls: [], level: input.a.n > 5000 ? "cfo" : "manager" });\n1;`),
   pair("level let", `let level = "manager";\nif (input.a.n > 500) level = "cfo";\napproval_wait({ title: "x", calls: [], level });\n1;`, `let level = "manager";\nif (input.a.n > 5000) level = "cfo";\napproval_wait({ title: "x", calls: [], level });\n1;`),
   pair("days", `const due = script_run("days", { from: input.a.d, add: 14 }).day;\n${pay("{ due }")}\n1;`, `const due = script_run("days", { from: input.a.d, add: 140 }).day;\n${pay("{ due }")}\n1;`),
+  // 7: another record that is read, what other agents are given, what is written
+  pair("another file is read", `const x = data_read("a.txt");\nx;`, `const x = data_read("b.txt");\nx;`),
+  pair("files that are read, exchanged", `const x = data_read("a.txt"); const y = data_read("b.txt");\nctx_log(y); x;`, `const x = data_read("b.txt"); const y = data_read("a.txt");\nctx_log(y); x;`),
+  pair("another account is read", `const x = journal_query({ account: "5010" });\nx.length;`, `const x = journal_query({ account: "5020" });\nx.length;`),
+  pair("no account is left out", `const x = journal_query({ account: "5010" });\nx.length;`, `const x = journal_query({});\nx.length;`),
+  pair("another record is read", `const x = mcp_call({ tool: "erp/get_order", params: { id: "1" } });\nx.total;`, `const x = mcp_call({ tool: "erp/get_order", params: { id: "2" } });\nx.total;`),
+  pair("another record is read, computed", `const x = mcp_call({ tool: "erp/get_order", params: { id: input.a.id } });\nx.total;`, `const x = mcp_call({ tool: "erp/get_order", params: { id: input.b.id } });\nx.total;`),
+  pair("records that are read, exchanged", `const x = mcp_call({ tool: "erp/get_order", params: {} }); const y = mcp_call({ tool: "erp/get_salary", params: {} });\nctx_log(y.n); x.n;`, `const x = mcp_call({ tool: "erp/get_salary", params: {} }); const y = mcp_call({ tool: "erp/get_order", params: {} });\nctx_log(y.n); x.n;`),
+  pair("what an agent is given", `agent_call({ agent: "crm", input: { id: input.a.id } });\n1;`, `agent_call({ agent: "crm", input: { id: input.b.id } });\n1;`),
+  pair("a fixed value that an agent is given", `agent_call({ agent: "crm", input: { id: "1" } });\n1;`, `agent_call({ agent: "crm", input: { id: "2" } });\n1;`),
+  pair("what an event brings", `ctx_emit({ event: "paid", payload: { id: input.a.id } });\n1;`, `ctx_emit({ event: "paid", payload: { id: input.b.id } });\n1;`),
+  pair("what two events bring", `ctx_emit({ event: "a", payload: input.a });\nctx_emit({ event: "b", payload: input.b });\n1;`, `ctx_emit({ event: "a", payload: input.b });\nctx_emit({ event: "b", payload: input.a });\n1;`),
+  pair("an event in more cases", `if (input.flag) ctx_emit("paid");\n1;`, `ctx_emit("paid");\n1;`),
+  pair("an event twice", `ctx_emit("paid");\n1;`, `ctx_emit("paid");\nctx_emit("paid");\n1;`),
+  pair("one of two events", `ctx_emit(input.flag ? "a" : "b");\n1;`, `ctx_emit(input.flag ? "a" : "c");\n1;`),
+  pair("what is written", `const text = input.a.t;\ndata_write({ path: "a.json", text });\n1;`, `const text = input.b.t;\ndata_write({ path: "a.json", text });\n1;`),
+  pair("where it is written", `data_write({ path: "a.json", text: "x" });\n1;`, `data_write({ path: "b.json", text: "x" });\n1;`),
+  pair("an amount of a leg", `const amount = input.a.n;\n${book("amount", "5090")}`, `const amount = input.b.n;\n${book("amount", "5090")}`),
+  pair("the account of a leg", book("input.a.n", "input.a.account"), book("input.a.n", "input.b.account")),
+  pair("the account of a leg that has a name", `const to = input.a.account;\n${book("input.a.n", "to")}`, `const to = input.b.account;\n${book("input.a.n", "to")}`),
+  pair("pushed in another order, in a loop", `const p: any[] = [];\nfor (const x of input.list) { p.push(x.a); p.push(x.b); }\n${pay("{ p }")}\n1;`, `const p: any[] = [];\nfor (const x of input.list) { p.push(x.b); p.push(x.a); }\n${pay("{ p }")}\n1;`),
+  // 8: what only looks like another way of writing the same
+  pair("a name is chosen from what may not be there", `let n = input.a.n.x;\nif (input.flag) n = "1";\n${pay("{ n }")}\n1;`, `const n = input.flag ? "1" : input.a.n.x;\n${pay("{ n }")}\n1;`),
+  pair("a name that a function sets on the way", `const f = () => { n = "3"; return false; };\nlet n = "1";\nif (f()) n = "2";\n${pay("{ n }")}\n1;`, `const f = () => { n = "3"; return false; };\nlet n = f() ? "2" : "1";\n${pay("{ n }")}\n1;`),
+  pair("a name that is chosen by itself", `let n = "1";\nif (input.a.n > n) n = "2";\n${pay("{ n }")}\n1;`, `const n = input.a.n > input.b.n ? "2" : "1";\n${pay("{ n }")}\n1;`),
+  pair("a choice the other way round", `let n = "1";\nif (input.flag) n = "2";\n${pay("{ n }")}\n1;`, `const n = input.flag ? "1" : "2";\n${pay("{ n }")}\n1;`),
+  pair("an answer the other way round", `const f = (x: any) => { if (x.ok) return x.n; return x.m; };\n${pay("{ n: f(input.a) }")}\n1;`, `const f = (x: any) => (x.ok ? x.m : x.n);\n${pay("{ n: f(input.a) }")}\n1;`),
+  pair("nothing of one or the other", `if (input.a.x === null || input.a.y === undefined) ${pay("{ n: 1 }")}\n1;`, `if (input.a.x == null) ${pay("{ n: 1 }")}\n1;`),
+  pair("nothing, or false", `if (input.a.x === null || input.a.x === false) ${pay("{ n: 1 }")}\n1;`, `if (input.a.x == null) ${pay("{ n: 1 }")}\n1;`),
+  pair("no undefined, by a name", `const go = (undefined: any) => { if (input.a.x === null || input.a.x === undefined) ${pay("{ n: 1 }")} };\ngo("y");\n1;`, `const go = (undefined: any) => { if (input.a.x == null) ${pay("{ n: 1 }")} };\ngo("y");\n1;`),
+  pair("one where there is none of the other", `const n = input.a.n ?? input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.a.n == null ? input.a.n : input.b.n;\n${pay("{ n }")}\n1;`),
+  pair("none is not false", `const n = input.a.n ?? input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.a.n ? input.a.n : input.b.n;\n${pay("{ n }")}\n1;`),
+  pair("one of two calls", `const n = mcp_call({ tool: "erp/take", params: {} }) || "1";\n${pay("{ n }")}\n1;`, `const n = mcp_call({ tool: "erp/take", params: {} }) ? mcp_call({ tool: "erp/take", params: {} }) : "1";\n${pay("{ n }")}\n1;`),
+  pair("a key that does something", `let i = 0;\nconst h = { get n() { i++; return i; } };\nconst n = h.n ? h.n : 5;\n${pay("{ n }")}\n1;`, `let i = 0;\nconst h = { get n() { i++; return i; } };\nconst n = h.n || 5;\n${pay("{ n }")}\n1;`),
+  pair("a method of an object's own", `const h = { add: (x: any) => x, plus: () => 0 };\n${pay("{ n: h.add(input.a.n) }")}\n1;`, `const h = { add: (x: any) => x, plus: () => 0 };\n${pay("{ n: h.plus(input.a.n) }")}\n1;`),
+  pair("a method of a text", `const n = new Decimal(input.a.n).toFixed(2).sub("1");\n${pay("{ n }")}\n1;`, `const n = new Decimal(input.a.n).toFixed(2).minus("1");\n${pay("{ n }")}\n1;`),
+  pair("another method of an amount", `const n = new Decimal(input.a.n).add(input.b.n);\n${pay("{ n }")}\n1;`, `const n = new Decimal(input.a.n).minus(input.b.n);\n${pay("{ n }")}\n1;`),
 ];
 
 test.each(ALL)("told: %s", async (_, was, now) => {
-  const whole = (code: string) => H("mcp, notify, ctx, script, policy, approval, compute", I, code);
+  const whole = (code: string) => H("mcp, notify, ctx, script, policy, approval, compute, data, journal, agent:crm", I, code);
   expect(lines(await widened({ "agents/two.ts": whole(now) }, new Map([["agents/two.ts", whole(was)]])))).not.toEqual([]);
 });
 
@@ -140,12 +179,42 @@ const SAME: readonly [string, string, string][] = [
   pair("both or not either", `if (!(input.flag && input.a.ok)) ${pay(P)}\n1;`, `if (!input.a.ok || !input.flag) ${pay(P)}\n1;`),
   pair("neither", `if (!(input.flag || input.a.ok || input.b.ok)) ${pay(P)}\n1;`, `if (!input.b.ok && !(input.a.ok || input.flag)) ${pay(P)}\n1;`),
   pair("a condition has a name", `const both = input.flag && input.a.ok;\nif (both) ${pay(P)}\n1;`, `if (input.a.ok && input.flag) ${pay(P)}\n1;`),
+  pair("a value is chosen", `let n = "1";\nif (input.flag) n = input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.flag ? input.b.n : "1";\n${pay("{ n }")}\n1;`),
+  pair("a value is chosen, or another", `let n;\nif (input.flag) { n = input.b.n; } else { n = input.a.n; }\n${pay("{ n }")}\n1;`, `const n = input.flag ? input.b.n : input.a.n;\n${pay("{ n }")}\n1;`),
+  pair("one of two answers", `const f = (x: any) => { if (x.ok) return x.n; return x.m; };\n${pay("{ n: f(input.a) }")}\n1;`, `const f = (x: any) => (x.ok ? x.n : x.m);\n${pay("{ n: f(input.a) }")}\n1;`),
+  pair("one of three answers", `const f = (x: any) => x.ok ? x.n : x.no ? x.m : "1";\n${pay("{ n: f(input.a) }")}\n1;`, `const f = (x: any) => { if (x.ok) return x.n; if (x.no) return x.m; return "1"; };\n${pay("{ n: f(input.a) }")}\n1;`),
+  pair("nothing", `if (input.a.x === null || input.a.x === undefined) ${pay(P)}\n1;`, `if (input.a.x == null) ${pay(P)}\n1;`),
+  pair("not nothing", `if (input.a.x !== undefined && input.a.x !== null) ${pay(P)}\n1;`, `if (input.a.x != null) ${pay(P)}\n1;`),
+  pair("what else where there is nothing", `const n = input.a.n ?? input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.a.n == null ? input.b.n : input.a.n;\n${pay("{ n }")}\n1;`),
+  pair("what else where it is false", `const n = input.a.n || input.b.n;\n${pay("{ n }")}\n1;`, `const n = input.a.n ? input.a.n : input.b.n;\n${pay("{ n }")}\n1;`),
+  pair("two names of a method of amounts", `const n = new Decimal(input.a.n).plus(1);\nif (n.gt(500)) ${pay("{ n: n.times(2) }")}\n1;`, `const n = new Decimal(input.a.n).add(1);\nif (n.greaterThan(500)) ${pay("{ n: n.mul(2) }")}\n1;`),
   pair("a key in brackets", `${pay(P)}\n1;`, `${pay('{ n: input["a"]["n"] }')}\n1;`),
 ];
 
 test.each(SAME)("the same: %s", async (_, was, now) => {
   const whole = (code: string) => H("mcp", I, code);
   expect(lines(await widened({ "agents/two.ts": whole(now) }, new Map([["agents/two.ts", whole(was)]])))).toEqual([]);
+});
+
+// biome-ignore format: one row, one rewrite
+const ORDER: readonly [string, string, string, RegExp | null][] = [
+  ["events", `ctx_emit("a.done");\nctx_emit("b.done");\n1;`, `ctx_emit("b.done");\nctx_emit("a.done");\n1;`, /^condition: Two: ctx_emit b\.done now comes before ctx_emit a\.done, which it came after \(/],
+  ["events of functions", `const f = () => ctx_emit("a");\nconst g = () => ctx_emit("b");\nf(); g();\n1;`, `const f = () => ctx_emit("a");\nconst g = () => ctx_emit("b");\ng(); f();\n1;`, /ctx_emit b now comes before ctx_emit a/],
+  ["notices", `notify_send({ to: "pat@x.example", subject: "s", text: "x" });\nnotify_send({ to: "sam@x.example", subject: "s", text: "x" });\n1;`, `notify_send({ to: "sam@x.example", subject: "s", text: "x" });\nnotify_send({ to: "pat@x.example", subject: "s", text: "x" });\n1;`, /notify_send sam@x\.example now comes before notify_send pat@x\.example/],
+  ["an event and a payment", `${pay(P)}\nctx_emit("a");\n1;`, `ctx_emit("a");\n${pay(P)}\n1;`, /ctx_emit a now comes before mcp_call erp\/pay/],
+  ["two payments", `${pay("{ n: input.a.n }")}\n${pay("{ n: input.b.n }")}\n1;`, `${pay("{ n: input.b.n }")}\n${pay("{ n: input.a.n }")}\n1;`, /input\.b\.n.* now comes before .*input\.a\.n/],
+  ["two tools", `${pay(P)}\n${send(P)}\n1;`, `${send(P)}\n${pay(P)}\n1;`, /^condition: Two: calls erp\/send before erp\/pay, which it came after [^\n]*$/],
+  ["files, in a loop", `for (const x of input.list) { data_write({ path: "a", text: x.a }); data_write({ path: "b", text: x.b }); }\n1;`, `for (const x of input.list) { data_write({ path: "b", text: x.b }); data_write({ path: "a", text: x.a }); }\n1;`, /data_write b now comes before data_write a/],
+  ["functions, where they are written", `const f = () => ctx_emit("a");\nconst g = () => ctx_emit("b");\nf(); g();\n1;`, `const g = () => ctx_emit("b");\nconst f = () => ctx_emit("a");\nf(); g();\n1;`, null],
+  ["one of which excludes the other", `if (input.flag) ctx_emit("a"); else ctx_emit("b");\n1;`, `if (!input.flag) ctx_emit("b"); else ctx_emit("a");\n1;`, null],
+];
+test.each(ORDER)("in another order: %s", async (_, was, now, says) => {
+  const whole = (code: string) => H("mcp, notify, ctx, data", I, code);
+  const { widening, changes } = await between(new Map([["agents/two.ts", whole(was)]]), new Map([["agents/two.ts", whole(now)]]));
+  expect(lines(widening)).toEqual([]);
+  const told = lines(changes).join("\n");
+  if (says === null) expect(told).toBe("");
+  else expect(told).toMatch(says);
 });
 
 test("of two long texts what differs at their beginning and at their end is told, in data and in code", async () => {

@@ -5,7 +5,7 @@
  */
 import { Kept } from "../../kernel/kept.ts";
 import { createHash } from "node:crypto";
-import type { Sandbox, Tree } from "../../kernel/ports.ts";
+import type { Json, Sandbox, Tree } from "../../kernel/ports.ts";
 import { API } from "../../kernel/primitive.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import {
@@ -23,6 +23,8 @@ import {
 } from "../../workspace/layout.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { type Header, parseHeader } from "../../scripts/header.ts";
+import { readYaml } from "../../scripts/yaml-text.ts";
+import { isObject } from "../../rules/tools/shape.ts";
 
 export interface Compiling {
   sandbox: Pick<Sandbox, "compile">;
@@ -35,12 +37,18 @@ export interface Closure {
   file: string;
   paths: string[];
   calls: Set<string>;
+  /** Its calls with the fixed key that each is given: `config_get thresholds.x`; without one where that is computed; UNREAD among them. */
+  keys: Set<string>;
   policies: Set<string>;
 }
+
+/** In place of what a file calls that cannot be compiled: it may read any setting. */
+const UNREAD = "?";
 
 /** What one file calls, whoever asks. */
 interface FileFacts {
   calls: string[];
+  keys: string[];
   scripts: string[];
   policies: string[];
 }
@@ -68,18 +76,18 @@ export async function agentFiles(tree: Tree): Promise<string[]> {
 
 async function closureOf(file: string, read: (path: string) => Promise<FileFacts | null>): Promise<Closure> {
   const paths: string[] = [];
-  const calls = new Set<string>();
-  const policies = new Set<string>();
+  const [calls, keys, policies] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const queue = [file];
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     if (paths.includes(path)) continue;
     paths.push(path);
     const facts = await read(path);
     for (const name of facts?.calls ?? []) calls.add(name);
+    for (const key of facts?.keys ?? []) keys.add(key);
     for (const policy of facts?.policies ?? []) policies.add(policy);
     queue.push(...(facts?.scripts ?? []));
   }
-  return { file, paths, calls, policies };
+  return { file, paths, calls, keys, policies };
 }
 
 async function factsOf(
@@ -94,6 +102,7 @@ async function factsOf(
   const named = calls.flatMap(({ given }) => given["policy"] ?? []);
   return {
     calls: calls.map(({ name }) => name),
+    keys: compiled === null ? [UNREAD] : calls.map(({ name, given }) => `${name} ${given[""] ?? given["key"] ?? ""}`),
     // A tool is a part of what calls it, as a sub-script is.
     scripts: [
       ...(compiled?.scripts ?? []).map(scriptFile),
@@ -106,10 +115,41 @@ async function factsOf(
   };
 }
 
-/** Files of the agents that a change of these paths reaches, those that the tree has. */
-export async function reachedFiles(tree: Tree, changed: readonly string[], sandbox: Compiling["sandbox"], registry: Registry) {
+/** Files of the agents that a change of these paths reaches, those that the tree has. `base`: what is in force, to tell what of the settings changes. */
+export async function reachedFiles(
+  tree: Tree,
+  changed: readonly string[],
+  sandbox: Compiling["sandbox"],
+  registry: Registry,
+  base: Tree | null = null,
+) {
   const candidates = await mightReach(await withRemoved(tree, changed), changed);
-  return reachedOf(await closuresOf(tree, candidates, { sandbox, names: registry.names() }), changed, registry);
+  // What is in force is looked at as a whole: a change may reach any of it.
+  const settings = base !== null && base !== tree && changed.includes(CONFIG) ? await settingsApart(base, tree) : null;
+  return reachedOf(await closuresOf(tree, candidates, { sandbox, names: registry.names() }), changed, registry, settings);
+}
+
+/** Whom a setting reaches beside those who read it by its key: the domain of what works by it, null for no run. Any other reaches every run. */
+const WORKS_BY: [RegExp, string | null][] = [
+  [/^(?:business|thresholds|settings|changes|history|callers|web)(?:\.|$)/, null],
+  [/^(?:import|statements)(?:\.|$)/, "importer"],
+  [/^notify(?:\.|$)/, "notify"],
+];
+
+/** Keys of config.yaml, two deep, that differ; null where they cannot be compared. */
+async function settingsApart(base: Tree, tree: Tree): Promise<string[] | null> {
+  const read = async (one: Tree) =>
+    readYaml((await one.read(CONFIG)) ?? "", { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 }).value as Json;
+  const apart = (was: Json | undefined, now: Json | undefined, key: string): string[] => {
+    if (JSON.stringify(was) === JSON.stringify(now)) return [];
+    if (!isObject(was) || !isObject(now) || key.includes(".")) return [key];
+    return Object.keys({ ...was, ...now }).flatMap((name) => apart(was[name], now[name], key === "" ? name : `${key}.${name}`));
+  };
+  try {
+    return apart(await read(base), await read(tree), "");
+  } catch {
+    return null;
+  }
 }
 
 /** A script that goes is still called by its name. */
@@ -118,15 +158,29 @@ async function withRemoved(tree: Tree, changed: readonly string[]): Promise<Tree
   return gone.flat().length === 0 ? tree : treeOver(tree, new Map(gone.flat().map((path) => [path, ""])));
 }
 
-/** Files of those agents that a change of these paths reaches. */
-export function reachedOf(closures: readonly Closure[], changed: readonly string[], registry: Registry): string[] {
+/** Files of those agents that a change of these paths reaches. `settings`: the keys of config.yaml that change, null for any. */
+export function reachedOf(
+  closures: readonly Closure[],
+  changed: readonly string[],
+  registry: Registry,
+  settings: readonly string[] | null = null,
+): string[] {
   const has = (test: (path: string) => boolean) => changed.some(test);
+  const isIn = (domain: string) => (name: string) => registry.has(name) && registry.get(name).domain === domain;
+  const uses = ({ calls }: Closure, domain: string) => [...calls].some(isIn(domain));
+  const isPart = (key: string, of: string) => of === "" || key === of || key.startsWith(`${of}.`);
+  const goesBy = (one: Closure, key: string): boolean => {
+    const [, domain] = WORKS_BY.find(([what]) => what.test(key)) ?? [];
+    if (domain === undefined || one.keys.has(UNREAD) || (domain !== null && uses(one, domain))) return true;
+    const read = [...one.keys].map((word) => word.split(" ") as [string, string]).filter(([name]) => isIn("config")(name));
+    return read.some(([, word]) => isPart(key, word) || isPart(word, key));
+  };
   return closures
     .filter(
-      ({ paths, calls, policies }) =>
-        has((path) => paths.includes(path) || policies.has(path) || path === CONFIG) ||
-        (has((path) => path.startsWith(IMPORTERS)) &&
-          [...calls].some((name) => registry.has(name) && registry.get(name).domain === "importer")),
+      (one) =>
+        has((path) => one.paths.includes(path) || one.policies.has(path)) ||
+        (has((path) => path === CONFIG) && (settings?.some((key) => goesBy(one, key)) ?? true)) ||
+        (has((path) => path.startsWith(IMPORTERS)) && uses(one, "importer")),
     )
     .map(({ file }) => file);
 }

@@ -4,6 +4,7 @@
  */
 import { type Exact, ZERO, fromExact, minus, plus, toExact } from "../../workspace/books/amounts.ts";
 import { addActs } from "./acts.ts";
+import { legsOf } from "./differences.ts";
 import { partings } from "./partings.ts";
 import type { BacktestClass, BacktestReport, Divergence, EntryEffect, FactDifference, MoneyDifference, RunDifference } from "./types.ts";
 import type { Json } from "../../kernel/ports.ts";
@@ -142,7 +143,10 @@ type Move = BacktestReport["moves"][number];
 type Cells = Map<string, { was: Exact; now: Exact }>;
 
 function addMoney(cells: Cells, pairs: readonly Pair[]): void {
-  for (const pair of pairs)
+  // Of an entry whose status or words change no money moves.
+  const isMoved = ({ was, now }: Pair) =>
+    was === null || now === null || was.date.slice(0, 7) !== now.date.slice(0, 7) || legsOf(was.legs) !== legsOf(now.legs);
+  for (const pair of pairs.filter(isMoved))
     for (const side of ["was", "now"] as const)
       for (const { account, amount, currency } of pair[side]?.legs ?? []) {
         const key = [account, pair[side]?.date.slice(0, 7) ?? "", currency].join("\n");

@@ -136,6 +136,10 @@ const HELD = /\uE000(\d+)\uE000/g;
 const WORDS: [RegExp, string][] = [
   [/\?\./g, "."],
   [/\bconfig_get\(([^()]*)\)/g, "the setting $1"],
+  [/\bnew Decimal\(([^()]*)\)(?=\.)/g, "$1"],
+  [/\bnew Decimal\(([^()]*)\)/g, "$1 as an amount"],
+  [/\bString\(([^()]*)\)/g, "$1 as a text"],
+  [/\bNumber\(([^()]*)\)/g, "$1 as a number"],
   [/([\w.[\]]+)\.includes\(([^()]*)\)/g, "$1 contains $2"],
   [/([\w.[\]]+)\.startsWith\(([^()]*)\)/g, "$1 begins with $2"],
   [/([\w.[\]]+)\.endsWith\(([^()]*)\)/g, "$1 ends with $2"],
@@ -152,20 +156,47 @@ const WORDS: [RegExp, string][] = [
   [/ \?\? /g, ", or without one "],
   [/(?<![\w.\]])([a-z_]\w*)\.([a-z_]\w*)\b(?![.([])/gi, "$2 of $1"],
 ];
+/** A call of a function by its name, which the script's author chose: its words are quoted. */
+const CALL = /(?<![\w.\]$]|new )(!?)([a-z_$][\w$]*)\(([^()]*)\)/gi;
+const HOLDS = /^(?:is|has|can|may|must|needs|was|should) /;
+/** `invoices.filter((one) => one.days > 90)`, and what else asks each thing of a list. */
+const EACH = /([\w.\]]+)\.(filter|find|some|every)\(\(?(\w+)(?:: \w+)?\)? => ((?:[^(){}]|\([^(){}]*\))+)\)(?![.[?])/g;
+const ASKED = { filter: "$ where ", find: "the first of $ where ", some: "for one of $: ", every: "for every one of $: " };
+
+function called(code: string): string {
+  const next = code.replace(CALL, (whole, not: string, name: string, args: string) => {
+    if (WORDS.some(([what]) => whole.replace(what, "") === not)) return whole;
+    const words = name
+      .replace(/(?<=[a-z\d])[A-Z]/g, " $&")
+      .replaceAll("_", " ")
+      .trim()
+      .toLowerCase();
+    const given = args.trim().replace(/,\s*/g, " and ");
+    if (!HOLDS.test(words)) return `${not}“${words}”${given === "" ? "" : ` of ${given}`}`;
+    return `“${words}” ${not === "" ? "holds" : "does not hold"}${given === "" ? "" : ` for ${given}`}`;
+  });
+  return next === code ? code : called(next);
+}
+
 const CHOICE = /^([^?:]+) \? ([^?:]+) : (.+)$/;
 
 function said(code: string): string {
   const [, when, one, other] = CHOICE.exec(code.replaceAll("?.", ".")) ?? [];
   if (when !== undefined && one !== undefined && other !== undefined) return `${said(one)} if ${said(when)}, else ${said(other)}`;
-  return WORDS.reduce((text, [what, words]) => text.replace(what, words), code);
+  return WORDS.reduce((text, [what, words]) => text.replace(what, words), called(code));
 }
 
 /** The line with its code in words. */
 export const inWords = (line: string): string =>
   line.replace(/‹([^›]*)›?/g, (_, code: string) => {
-    // Functions and objects have no words.
-    if (/=>|\{|\bfunction\b/.test(code.replace(TEXT, ""))) return code;
     const texts: string[] = [];
-    const bare = code.replace(TEXT, (text) => `\uE000${texts.push(text) - 1}\uE000`);
+    const bare = code
+      .replace(TEXT, (text) => `\uE000${texts.push(text) - 1}\uE000`)
+      .replace(EACH, (_all, list: string, how: keyof typeof ASKED, name: string, asks: string) => {
+        const of = (text: string) => text.replace(new RegExp(`(?<![\\w.])${name}\\.(?=\\w)`, "g"), "");
+        return ASKED[how].replace("$", () => list) + of(asks).replace(new RegExp(`(?<![\\w.])${name}(?!\\w)`, "g"), "it");
+      });
+    // Other functions and objects have no words.
+    if (/=>|\{|\bfunction\b/.test(bare)) return code;
     return said(bare).replace(HELD, (_whole, n: string) => texts[Number(n)] ?? "");
   });

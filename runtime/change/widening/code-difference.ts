@@ -5,8 +5,8 @@
 import type { SurveyTest } from "../../kernel/ports.ts";
 import { INDIRECT, LITERAL, NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
 import { apart, partOf } from "../evidence/partings.ts";
-import { conditionOf, inOne, meansOf, unlike } from "./deeds.ts";
-import { type Canonical, type Reach, holderOf, lastOf, matchNames, reachOf, shownOf } from "./code-names.ts";
+import { conditionOf, exchanged, inOne, meansOf, unlike } from "./deeds.ts";
+import { type Canonical, type Reach, endOf, holderOf, lastOf, matchNames, reachOf, readsApart, shownOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
 import { type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
 
@@ -98,7 +98,7 @@ export function codeDifference(was: Program, now: Program, callers: readonly Pro
   return {
     ...{ values: values.filter(isUntold), rows },
     names: [...changed.filter(isUntold), ...kept((form, key) => told(form, key))].map(
-      (one): NameChange => ({ ...one, reaches: reach(one.id) }),
+      (one): NameChange => ({ ...one, reaches: [...reach(one.id), ...readsApart(now, one.was, one.now)] }),
     ),
     ...{ calls, deeds },
     words: wordsOf(was, now),
@@ -134,7 +134,8 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   );
   const change = (one: Stated, other: Stated | undefined, from: Given | null, to: Given | null, literals: Literals = null) => {
     const { path, near, compared, tool, file, head } = one;
-    const reaches = reach(head ?? holderOf(path, file));
+    const shown = [from, to].map((given) => (given !== null && "shown" in given ? given.shown : null)) as [string | null, string | null];
+    const reaches = [...reach(head ?? holderOf(path, file)), ...endOf(now, path, tool), ...readsApart(now, ...shown)];
     if (literals === null && from !== null && "shown" in from && from.shown.startsWith("`")) templates.add(path);
     const means = { was: from === null ? null : (other ?? one).means, now: to === null ? null : one.means };
     values.push({ literals, path, near, head, means, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
@@ -187,9 +188,11 @@ function rowsOf(was: readonly Stated[], now: readonly Stated[]): RowChange[] {
 
 function wordsOf(was: Program, now: Program) {
   const wordsIn = ({ calls }: Program) =>
-    calls.flatMap(({ name, effect, given, at }) => {
+    calls.flatMap(({ name, effect, reads, given, at }) => {
       const word = given[""] ?? given["key"] ?? given["event"] ?? given["name"] ?? (effect === "read" ? "" : null);
-      return (effect === "read" || effect === "control") && word !== null ? [{ call: name, word, file: at.file, line: at.line ?? 0 }] : [];
+      return (effect === "read" || effect === "control") && word !== null
+        ? [{ call: name, word, reads: reads && given["tool"] === undefined, file: at.file, line: at.line ?? 0 }]
+        : [];
     });
   const [old, fresh] = [wordsIn(was), wordsIn(now)];
   const is = (a: (typeof old)[number]) => (b: typeof a) => a.call === b.call && a.word === b.word;
@@ -235,7 +238,8 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
         means: meansOf(tests),
       };
     });
-  const [old, fresh] = [inOne(sitesIn(was, before, "was")), inOne(sitesIn(now, after, "now"))];
+  const sites = [sitesIn(was, before, "was"), sitesIn(now, after, "now")] as const;
+  const [old, fresh] = [inOne(sites[0]), inOne(sites[1])];
   const means = (one: { means: string }) => one.means;
   // Of two places of which one is reached by a condition and the other by its opposite, the first tells it.
   const shown = (all: readonly SurveyTest[], others: readonly SurveyTest[]) =>
@@ -268,5 +272,8 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
     };
     calls.push({ ...one, ...counts, ...conditions, file, line });
   }
+  const inOrder = sites.map((all) => all.filter(({ role }) => /^(?:acts|emits|writes)$/.test(role))) as [typeof old, typeof old];
+  for (const [then, { what, role, shown: first, file, line }] of exchanged(...inOrder))
+    deeds.push({ what, role, was: then.shown, now: first, order: true, reaches: [], file, line });
   return { calls, deeds };
 }

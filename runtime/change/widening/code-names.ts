@@ -154,8 +154,30 @@ function applied(form: string, name: string, given: string): string {
   return args.length === names.length ? applied(form.slice(0, at) + whole + form.slice(end), name, given) : form;
 }
 
+/** What a value at a path is for that begins with a call: what is read, written, started or done; not what a person is told, or a tool is given. */
+export function endOf({ sites, calls }: Program, path: string, tool: string | null): string[] {
+  const [what = ""] = path.split(".", 1);
+  if (
+    tool !== null ||
+    (/^\w+\.(?:subject|text|title|details)$/.test(path) && sites.some((one) => one.what === what && one.role === "acts"))
+  )
+    return [];
+  if (calls.some(({ name, reads }) => reads && name === what)) return [`reads ${what}`];
+  const role = sites.find((one) => one.what === what && /^(?:acts|emits|writes)$/.test(one.role))?.role;
+  return role === undefined ? [] : [`${role} ${what}`];
+}
+
+/** The calls that read something else in one text than in the other. */
+export function readsApart({ calls }: Program, was: string | null, now: string | null): string[] {
+  const names = [...new Set(calls.flatMap(({ name, reads }) => (reads ? [name] : [])))];
+  const read = (text: string, name: string) => argsAt(text, text.indexOf(`${name}(`) + name.length).args.join();
+  const isIn = (name: string) => [was, now].every((text) => text?.includes(`${name}(`) === true);
+  return names.filter((name) => isIn(name) && read(was ?? "", name) !== read(now ?? "", name)).map((name) => `reads ${name}`);
+}
+
 /** Which telling keys and calls a name reaches, through all that is made of it: through what scripts are given, and what they answer. */
-export function reachOf({ names, fields, sites, puts, calls }: Program): Reach {
+export function reachOf(program: Program): Reach {
+  const { names, fields, sites, puts, calls } = program;
   const made = new Map<string, Set<string>>();
   const ends = new Map<string, Set<string>>();
   const answers = new Map(
@@ -179,6 +201,7 @@ export function reachOf({ names, fields, sites, puts, calls }: Program): Reach {
   for (const { form, path, tool, file } of fields) {
     add(ends, file, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
     const head = headOf(path);
+    for (const end of head === null ? endOf(program, path, tool) : []) add(ends, file, form, end);
     for (const { role, what } of sites) if (path === `${what}.`) add(ends, file, form, `${role} ${what}`);
     // What stands in an object that has a name goes where that goes; of what is spread into it only some may.
     if (head !== null && !path.endsWith("...")) add(made, file, form, head);

@@ -51,6 +51,32 @@ interface Done extends Place {
   rest: string;
   after: readonly string[];
   shown: string;
+  order?: readonly number[];
+}
+
+const opposite = ({ means }: { means: string }) => means.replace(/^(if|not) /, (_, kind) => (kind === "if" ? "not " : "if "));
+// What goes round the same loop excludes nothing.
+const isApart = (one: Done, other: Done) =>
+  one.tests.some((test) => !test.means.startsWith("each ") && other.tests.some(({ means }) => means === opposite(test)));
+
+/** What is done before something that it came after, in pairs; each that both have once. Of what excludes each other none is first. */
+export function exchanged<T extends Done>(mine: readonly T[], theirs: readonly T[]): [was: T, now: T][] {
+  const keyOf = ({ file, kind, means, exact }: T) => [file, kind, means, exact].join("\n");
+  const inOrder = (all: readonly T[]) =>
+    [...Map.groupBy(all, keyOf)]
+      .flatMap(([key, [only, ...more]]) => (only === undefined || more.length > 0 ? [] : [{ key, only }]))
+      .sort((a, b) => compared(a.only.order, b.only.order));
+  const [old, fresh] = [inOrder(mine).map(({ key }) => key), inOrder(theirs)];
+  return fresh.flatMap(({ key, only }, i): [T, T][] => {
+    const at = old.indexOf(key);
+    const isPassed = (other: (typeof fresh)[number]) => old.includes(other.key) && old.indexOf(other.key) < at;
+    const passed = fresh.slice(i + 1).find((other) => isPassed(other) && other.only.file === only.file && !isApart(only, other.only));
+    return passed === undefined ? [] : [[passed.only, only]];
+  });
+}
+function compared(one: readonly number[] = [], other: readonly number[] = []): number {
+  const at = one.findIndex((place, i) => place !== other[i]);
+  return at < 0 ? one.length - other.length : (one[at] ?? 0) - (other[at] ?? 0);
 }
 
 /** Two places of which exactly one is reached, by a condition or its opposite, are one: `if (a) f(x); else f(y)` is `f(a ? x : y)`. */
@@ -86,8 +112,6 @@ export function unlike<T extends Done>(mine: readonly T[], theirs: readonly T[],
     was === undefined || (was.rest === now.rest && was.means !== now.means) ? [] : [[was, now, was.exact === now.exact]],
   );
   if (gone.length + added.length > 0 || !inOrder) return found;
-  const opposite = ({ means }: { means: string }) => means.replace(/^(if|not) /, (_, kind) => (kind === "if" ? "not " : "if "));
-  const isApart = (one: T, other: T) => one.tests.some((test) => other.tests.some(({ means }) => means === opposite(test)));
   const order = mine.map(same);
   for (const [i, one] of theirs.entries()) {
     const passed = theirs.slice(i + 1).find((later) => order.lastIndexOf(same(later)) < order.indexOf(same(one)) && !isApart(one, later));

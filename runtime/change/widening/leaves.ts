@@ -56,7 +56,8 @@ function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: st
   return found;
 }
 
-function nameOf(value: Value): string | null {
+/** What it is called by: the first of its keys that is a name, else of an object in it. */
+export function nameOf(value: Value): string | null {
   if (!isObject(value)) return null;
   const key = NAMES.find((one) => typeof value[one] === "string" || typeof value[one] === "number");
   return key === undefined ? nameOf(Object.values(value).find(isObject)) : String(value[key]);

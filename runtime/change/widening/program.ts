@@ -21,8 +21,8 @@ export interface Around {
   nextTick(schedule: { agent: string; expression: string; timezone: string }, after: number): Promise<number | null>;
 }
 
-/** What a call does for a comparison: acts outside or tells somebody, writes, asks a person, puts before a person, has the policy judge. */
-export type Role = "acts" | "writes" | "asks" | "reviews" | "judges";
+/** What a call does for a comparison: acts outside or tells somebody, starts agents, writes, asks a person, puts before one, has the policy judge. */
+export type Role = "acts" | "emits" | "writes" | "asks" | "reviews" | "judges";
 
 export interface Site extends Deed {
   /** Name of the primitive, or `script_run NAME`. */
@@ -38,7 +38,8 @@ export interface Program {
   header: Header | null;
   source: string;
   sites: Site[];
-  calls: (Compiled["calls"][number] & { effect: Effect | null; access: Access | null })[];
+  /** reads: what it does is look at records or files. */
+  calls: (Compiled["calls"][number] & { effect: Effect | null; reads: boolean })[];
   literals: (Survey["literals"][number] & { file: string })[];
   /** By `FILE:NAME`, as forms have them. */
   names: Map<string, Survey["names"][string]>;
@@ -87,7 +88,8 @@ export async function programAt(tree: Tree, file: string, around: Around): Promi
     calls: all.flatMap(([, { compiled }]) =>
       compiled.calls.map((call) => {
         const primitive = registry.has(call.name) ? registry.get(call.name) : null;
-        return { ...call, effect: primitive?.effect ?? null, access: primitive?.access ?? null };
+        const rows = primitive === null ? [] : accessOf(primitive, call.given, classIn(around.trust)).rows;
+        return { ...call, effect: primitive?.effect ?? null, reads: rows.length > 0 && rows.every((row) => row === "read") };
       }),
     ),
     literals: at(({ literals }) => literals),
@@ -148,5 +150,6 @@ function roleOf(access: Access, effect: Effect): Role | null {
   if (access === "decide") return "judges";
   if (access === "ask") return "asks";
   if (effect === "external" || effect === "notify") return "acts";
+  if (effect === "control" && access === "notify") return "emits";
   return effect === "write" ? "writes" : null;
 }

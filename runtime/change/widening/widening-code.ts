@@ -1,12 +1,25 @@
 /** What a program does that the one before did not, in lines: its difference (code-difference.ts) judged by rows, and the tools it names. */
-import { codeDifference, type ValueChange } from "./code-difference.ts";
+import { codeDifference, type DeedChange, type ValueChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Program, classIn } from "./program.ts";
 import { type Place, SILENT } from "./stated-values.ts";
 import type { Written } from "./leaves.ts";
 import { isOdd } from "../../scripts/guards.ts";
 import type { ChangeKind } from "../proposal-types.ts";
-import { type Asked, CALLS, DEEDS, type Line, NAMES, ROWS, type Row, WORDS, isMutate, isTool, literal } from "./widening-rows.ts";
+import {
+  type Asked,
+  CALLS,
+  DEEDS,
+  type Line,
+  NAMES,
+  ROWS,
+  type Row,
+  WORDS,
+  isMutate,
+  isTool,
+  literal,
+  nameDeeds,
+} from "./widening-rows.ts";
 import { VALUES } from "./widening-values.ts";
 
 /** Tells one change at its place; line 0 is none. */
@@ -23,7 +36,7 @@ function firstLine<T>(rows: readonly Row<T>[], one: T, asked: Asked): Line | nul
 
 /** Tells what `now` does that `was` did not. `was` null: the program is new, and is told by what it may do at all. */
 export function codeWidening(was: Program | null, now: Program, asked: Asked, say: Say, callers: readonly Program[] = []): void {
-  const tools = newTools(was, now, asked, say);
+  const { fresh: tools, moved } = newTools(was, now, asked, say);
   if (was === null) return parties(now, asked, say);
   const { calls, deeds, words, names, rows, values } = codeDifference(was, now, callers);
   const told = new Map<string, string>();
@@ -42,7 +55,15 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
       else grouped.set(line.only.when, [...(grouped.get(line.only.when) ?? []), [line, one]]);
     }
   };
-  each(calls, CALLS);
+  // A new event is told by its name.
+  const isNamed = (text: string) =>
+    words.some(
+      ({ call, word, change }) => change === "new" && text.startsWith(call) && (text === call || text.includes(JSON.stringify(word))),
+    );
+  each(
+    calls.filter(({ role, what, was: before }) => role !== "emits" || before > 0 || !isNamed(what)),
+    CALLS,
+  );
   for (const [when, all] of grouped) {
     const [line, place] = (all.find(([one]) => one.widens) ?? all[0]) as [Line, Place];
     const does = all
@@ -62,7 +83,12 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
     words.some(({ call, word }) => call === path && word === literal(next ?? old));
   const untold = values.filter((one) => !isTold(one));
   each(untold, VALUES);
-  each(deeds, DEEDS);
+  // Tools that are called in another order are told as such.
+  const isMoved = ({ was: old, now: next }: DeedChange) => moved.has(nameDeeds(next, old).join().replace(/\w+ /g, ""));
+  each(
+    deeds.filter((one) => !(one.order ? isMoved(one) : one.role === "emits" && isNamed(one.now))),
+    DEEDS,
+  );
   const place = now.built.at(-1) ?? { file: now.file, line: 0 };
   if (now.built.length > was.built.length)
     say("tool", true, "builds names or calls while it runs, so its text does not show what it calls: compare by hand", place);
@@ -93,7 +119,8 @@ function parties(now: Program, asked: Asked, say: Say): void {
 }
 
 /** Tells of the tools that it did not name before, or calls in another order. */
-function newTools(was: Program | null, now: Program, asked: Asked, say: Say): Set<Written["value"]> {
+function newTools(was: Program | null, now: Program, asked: Asked, say: Say) {
+  const moved = new Set<string>();
   const known = new Set(was?.literals.flatMap((one) => (isTool(one, asked) ? [one.value] : [])));
   const fresh = new Map(
     now.literals.flatMap((one) => (isTool(one, asked) && !known.has(one.value) ? [[String(one.value), one] as const] : [])),
@@ -107,6 +134,7 @@ function newTools(was: Program | null, now: Program, asked: Asked, say: Say): Se
   for (const at of since) {
     const passed = since.filter(({ value }) => comesFirst(since, at.value, value) && comesFirst(old, value, at.value));
     const names = [...new Set(passed.map(({ value }) => value))].join(", ");
+    for (const { value } of passed) moved.add(`${at.value},${value}`);
     if (names !== "" && since.find(({ value }) => value === at.value) === at)
       say("condition", false, `calls ${at.value} before ${names}, which it came after`, at);
   }
@@ -114,5 +142,5 @@ function newTools(was: Program | null, now: Program, asked: Asked, say: Say): Se
   for (const [tool, at] of fresh)
     if (isMutate(tool, asked)) say("tool", true, `calls ${tool}, which changes things (${classIn(asked.trust)(tool).why})`, at);
   if (reads[0] !== undefined) say("tool", true, `reads with ${reads.map(([tool]) => tool).join(", ")}`, reads[0][1]);
-  return new Set(fresh.keys());
+  return { fresh: new Set<Written["value"]>(fresh.keys()), moved };
 }

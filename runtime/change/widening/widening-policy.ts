@@ -71,25 +71,30 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
     if (!was.set.kinds.has(fact) && kind !== "boolean" && !asked.has(fact))
       say("policy", `declares the fact ${fact}, and no rule asks about it: what a run acts on counts as judged where it gives that`, fact);
   const [gone, other]: [string[], string[]] = [[], []];
+  // What only new rules ask about changes no case of the rules that were there.
+  const known = new Set([...was.set.rules, ...now.set.rules.filter((rule) => !isNew(rule))].flatMap(({ when }) => namesIn(when)));
+  const text = ({ facts, ...rest }: PolicyCase) => JSON.stringify([rest, Object.entries(facts).filter(([fact]) => known.has(fact))]);
   for (const one of was.cases) {
     const kept = now.cases.find(({ name }) => name === one.name);
-    const isSame = [one, { ...one, ...named(one, ids) }].some((old) => JSON.stringify(old) === JSON.stringify(kept));
+    const isSame = kept !== undefined && [one, { ...one, ...named(one, ids) }].some((old) => text(old) === text(kept));
     if (kept === undefined) gone.push(one.name);
     else if (!isSame && isStricter(one, kept)) more(`its test case "${one.name}" expects more`, one.name);
     else if (!isSame) other.push(one.name);
   }
-  for (const [names, one, many] of [
-    [other, "is changed", "are changed"],
-    [gone, "is removed", "are removed"],
+  const fresh = now.cases.flatMap(({ name }) => (was.cases.some((one) => one.name === name) ? [] : [name]));
+  for (const [names, how, tellAs] of [
+    [other, "changed", say.bind(null, "case")],
+    [gone, "removed", say.bind(null, "case")],
+    [fresh, "new", more],
   ] as const) {
     const [first = ""] = names;
-    if (names.length === 1) say("case", `its test case "${first}" ${one}`, first);
+    if (names.length === 1) tellAs(`its test case "${first}" is ${how}`, first);
     const rest = names.length > 3 ? ` and ${names.length - 3} more` : "";
     const listed = names
       .slice(0, 3)
       .map((name) => `"${name}"`)
       .join(", ");
-    if (names.length > 1) say("case", `${names.length} of its test cases ${many} (${listed}${rest})`, first);
+    if (names.length > 1) tellAs(`${names.length} of its test cases are ${how} (${listed}${rest})`, first);
   }
   return found;
 }

@@ -51,6 +51,11 @@ const DECIDES: [RegExp, WideningKind, string][] = [
   [/^(?:reviews .*|confidence|items)$/, "review", "which entries a person sees"],
   [/^(?:acts .*|params of .*|tool)$/, "tool", "what is done outside"],
   [PAYEE, "recipient", "who is notified or paid"],
+  [/^emits /, "trigger", "what the agents it starts are given"],
+  [/^writes (?!journal_|git_)/, "tool", "what is written"],
+  [/^(?:amount|debit|credit)$/, "tool", "an amount"],
+  [/^(?:debit|credit)_account$/, "tool", "which account is booked"],
+  [/^reads /, "tool", "what is read"],
 ];
 const decidedBy = (reaches: readonly string[]) => DECIDES.find(([what]) => reaches.some((one) => what.test(one)));
 /** Told as widening where the name reaches what matters. */
@@ -91,7 +96,19 @@ export const ROWS: Row<RowChange>[] = [
   },
 ];
 
+/** Two calls by the first text each is given, such as a tool or an event; as the code has them where that is the same. */
+export function nameDeeds(one: string, other: string): [string, string] {
+  const nameOf = (text: string) => /^(\w+)\([^"]*?"([^"]*)"/.exec(text)?.slice(1).join(" ");
+  const [name, next] = [nameOf(one), nameOf(other)];
+  return name !== undefined && next !== undefined && name !== next ? [name, next] : [code(partOf(one, other)), code(partOf(other, one))];
+}
+
 export const DEEDS: Row<DeedChange>[] = [
+  ({ role, was, now, order }) => {
+    if (!order || role === "puts" || was === now) return null;
+    const [first, then] = nameDeeds(now, was);
+    return tell("condition", `${first} now comes before ${then}, which it came after`);
+  },
   ({ role, what, was, now, order, reaches }) => {
     const given =
       role === "puts"
@@ -127,6 +144,7 @@ export const NAMES: Row<NameChange>[] = [
 /** more: told as widening when it happens in more places, else when in fewer. */
 const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; says: string }> = {
   acts: { kind: "tool", more: true, says: "acts outside or notifies someone" },
+  emits: { kind: "trigger", more: true, says: "emits an event" },
   writes: { kind: "tool", more: true, says: "writes" },
   puts: { kind: "tool", more: true, says: "collects" },
   does: { kind: "tool", more: true, says: "calls or changes something" },
@@ -194,6 +212,8 @@ export const WORDS: Row<WordChange>[] = [
     /^ctx_(?:today|now)$/.test(call) &&
     change === "new" &&
     widen("command", "depends on the date it runs: recorded runs do not show what it does on another"),
+  ({ call, word, change, reads }) =>
+    reads && change === "new" && widen("tool", `also calls ${call}${word === "" ? "" : ` (${word})`}, which reads`),
   ({ call, word, change }) =>
     !/^ctx_|^git_/.test(call) &&
     tell("value", `${change === "new" ? "also calls" : "no longer calls"} ${call}${word === "" ? "" : ` (${word})`}`),

@@ -5,10 +5,11 @@
 import { DEFAULT_PRIVACY } from "../../rules/privacy/judge.ts";
 import { isAtMost } from "../../engine/authority.ts";
 import type { Json } from "../../kernel/ports.ts";
-import type { Config } from "../../workspace/settings/config.ts";
+import { type Config, settingWords } from "../../workspace/settings/config.ts";
 import { modelRolesOf } from "../../workspace/settings/models.ts";
 import { apart, parting } from "../evidence/partings.ts";
-import { type LeafChange, changeWords, leafChanges, named, shownValue, hostsIn, recipientsIn } from "./leaves.ts";
+import { dataChanges } from "./data-files.ts";
+import { type LeafChange, changeWords, leafChanges, named as thingsIn, shownValue, hostsIn, recipientsIn } from "./leaves.ts";
 import { type Line, tell, widen } from "./widening-rows.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 
@@ -40,22 +41,32 @@ const CONFIG_ROWS: Row[] = [
   [/^changes\./, rose],
 ];
 
-function judged(changes: readonly LeafChange[], rows: readonly Row[], before = "", told: ChangeKind = "value"): SettingLine[] {
+function judged(
+  changes: readonly LeafChange[],
+  rows: readonly Row[],
+  before = "",
+  told: ChangeKind = "value",
+  words: (key: string) => string = () => "",
+): SettingLine[] {
   return changes.map((one) => {
     const [, loosens, after = "", kind = "setting"] = rows.find(([key]) => key.test(one.key)) ?? [/^/, always];
     const widens = loosens(one);
-    const text = `${before}${changeWords(one)}`;
-    return { ...(widens ? widen(kind, text + after) : tell(told, text)), key: one.key };
+    const [text, what] = [`${before}${changeWords(one)}`, words(one.key)];
+    const more = widens && after !== "" ? after : what === "" ? "" : `: ${what}`;
+    return { ...(widens ? widen(kind, text + more) : tell(told, text + more)), key: one.key };
   });
 }
 
 export function configWidening(was: Config, now: Config): SettingLine[] {
   const changes = leafChanges(settingsOf(was), settingsOf(now), (key) => key === "notify.quiet_hours");
-  const [old, fresh] = [was, now].map(({ statements }) => [...named(statements as unknown as Json[]).keys()]) as [string[], string[]];
+  const [old, fresh] = [was, now].map(({ statements }) => [...thingsIn(statements as unknown as Json[]).keys()]) as [string[], string[]];
   const common = old.filter((name) => fresh.includes(name));
   const first = fresh.filter((name) => common.includes(name)).find((name, i) => name !== common[i]);
   const text = `statements[${first}] now comes before others that it came after: the first that fits says to which account a statement belongs`;
-  return [...judged(changes, CONFIG_ROWS), ...(first === undefined ? [] : [{ ...widen("setting", text), key: "statements" }])];
+  return [
+    ...judged(changes, CONFIG_ROWS, "", "value", settingWords),
+    ...(first === undefined ? [] : [{ ...widen("setting", text), key: "statements" }]),
+  ];
 }
 
 /** With defaults filled in, those of privacy too. */
@@ -86,10 +97,9 @@ export function dialectWidening(name: string, was: Json | null, now: Json | null
 export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet<string>): SettingLine[] {
   // What a rule covers is compared by what it means: two conditions in another order are one. So are cases.
   const changes = leafChanges(was, now).filter(
-    ({ key, now: left }) =>
+    ({ key }) =>
       !key.endsWith("].when") &&
-      !/^cases\[.*\]\./.test(key) &&
-      !(left === undefined && /^cases\[/.test(key)) &&
+      !key.startsWith("cases[") &&
       ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
   );
   const [texts, values] = [true, false].map((isText) => changes.filter(({ key }) => /description$|^source$/.test(key) === isText));
@@ -97,8 +107,30 @@ export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet
   return [...judged(texts ?? [], never, `${name}: `, "text"), ...judged(values ?? [], never, `${name}: `)];
 }
 
+const named = (value: string, path = ""): string[] => [...recipientsIn({ value, path }), ...hostsIn({ value, path })];
+// Values of one file that are told.
+const VALUES = 100;
+
+/** Values of JSON or CSV that are others, with the element they stand in; null of any other text. */
+function dataLines(path: string, was: string, now: string): SettingLine[] | null {
+  const { changes, order } = dataChanges(path, was, now) ?? {};
+  if (changes === undefined || order === undefined) return null;
+  const lines = changes.map(({ key, was: old, now: next, given }): SettingLine => {
+    const words =
+      old === null ? `adds ${key}: ${next}` : next === null ? `no longer has ${key}: ${old}` : `${key} is ${next} instead of ${old}`;
+    const isPayee = given.some(([cell, value]) => named(value, cell).length > 0);
+    return { ...(isPayee ? widen("recipient", `${path}: ${words}`) : tell("value", `${path}: ${words}`)), key };
+  });
+  const sorted = [...lines.filter(({ widens }) => widens), ...lines.filter(({ widens }) => !widens)];
+  const more = sorted.length > VALUES ? [{ ...tell("value", `${path}: ${sorted.length - VALUES} more values differ`), key: "" }] : [];
+  const moved = order === null ? [] : [{ ...tell("value", `${path}: ${order[0]} now comes before ${order[1]}`), key: order[0] }];
+  return [...sorted.slice(0, VALUES), ...more, ...moved];
+}
+
 /** Lines of a text that are new, gone or elsewhere, with whom they name. What is indented stands under something else. */
 export function textWidening(path: string, was: string | null, now: string | null): SettingLine[] {
+  const data = dataLines(path, was ?? "", now ?? "");
+  if (data !== null) return data;
   const linesIn = (text: string | null) => (text ?? "").split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trimEnd()]));
   const texts = [linesIn(was), linesIn(now)];
   // Which of several equal ones it is, the line above says.
@@ -107,19 +139,24 @@ export function textWidening(path: string, was: string | null, now: string | nul
     all.map((line, i) => (often.has(line) && /\w/.test(line) ? `${line} (below ${all[i - 1] ?? "nothing"})` : line));
   const [before, after] = texts.map(told) as [string[], string[]];
   const [gone, fresh] = apart(before, after, String);
-  const named = (text: string) => [...recipientsIn({ value: text, path: "" }), ...hostsIn({ value: text, path: "" })];
-  const known = new Set(before.flatMap(named));
-  const recipients = fresh.flatMap(named).filter((one) => !known.has(one));
-  const words = Array.from({ length: Math.max(gone.length, fresh.length) }, (_, i): [string, string] => {
+  const known = new Set(before.flatMap((line) => named(line)));
+  const recipients = fresh.flatMap((line) => named(line)).filter((one) => !known.has(one));
+  const words = Array.from({ length: Math.max(gone.length, fresh.length) }, (_, i): [string, string, Line["kind"]] => {
     const [old, next] = [gone[i], fresh[i]];
-    if (old === undefined) return [next ?? "", `says ${shownValue(next)}`];
-    if (next === undefined) return [old, `no longer says ${shownValue(old)}`];
-    if (old.length + next.length > 160) return [next, `changes: ${parting(old, next)}`];
-    return [next, `says ${shownValue(next)} instead of ${shownValue(old)}`];
+    if (old === undefined) return [next ?? "", `says ${shownValue(next)}`, "value"];
+    if (next === undefined) return [old, `no longer says ${shownValue(old)}`, "value"];
+    // Whom it names stand in other places of it; a new one is told by name.
+    const isMoved = named(next).every((one) => known.has(one)) && named(next).length > 0 && named(next).join() !== named(old).join();
+    const how =
+      old.length + next.length > 160 ? `changes: ${parting(old, next)}` : `says ${shownValue(next)} instead of ${shownValue(old)}`;
+    return [next, how, isMoved ? "recipient" : "value"];
   });
   return [
     ...recipients.map((key) => ({ ...widen("recipient", `${path} names a new recipient: ${JSON.stringify(key)}`), key })),
-    ...words.map(([key, text]) => ({ ...tell("value", `${path} ${text}`), key })),
+    ...words.map(([key, text, kind]) => ({
+      ...(kind === "recipient" ? widen(kind, `${path} ${text}`) : tell(kind, `${path} ${text}`)),
+      key,
+    })),
     ...movedLines(before, after).map(([key, above]) => {
       const text = `${path} has ${shownValue(key)} ${above === "" ? "first" : `below ${shownValue(above)}`}, where it was not`;
       return { ...(named(key).length > 0 ? widen("recipient", text) : tell("value", text)), key };

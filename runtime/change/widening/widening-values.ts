@@ -46,6 +46,7 @@ const DAY = /^(?:19|20)\d\d-\d\d(?:-\d\d)?(?:T.*)?$/;
 const FACT = /(?:^|\.)facts\./;
 const AMOUNT = /^(?:amount|total|sum|price|quantity|debit|credit)$/;
 const ACCOUNT = /(?:^|_)account$/;
+const LEG = /^(?:debit|credit)_account$/;
 const RATE = /rate|pct|percent|threshold|limit|tolerance|discount|tax|fee|days|(?:^|_)(?:min|max)(?:_|$)/i;
 const GATE = /^(?:ask|required|fixed|level|levels|approvals|expires|agent)$/;
 /** By which a notice or a start that came before is known. */
@@ -123,18 +124,29 @@ export const VALUES: Row<ValueChange>[] = [
       Number(literal(one.now)) !== 0 &&
       widen("tool", `has a fixed amount: ${key(one)} ${swap(one)}`),
   ),
+  (one) =>
+    !one.compared &&
+    one.reaches.some((what) => what.startsWith("reads ")) &&
+    byReach(one.reaches, "value", `${key(one)} ${swap(one)}`, rawOf(one)),
   (one, { account }) => {
     const name = (given: Given | null) => account(String(literal(given)));
     if (!named(ACCOUNT, () => tell("account", ""))(one, {} as Asked) && name(one.was) === null && name(one.now) === null) return null;
     const words = (value: unknown) =>
       account(String(value)) === null ? quoted(value) : `${shortAccount(account(String(value)) ?? "")} (${value})`;
-    return tell("account", `${one.near === null ? "" : `${quoted(one.near)}: `}the account ${swap(one, words)}`);
+    const leg = one.near === null && LEG.exec(lastOf(one.path))?.[0];
+    if (leg && isChosen(one)) return widen("tool", `which account is booked, ${leg}, ${swap(one, words)}`);
+    return tell("account", `${one.near === null ? (leg ? `${leg}: ` : "") : `${quoted(one.near)}: `}the account ${swap(one, words)}`);
   },
   (one, asked) =>
     isMutate(one.tool, asked) &&
     !one.compared &&
     (one.was !== null || isComputed(one) || literal(one.now) !== undefined) &&
     widen("tool", `what it sends to ${one.tool}, ${key(one)}, ${swap(one)}`),
+  (one, asked) =>
+    one.tool !== null &&
+    !isMutate(one.tool, asked) &&
+    !one.compared &&
+    widen("tool", `what it asks ${one.tool} for, ${key(one)}, ${swap(one)}`),
   (one) =>
     DISTINCT.test(plainForm(one.path)) &&
     (one.was !== null

@@ -7,7 +7,7 @@ import { privacySchema } from "../../rules/privacy/judge.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { isTimezone } from "../../scripts/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
-import { flag, secret, size, text } from "./fields.ts";
+import { flag, secret, size, text, wordsAt } from "./fields.ts";
 import { CONFIG, TRUST } from "../layout.ts";
 import { changeLimitsSchema, limitsSchema } from "./limits.ts";
 import { variables } from "./variables.ts";
@@ -53,16 +53,30 @@ const configSchema = z.strictObject({
   branch: z
     .string()
     .regex(/^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock$|[/.]$))[A-Za-z0-9._/-]{1,100}$/, "write the name of a git branch, such as main")
-    .default("main"),
-  timezone: zone.default("UTC"),
+    .default("main")
+    .describe("the branch that runs read from and commit to"),
+  timezone: zone.default("UTC").describe("the time zone of days, schedules and month ends"),
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, "write three capitals such as USD")
-    .default("USD"),
+    .default("USD")
+    .describe("the currency of amounts that name none"),
   closed_through: day.optional(),
-  accounts: z.strictObject({ opening: account.default("3010"), suspense: account.default("3900") }).prefault({}),
+  accounts: z
+    .strictObject({
+      opening: account.default("3010").describe("the account on the other side of an account's first balance"),
+      suspense: account.default("3900").describe("the account where a rejected entry waits until somebody classifies it"),
+    })
+    .prefault({}),
   import: z
-    .strictObject({ settle_seconds: z.number({ error: "write a number of seconds" }).min(0).max(3600, "at most 3600").default(5) })
+    .strictObject({
+      settle_seconds: z
+        .number({ error: "write a number of seconds" })
+        .min(0)
+        .max(3600, "at most 3600")
+        .default(5)
+        .describe("how many seconds a file in import/ must not have changed before it is read"),
+    })
     .prefault({}),
   statements: z.array(statement, { error: "write a list of {match, account}" }).max(200).default([]),
   thresholds: z.record(z.string(), z.union([z.number(), z.string()], { error: "write a number, or an amount as text" })).default({}),
@@ -81,18 +95,22 @@ const configSchema = z.strictObject({
   models: modelRolesSchema.optional(),
   changes: changeLimitsSchema.prefault({}),
   // What a run recorded is kept for ever unless told, and where an entry or a case names the run whatever is told.
-  history: z.strictObject({ keep_days: size("a number of days", 30, 36_500).optional() }).prefault({}),
-  // What each caller over A2A may hold open at once and leave here, and how long a task that has ended can be asked for.
+  history: z
+    .strictObject({ keep_days: size("a number of days", 30, 36_500).optional().describe("how many days what a run recorded is kept") })
+    .prefault({}),
   callers: z
     .strictObject({
-      open: size("a number of requests", 1, 400).default(200),
-      message_kb: size("a number of kilobytes", 64, 16_384).default(256),
-      stored_mb: size("a number of megabytes", 1, 1_000_000).default(1024),
-      keep_days: size("a number of days", 1, 36_500).default(90),
+      open: size("a number of requests", 1, 400).default(200).describe("how many requests a caller over A2A or MCP may hold open"),
+      message_kb: size("a number of kilobytes", 64, 16_384).default(256).describe("how many kilobytes a caller's message may have"),
+      stored_mb: size("a number of megabytes", 1, 1_000_000).default(1024).describe("how many megabytes a caller's tasks may take up here"),
+      keep_days: size("a number of days", 1, 36_500).default(90).describe("how many days a caller can ask for a task that has ended"),
     })
     .prefault({}),
-  web: z.strictObject({ port: size("a port", 0, 65535).default(4310) }).prefault({}),
+  web: z.strictObject({ port: size("a port", 0, 65535).default(4310).describe("the port of the status page") }).prefault({}),
 });
+
+/** What a dotted key of config.yaml is for; "" where its schema does not say. */
+export const settingWords = (key: string): string => wordsAt(configSchema, key);
 
 /** config.yaml with every default filled in; accounts are text. `raw` is the file as written, for config_get. */
 export interface Config extends z.output<typeof configSchema> {

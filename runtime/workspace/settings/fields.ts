@@ -21,3 +21,15 @@ export const secret = () =>
   z
     .string({ error: "write secret:NAME" })
     .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,63}$/, "write secret:NAME; `cleared secrets set NAME` keeps the value");
+
+type Parts = { innerType?: z.ZodType; options?: z.ZodType[]; shape?: Record<string, z.ZodType> };
+function layersOf(one: z.ZodType): z.ZodType[] {
+  const { innerType, options = [] } = one.def as Parts;
+  return [one, ...[innerType ?? [], options].flat().flatMap(layersOf)];
+}
+/** What a schema says of a dotted key; "" where it says nothing. */
+export function wordsAt(schema: z.ZodType, key: string): string {
+  const inside = (all: z.ZodType[], name: string) => all.flatMap(layersOf).flatMap((one) => (one.def as Parts).shape?.[name] ?? []);
+  const found = key.split(".").reduce(inside, [schema]).flatMap(layersOf);
+  return found.find(({ description }) => description !== undefined)?.description ?? "";
+}

@@ -48,17 +48,19 @@ const given = <T extends object>(values: T) =>
 const times = z.number({ error: "write how many times as many as before, such as 2" }).min(1, "at least 1").max(1000, "at most 1000");
 
 const autoRevert = z.strictObject({
-  hours: size("a number of hours", 1, 8760).default(24),
-  reviews: times.default(2),
-  errors: times.default(1.5),
-  at_least: size("a number of runs", 1, 1000).default(3),
+  hours: size("a number of hours", 1, 8760).default(24).describe("how many hours an applied change is watched"),
+  reviews: times.default(2).describe("more than how many times the reviews of before take a change back"),
+  errors: times.default(1.5).describe("more than how many times the failed runs of before take a change back"),
+  at_least: size("a number of runs", 1, 1000).default(3).describe("after how many runs a change may be taken back"),
 });
 
 export const changeLimitsSchema = z.strictObject({
-  per_agent_a_night: size("a number of proposals", 0, 1000).default(5),
-  per_day: size("a number of proposals", 0, 1000).default(20),
-  new_processes_a_day: size("a number of requests", 0, 1000).default(3),
-  cooldown_hours: size("a number of hours", 0, 8760).default(24),
+  per_agent_a_night: size("a number of proposals", 0, 1000).default(5).describe("how many proposals one agent may make in a night"),
+  per_day: size("a number of proposals", 0, 1000).default(20).describe("how many proposals agents may make in a day"),
+  new_processes_a_day: size("a number of requests", 0, 1000).default(3).describe("how many new processes may be asked for in a day"),
+  cooldown_hours: size("a number of hours", 0, 8760)
+    .default(24)
+    .describe("for how many hours a change of what was rejected or taken back is not proposed again"),
   auto_revert: z
     .union([z.literal("off"), z.literal(false).transform(() => "off" as const), autoRevert], {
       error: "write off, or some of hours, reviews, errors and at_least with their numbers",
