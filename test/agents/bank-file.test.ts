@@ -98,7 +98,7 @@ test("a payment that a bank could not read, tell apart or add up is refused with
   const refused = (says: string) => ({ code: "PAYROLL_ACCOUNT", message: expect.stringContaining(says) });
   await expect(pain([eu("E-1", "1.00", { name: "李雷" })])).rejects.toMatchObject(refused("Latin letters"));
   await expect(nacha([us("E-1", "1.00", { name: "\n" })])).rejects.toMatchObject(refused("Latin letters"));
-  await expect(pain([eu("E_1", "1.00"), eu("E=1", "1.00")])).rejects.toMatchObject(refused("like another one"));
+  await expect(pain([eu("E_1", "1.00"), eu("E=1", "1.00")])).rejects.toMatchObject(refused("equals another one"));
   const rich = Array.from({ length: 101 }, (_, i) => us(`E-${i}`, "99999999.99"));
   await expect(nacha(rich)).rejects.toMatchObject(refused("10 billion"));
 });
