@@ -176,12 +176,11 @@ export function covers(changes: readonly Change[], call: Call): boolean {
 export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" | "ask" | ClearedError {
   const needed = [primitive.capability?.(act.params) ?? primitive.domain, ...(primitive.needs?.(act.params) ?? [])];
   const capability = needed.find((one) => !state.uses.includes(one));
-  if (capability !== undefined) {
+  if (capability !== undefined)
     return new ClearedError(
       "SCRIPT_CAPABILITY",
       `${primitive.name} is in the domain "${capability}", which the header does not name. Write uses: [${[...state.uses, capability].join(", ")}].`,
     );
-  }
   const { process } = state;
   // By its row of the table too: emitting an event has the effect control, but starts other runs.
   const changes = act.effect === "write" || act.effect === "external" || act.effect === "notify" || act.access === "notify";

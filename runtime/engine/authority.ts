@@ -77,7 +77,7 @@ export function createAuthority(people: readonly Person[], ladder: Ladder): Auth
       } catch (error) {
         return error instanceof ClearedError
           ? error
-          : new ClearedError("APPROVAL_IDENTITY", `This is not a valid decision: ${toWire(error).message}`);
+          : new ClearedError("APPROVAL_IDENTITY", `Not a valid decision: ${toWire(error).message}`);
       }
     },
     idAt: (server, name) => people.find((one) => one.name === name)?.ids?.[server] ?? name,

@@ -71,12 +71,11 @@ export async function loadScript(
 
 async function read(tree: Tree, file: string, from?: string): Promise<{ text: string; blob: string }> {
   const [text, blob] = await Promise.all([tree.read(file), tree.blob(file)]);
-  if (text === null || blob === null) {
+  if (text === null || blob === null)
     throw new ClearedError(
       "SCRIPT_MISSING",
       `${file} is not in commit ${tree.commit.slice(0, 7)}${from === undefined ? "" : ` (${from} calls it)`}. Commit the file, or correct the name.`,
     );
-  }
   return { text, blob };
 }
 

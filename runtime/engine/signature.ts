@@ -27,12 +27,11 @@ export function signDecision(decision: Decision, key: string): Decision {
 /** @throws APPROVAL_IDENTITY when the signature is not the person's */
 export function verifyDecision(decision: Decision, people: readonly { name: string; key: string }[]): void {
   const person = people.find((candidate) => candidate.name === decision.by);
-  if (person === undefined) {
+  if (person === undefined)
     throw new ClearedError(
       "APPROVAL_IDENTITY",
       `"${decision.by}" is not a person of trust.yaml (${people.map((one) => one.name).join(", ") || "it names none"}).`,
     );
-  }
   const { signature, ...document } = decision;
   const { session } = decision;
   if (session !== undefined && !isSigned(sessionText(session.key, decision.by, session.until), session.signature, person.key))

@@ -153,13 +153,12 @@ async function landingOn(overlay: Overlay, head: Tree, closed_through: string | 
   const own: Files = new Map();
   for (const [path, { text, base }] of overlay.files) {
     const now = await head.blob(path);
-    if (now !== base && (await head.read(path)) !== text) {
+    if (now !== base && (await head.read(path)) !== text)
       throw new ClearedError(
         "WORKSPACE_CONFLICT",
         `${path} was changed since the run read it. Start the run again; it will read the new content.`,
         { at: { file: path } },
       );
-    }
     own.set(path, text);
   }
   for (const [id, gap] of applied.dropped) {
@@ -186,13 +185,9 @@ export function createDataFiles(dir: string, overlay: Overlay): PrimitivePorts["
       if (Buffer.byteLength(text) > MAX_BYTES)
         throw new ClearedError("FILE_TOO_LARGE", `${path} would have more than 1 MiB.`, { at: { file: path } });
       if (text.includes("\0") || !text.isWellFormed())
-        throw new ClearedError(
-          "FILE_INVALID",
-          `The text for ${path} contains a NUL or an incomplete character; files in data/ must be text.`,
-          {
-            at: { file: path },
-          },
-        );
+        throw new ClearedError("FILE_INVALID", `The text for ${path} has a NUL or half a character; data/ holds text.`, {
+          at: { file: path },
+        });
       const own = overlay.files.get(path);
       const base = own === undefined ? await (await overlay.head()).blob(path) : own.base;
       overlay.record({ op: "file", path, text, base });
@@ -208,12 +203,11 @@ function assertPath(dir: string, path: string): void {
     path.startsWith(DATA) &&
     parts.length > 1 &&
     parts.every((part) => /^[A-Za-z0-9_][A-Za-z0-9_. -]*$/.test(part) && !part.endsWith(".") && !part.endsWith(" "));
-  if (!plain) {
+  if (!plain)
     throw new ClearedError(
       "FILE_INVALID",
       `"${path.slice(0, 100)}" is not a path of a data file. Write ${DATA}NAME with letters, digits, "_", "-" and "."; no part begins with a dot.`,
     );
-  }
   // Through a link in the work tree, the refresh after the commit would write outside of the folder.
   const found = lstatSync(join(plainFolder(dir, dirname(path)), basename(path)), { throwIfNoEntry: false });
   const odd = found === undefined ? null : oddKind(found);

@@ -205,12 +205,11 @@ export class Database {
   assertOwner(): void {
     if (this.epoch === null) return;
     const held = this.get<{ epoch: number }>("SELECT epoch FROM lease");
-    if (held?.epoch !== this.epoch) {
+    if (held?.epoch !== this.epoch)
       throw new ClearedError(
         "OWNER_FENCED",
         "Another process took this workspace over while this one was suspended; it continues the runs. Nothing was written here.",
       );
-    }
   }
 
   #guarded<T>(action: () => T): T {
@@ -242,20 +241,18 @@ function translate(error: unknown, path: string): unknown {
   // Primary result codes: https://sqlite.org/rescode.html
   const primary = Number(error.errcode) & 0xff;
   // Full, I/O error, not permitted, read-only, cannot open: the disk exists but accepts no write.
-  if ([13, 10, 3, 8, 14].includes(primary)) {
+  if ([13, 10, 3, 8, 14].includes(primary))
     return new ClearedError(
       "STORE_FULL",
       `The disk refused to take a write to ${path} (${error.message}). Nothing was recorded; free space, or let this user write there, and the run goes on from its last recorded step.`,
       { cause: error },
     );
-  }
-  if (primary === 11 || primary === 26) {
+  if (primary === 11 || primary === 26)
     return new ClearedError(
       "STORE_CORRUPT",
       `${path} cannot be read (${error.message}). Move it aside; the books are in git and a new store is made at the next start.`,
       { cause: error },
     );
-  }
   if (primary === 5 || primary === 6)
     return new ClearedError("OWNER_BUSY", `${path} is held by another process (${error.message}). Try again in a moment.`, {
       cause: error,

@@ -122,11 +122,10 @@ export function rollBack(db: DatabaseSync): void {
 
 function versionOf(db: DatabaseSync): number {
   const { user_version: found } = db.prepare("PRAGMA user_version").get() as { user_version: number };
-  if (found > SCHEMA_VERSION) {
+  if (found > SCHEMA_VERSION)
     throw new ClearedError(
       "STORE_VERSION",
       `The run store has version ${found}; this Cleared reads up to ${SCHEMA_VERSION}. Start the newer version.`,
     );
-  }
   return found;
 }

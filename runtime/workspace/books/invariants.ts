@@ -43,9 +43,8 @@ export function faultsOf(entry: Entry, chart: Chart): Fault[] {
   else if (entry.postings.length === 1 && !isStatement(entry)) fault("JOURNAL_LEG", "The entry has only one leg.");
   for (const posting of entry.postings) legFaults(posting, isStatement(entry), chart, fault);
   if (faults.length === 0) {
-    for (const [currency, rest] of imbalance(entry)) {
+    for (const [currency, rest] of imbalance(entry))
       fault("JOURNAL_UNBALANCED", `The legs do not add up to zero: ${fromExact(rest, 2)} ${currency} too much on the debit side.`);
-    }
   }
   return faults;
 }
@@ -111,12 +110,11 @@ export const unfit = (id: string, why: string, data?: Record<string, unknown>): 
 
 /** @throws JOURNAL_CLOSED */
 export function assertOpen(date: string, rules: BookRules): void {
-  if (rules.closed_through !== undefined && date <= rules.closed_through) {
+  if (rules.closed_through !== undefined && date <= rules.closed_through)
     throw new ClearedError(
       "JOURNAL_CLOSED",
       `${date} is in the period closed through ${rules.closed_through}. Date the entry after that day, or move closed_through back in config.yaml first.`,
     );
-  }
 }
 
 /** An entry as a card shows it, readable without the books: date, account, amount and currency, leg by leg. */
@@ -171,9 +169,8 @@ function toPosting(leg: EntryDraft["legs"][number], chart: Chart, home: string):
   const account = accountOf(chart, leg.account);
   const currency = leg.currency ?? home;
   const given = [leg.debit, leg.credit].filter((value) => value !== undefined);
-  if (given.length !== 1 || given[0] === undefined) {
+  if (given.length !== 1 || given[0] === undefined)
     throw new ClearedError("JOURNAL_LEG", `The leg on ${account.name} needs exactly one of debit and credit; it has ${given.length}.`);
-  }
   const amount = positive(given[0], currency, chart, account.name);
   const posting = { account: account.name, amount: leg.debit === undefined ? `-${amount}` : amount, currency };
   if (leg.cost === undefined) return posting;
@@ -181,9 +178,8 @@ function toPosting(leg: EntryDraft["legs"][number], chart: Chart, home: string):
 }
 
 function positive(text: string, currency: string, chart: Chart, account: string): string {
-  if (typeof text !== "string" || !AMOUNT_PATTERN.test(text)) {
+  if (typeof text !== "string" || !AMOUNT_PATTERN.test(text))
     throw new ClearedError("JOURNAL_AMOUNT", `"${String(text).slice(0, 60)}" is not an amount. Write it as text such as "42.99".`);
-  }
   if (!CURRENCY_PATTERN.test(currency))
     throw new ClearedError("JOURNAL_AMOUNT", `"${currency.slice(0, 20)}" is not a currency such as USD.`);
   if (toExact(text).units <= 0n)
@@ -197,12 +193,11 @@ function positive(text: string, currency: string, chart: Chart, account: string)
 /** The account with this number or name. @throws ACCOUNT_UNKNOWN with the nearest ones */
 export function accountOf(chart: Chart, word: string): Account {
   const account = chart.byWord.get(String(word));
-  if (account === undefined) {
+  if (account === undefined)
     throw new ClearedError(
       "ACCOUNT_UNKNOWN",
       `No account has the number or name "${String(word).slice(0, 80)}".${accountHint(chart, String(word))}`,
     );
-  }
   return account;
 }
 
@@ -251,13 +246,12 @@ export async function assertReversals(head: Tree, added: readonly Entry[]): Prom
   for (const reversal of added.filter((entry) => entry.status === "voided")) {
     const id = reversal.tags["voids"] ?? "";
     const entry = added.find((other) => other.id === id) ?? (await findEntry(head, id));
-    if (entry === null || !isMirror(entry, reversal) || (await reversalOf(entry, monthsOf(head))) !== null) {
+    if (entry === null || !isMirror(entry, reversal) || (await reversalOf(entry, monthsOf(head))) !== null)
       throw new ClearedError(
         "WORKSPACE_CONFLICT",
         `${id} was changed, voided or removed since the run voided it. Start the run again; it will read the new books.`,
         { data: { entry: id } },
       );
-    }
   }
 }
 

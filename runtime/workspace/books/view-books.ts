@@ -144,12 +144,11 @@ function keyOf(
     const round = Math.floor(position / rows.length) + 1;
     const key = round === 1 ? row.key : `${row.key}#${round}`;
     if (used.has(key) || context.overlay.usedKeys.has(key)) continue;
-    if (row.date !== draft.date) {
+    if (row.date !== draft.date)
       throw new ClearedError(
         "JOURNAL_DATE",
         `The row "${reference.slice(0, 60)}" is dated ${row.date}, the entry ${draft.date}. An entry for a statement's row must have the row's date; give an entry for another day its own key.`,
       );
-    }
     moved.set(reference, position);
     const { currency, held } = row;
     return { key, currency, ...(reference === row.id ? {} : { ref: reference }), ...(held === undefined ? {} : { held }) };

@@ -150,12 +150,11 @@ export function gitFailed(what: string, how: string | Pick<GitOutput, "stderr" |
   const said = stderr.trim().slice(-600);
   const lock = /Unable to create '(?:.*\/\.git\/)?(?:\.\/)?([^']+\.lock)': File exists/.exec(stderr)?.[1];
   if (lock !== undefined) return new ClearedError("GIT_STATE", lockedBy(lock), { data: { lock } });
-  if (/No space left on device|Disk quota exceeded/i.test(said)) {
+  if (/No space left on device|Disk quota exceeded/i.test(said))
     return new ClearedError(
       "STORE_FULL",
       `The disk is full: ${what} did not take effect. Free space; the run continues from its last recorded step.`,
     );
-  }
   const filter = /filter '([^']*)' failed/.exec(said)?.[1];
   if (filter !== undefined)
     return new ClearedError(

@@ -66,12 +66,11 @@ export async function findGitDir(dir: string): Promise<string> {
       `${dir} is not a git repository with files. Make a workspace with "cleared init DIR", or change into one.`,
     );
   }
-  if (realpathSync(top) !== realpathSync(dir)) {
+  if (realpathSync(top) !== realpathSync(dir))
     throw new ClearedError(
       "WORKSPACE_MISSING",
       `${dir} is inside the git repository ${top}; a workspace must be the top folder of its own repository.`,
     );
-  }
   const [own, common] = [join(realpathSync(dir), ".git"), realpathSync(resolve(dir, shared))];
   // The repository must list this linked work tree as its own; a `.git` file or link alone could lead to any repository.
   const added =

@@ -25,12 +25,11 @@ export function assertPath(path: string): void {
   const parts = path.split("/");
   const wrong = parts.some((part) => part === "" || part === "." || part === ".." || /^\.git[ .]*$/i.test(part) || /^git~\d/i.test(part));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  if (wrong || parts[0]?.toLowerCase() === ".cleared" || /[\u0000-\u001f\\]/.test(path) || path.length > 1000) {
+  if (wrong || parts[0]?.toLowerCase() === ".cleared" || /[\u0000-\u001f\\]/.test(path) || path.length > 1000)
     throw new ClearedError(
       "FILE_INVALID",
       `"${path.slice(0, 200)}" is not a path a commit may write. Use a plain path inside the workspace.`,
     );
-  }
 }
 
 /** Entries of an index file, by default git's own; of these paths, or all. `stage` is "0" except in a merge conflict. */

@@ -106,9 +106,8 @@ const dialectSchema = z
     if (value.direction !== undefined && one === undefined) problem(["direction"], "`direction` goes with columns.amount");
     if (value.direction !== undefined && value.sign === "inverted") problem(["sign"], "`direction` already says the sign");
     if (value.amount.thousands === value.amount.decimal) problem(["amount"], "the decimal and the thousands mark are the same");
-    if (value.match.header === undefined && value.match.columns !== undefined && namesOf(value).length > 0) {
+    if (value.match.header === undefined && value.match.columns !== undefined && namesOf(value).length > 0)
       problem(["columns"], `without match.header columns are given by number, not "${namesOf(value)[0]}"`);
-    }
     for (const [index, rule] of value.skip.entries()) {
       if ([rule.is, rule.starts, rule.empty].filter((part) => part !== undefined).length !== 1)
         problem(["skip", index], "name one of `is`, `starts` or `empty`");

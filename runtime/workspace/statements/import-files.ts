@@ -108,12 +108,11 @@ function described(bytes: Buffer): { hash: string; cut: boolean } {
  * @throws FILE_MISSING, FILE_INVALID (folder, link, path with a slash), FILE_UNFINISHED (it changes), FILE_TOO_LARGE (by its size, unread)
  */
 export async function readImport(dir: string, name: string): Promise<Buffer> {
-  if (name === "" || name === "." || name === ".." || /[/\\\0]/.test(name)) {
+  if (name === "" || name === "." || name === ".." || /[/\\\0]/.test(name))
     throw new ClearedError(
       "FILE_INVALID",
       `"${excerpt(name)}" is not a name of a file in ${IMPORT}: give the name alone, as importer_scan lists it.`,
     );
-  }
   return (await readWhole(join(plainFolder(dir, IMPORT), name), name)).bytes;
 }
 
@@ -142,9 +141,8 @@ export async function readWhole(path: string, name: string): Promise<{ bytes: Bu
       );
     const bytes = await handle.readFile();
     const after = await handle.stat();
-    if (markOf(after) !== markOf(before) || bytes.length !== before.size) {
+    if (markOf(after) !== markOf(before) || bytes.length !== before.size)
       throw new ClearedError("FILE_UNFINISHED", `"${excerpt(name)}" changes while it is read. Try again once it is whole.`, { at });
-    }
     return { bytes, modified: before.mtime };
   } finally {
     await handle.close();
