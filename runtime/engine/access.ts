@@ -1,6 +1,6 @@
 /**
- * The one question run.ts asks before a call: may this run make it now? Capabilities from the header's `uses:`, the state the run is
- * in, the amounts it would write, and for acts outside a person's yes where one is demanded. Approvals are counted: each covers one call.
+ * The one question run.ts asks before a call: may this run make it now? The answer depends on the header's `uses:`, the state the run is in,
+ * the amounts it would write, and for an act outside on a person's approval where one is demanded. Each approval covers one call.
  */
 import { ClearedError } from "../kernel/errors.ts";
 import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
@@ -12,7 +12,7 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { assertFilledIn } from "./approval.ts";
 import { scalarsOf } from "../rules/edits.ts";
 
-/** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
+/** The rights a run has gained and used so far; rebuilt from the history, so they survive a kill. */
 export interface RunState {
   /** The header's `uses:`: domains, and `agent:NAME`. */
   uses: readonly string[];
@@ -21,30 +21,30 @@ export interface RunState {
   readOnly: boolean;
   /** Approved calls not yet made, as canonical text. */
   approved: string[];
-  /** Null while nobody said no. */
+  /** Null while nobody has rejected anything. */
   rejected: Refusal | null;
   approvals: { by: string; at: number; self?: boolean }[];
-  /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
+  /** Figures an amount may come from: computed, or read in ASSESS. Steps stay `unread` until an amount is first traced. */
   figures: { known: Map<string, number>; unread: Step[] };
-  /** What it was given and has read, as JSON: a text that stands in it is a copy. */
+  /** The run's input and what it has read, as JSON: a text found in it is a copy, not built by the script. */
   texts: string[];
   writes: VerifiedWrite[];
-  /** What reading calls of tools, as canonical text, have answered, and what writes have left of those records. */
+  /** Records as last seen, by the reading call as canonical text: what the call returned, or what a later write left. */
   seen: Map<string, Json>;
   /** Calls outside, whether or not anything reads them back. */
   made: Call[];
-  /** It is a copy of a run, and that one has read what this one goes by. */
+  /** True for a copy of a run that relies on what the original run read. */
   copied: boolean;
   /** Tools of calls outside: asked for at gates, made, and refused by a person (spec/worker.md 17.3). */
   calls: { planned: string[]; executed: string[]; declined: string[] };
-  /** What a run that ends before its script says of its case. */
+  /** What the result says about the case when the run ends before its script. */
   about: { [field: string]: Json };
-  /** The way of working of the scripts it called; null where none names one. */
+  /** `strategy:` of the sub-scripts it called; null where none names one. */
   strategy: string | null;
   judged: Judged;
-  /** How texts begin that a model wrote with figures nobody gave it. */
+  /** Beginnings of texts that a model wrote with figures it was not given. */
   doubtful: string[];
-  /** Those of them that are not what was asked for, or that nobody could look up, and that no person has let pass yet. */
+  /** Writes whose record differs from the request, or could not be looked up, and that no person has accepted yet. */
   open: VerifiedWrite[];
 }
 
@@ -66,8 +66,8 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
 }
 
 /**
- * Most primitives are always the same; a tool's class or a child agent's rights decide for some calls. A call in doubt is what it was
- * when it was started, whatever is reachable now.
+ * Most primitives have a fixed effect; for some calls the tool's class or the child agent's rights decide. A call in doubt keeps the effect
+ * it was started with, because what decides may be unreachable now.
  * @throws PARAMS_INVALID, and what classify throws
  */
 export async function actOf(primitive: Primitive, raw: Json, ctx: StepContext, doubt: Step | undefined): Promise<Act> {
@@ -88,12 +88,12 @@ function callOf(primitive: Primitive, params: Record<string, unknown>): Call {
 }
 
 /**
- * Counts a recorded step, live or on resume. A call that only has an intent has spent its approval too.
+ * Counts a recorded step, live or on resume. A call that has only an intent has used its approval too.
  * @throws FSM_MACHINE when the run was moved to code with other states
  */
 export function applyStep(state: RunState, step: Step, primitive: Primitive | undefined): void {
   const { process } = state;
-  // What a model or somebody elsewhere states is no source of an amount.
+  // A statement by a model or by another party is not a source of an amount.
   const stated = primitive?.access === "model" || primitive?.stated === true;
   const assessed = step.effect === "read" && process?.current === "ASSESS" && !stated;
   if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
@@ -104,7 +104,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
     if (change.op === "decided") {
       const { by, self } = change;
       const no = change.decision === "rejected";
-      // A no takes back what an earlier yes has left open.
+      // A rejection cancels earlier approvals that were not used yet.
       if (no) state.approved = [];
       state.approved.push(...change.calls.map((call) => canonical(call)));
       const asked = (change.given?.question as { calls?: Call[] } | undefined)?.calls ?? change.calls;
@@ -117,7 +117,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
         process.instead = change.instead === true;
         process.refusal = state.rejected;
       }
-      // What a person writes in is theirs: it needs no other source.
+      // Amounts that a person wrote need no other source.
       if (change.decision === "edited")
         for (const call of change.calls) for (const { value } of amountsIn(call.params)) numbersOf(value, state.figures.known);
     } else if (change.op === "answered") numbersOf(change.values, state.figures.known);
@@ -133,7 +133,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
     else if (change.op === "verdict") {
       judged(process, change.verdict);
       const { facts = {} } = JSON.parse(step.params) as { facts?: Record<string, Json> };
-      // A fact that no rule can look at is judged by nobody.
+      // A fact that the policy does not declare is not judged by any rule.
       const seen = Object.entries(facts).filter(([name]) => change.declared?.includes(name) !== false);
       countJudged(Object.fromEntries(seen), change.currency, state.judged);
     } else if (change.op === "entered") {
@@ -146,12 +146,12 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
     }
   }
   if (primitive !== undefined && step.effect === "external") {
-    // As `allowed` saw it, defaults and all: the raw call may be another text, and its yes would never be spent.
+    // With defaults filled in, as `allowed` saw it: the raw call may differ as text, and its approval would never be used up.
     const raw = JSON.parse(step.params) as Record<string, Json>;
     const call = callOf(primitive, primitive.params.safeParse(raw).data ?? raw);
     if (step.error === null || step.changes.some(({ op }) => op === "verified")) state.made.push(call);
     if (step.state === "ok" && step.error === null) state.calls.executed.push(call.tool);
-    // Who said yes to a call that nothing can look up has said so to what nobody can verify.
+    // Whoever approved a call that has no read-back has accepted that its write cannot be verified.
     if (spend(state, call))
       state.open = state.open.filter(
         (one) => one.read !== null || !step.changes.some((change) => "write" in change && change.write === one),
@@ -161,14 +161,14 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
 
 type Decided = Extract<Change, { op: "decided" }>;
 
-/** As it stands inside JSON text. */
+/** The first 60 characters, escaped as inside JSON text. */
 export const beginning = (text: string): string => JSON.stringify(text.slice(0, 60)).slice(1, -1);
 
 function refusalIn({ by, given, reason = given?.signed.findLast((one) => one.decision === "rejected")?.reason }: Decided): Refusal {
   return { by, why: `${by} said no${reason === undefined ? "" : `: ${reason}`}`, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** True when a decision among these changes says yes to exactly this call. */
+/** True when a decision among these changes approves exactly this call. */
 export function covers(changes: readonly Change[], call: Call): boolean {
   return changes.some((change) => change.op === "decided" && change.calls.some((one) => canonical(one) === canonical(call)));
 }
@@ -177,14 +177,13 @@ export function covers(changes: readonly Change[], call: Call): boolean {
 export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" | "ask" | ClearedError {
   const needed = [primitive.capability?.(act.params) ?? primitive.domain, ...(primitive.needs?.(act.params) ?? [])];
   const capability = needed.find((one) => !state.uses.includes(one));
-  if (capability !== undefined) {
+  if (capability !== undefined)
     return new ClearedError(
       "SCRIPT_CAPABILITY",
       `${primitive.name} is in the domain "${capability}", which the header does not name. Write uses: [${[...state.uses, capability].join(", ")}].`,
     );
-  }
   const { process } = state;
-  // By its row as well: an event moves only this run, and starts others.
+  // By its row of the table too: emitting an event has the effect control, but starts other runs.
   const changes = act.effect === "write" || act.effect === "external" || act.effect === "notify" || act.access === "notify";
   if (state.readOnly && changes)
     return new ClearedError(
@@ -210,7 +209,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
       "APPROVAL_REQUIRED",
       `${state.rejected.why}. After that only the calls named under otherwise: may be made, unchanged.`,
     );
-  // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
+  // A copy of a run enters MUTATE on a gate that was answered for the original: its writes need their own approval.
   if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";
   if (act.effect !== "external") return "yes";
   if (process !== null) return gateDemanded(process) || notJudged([act.call], state) !== null ? "ask" : "yes";
@@ -221,7 +220,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   );
 }
 
-/** The first call with an amount that came from nowhere, as an error: nobody should say yes to it, and nothing may write it. */
+/** The first call with an amount of unknown source, as an error: it must be neither approved nor written. */
 export function findUntracedAmount(calls: readonly Call[], state: RunState): ClearedError | null {
   const { known, unread } = state.figures;
   for (const call of calls) {
@@ -238,7 +237,7 @@ export function findUntracedAmount(calls: readonly Call[], state: RunState): Cle
   return null;
 }
 
-/** The first call whose amounts do not add up, as an error: nobody should say yes to it either. `shown`: what its card tells beside it. */
+/** The first call whose amounts do not add up, as an error: it must not be approved either. `shown`: the body of its card. */
 export function findBrokenSum(calls: readonly Call[], shown: Json = null): ClearedError | null {
   const broken = calls.flatMap(({ tool, params }) => brokenCallSums(params).map((one) => `${tool}: ${one}`));
   const wrong = [...broken, ...brokenSums(shown).map((one) => `The card: ${one}`)];
@@ -248,10 +247,10 @@ export function findBrokenSum(calls: readonly Call[], shown: Json = null): Clear
   });
 }
 
-// A word that a template makes of nothing, with its neighbours.
+// The word a template prints for a missing value, with the words next to it.
 const HOLE = /(\S+ )?(?<![\w.])(null|undefined|NaN|\[object Object\])(?![\w.]*\w)( \S+)?/g;
 
-/** The first text of these calls that a script has built from something missing, as an error; what was read or given may say null. */
+/** The first text in these calls that was built from a missing value, as an error; a copy of the input or of a read may contain "null". */
 export function findHole(calls: readonly Call[], { texts }: RunState): ClearedError | null {
   const isKnown = (part: string): boolean => texts.some((one) => one.includes(JSON.stringify(part).slice(1, -1)));
   const isHole = (text: Json): boolean =>
@@ -266,7 +265,7 @@ export function findHole(calls: readonly Call[], { texts }: RunState): ClearedEr
   return new ClearedError("TEXT_INCOMPLETE", `${what}. Nothing was asked or sent; fill in the record that lacks it.`);
 }
 
-/** What of the calls' amounts no policy has judged in this run, beside what it has, in words; null when all is judged. */
+/** Names the amounts of these calls that no policy has judged in this run, beside those it has; null when all are judged. */
 export function notJudged(calls: readonly Call[], { judged, made, copied }: RunState): string | null {
   if (copied) return "The policy judged what another run had read: this run is a copy, and what it read may have changed since.";
   const wrong = calls.flatMap(({ tool, params }, i) => {

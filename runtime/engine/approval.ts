@@ -1,6 +1,6 @@
 /**
  * Gates: where a run stops until a person has answered. A gate belongs to one step of one run, opens one card, and is decided by the
- * valid signals in its list. Also what settles a call in doubt: its key, then its read-back, then a person. Never a guess.
+ * valid signals in its list. Also settles a call in doubt: by its key, then its read-back, then a person. Never by a guess.
  */
 import { createHash } from "node:crypto";
 import { ClearedError } from "../kernel/errors.ts";
@@ -10,32 +10,32 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { changesIn, scalarsOf } from "../rules/edits.ts";
 import { LEASE_MS } from "./store/lease.ts";
 
-/** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
+/** What the process adds to a card: who must decide, and what they should know. Not part of the question, so not of its hash. */
 export type Demands = Pick<CardDraft, "level" | "levels" | "approvals" | "not_by" | "started_by" | "brief" | "state" | "records">;
 
-/** Who may decide, as trust.yaml and the ladder say it now. */
+/** Who may decide, by trust.yaml and the ladder of today. */
 export interface Authority {
-  /** Why this decision does not count: not signed by that person for this question, barred, or without the level. Null: it counts. Never throws. */
+  /** Why this decision does not count: not signed by that person for this question, barred, or lacking the level. Null: it counts. Never throws. */
   objection(card: CardDraft, decision: Decision): ClearedError | null;
   /** The demanded levels that none of these people meets. */
   unmet(card: CardDraft, people: readonly string[]): string[];
-  /** What a tool server calls a person; their name where trust.yaml gives no id. */
+  /** The id of a person at a tool server; their name where trust.yaml gives none. */
   idAt(server: string, name: string): string;
 }
 
-/** Answers a gate without asking anybody, or null. `key`: the gate's, the same on a repeat; `note` says on the run why it did not. */
+/** Answers a gate without asking a person, or null. `key`: of the gate, the same on a repeat; `note` logs on the run why it did not. */
 export type Standing = (run: RunRecord, card: CardDraft, key: string, note: (message: string) => void) => Promise<Decision | null>;
 
-/** In a dry run every gate is passed, or the calls it covers would be refused. */
+/** In a dry run every gate is approved, because the calls it covers would otherwise be refused. */
 export function dryRunApproval(now: number): Decision {
   return { card: 0, decision: "approved", by: "dry run", at: now };
 }
 
 type Decided = Extract<Change, { op: "decided" }>;
 
-/** What a decision changes in the run: the calls it covers may be made, each once. */
+/** The change a decision makes to the run: each call it covers may be made once. */
 export function decidedChange(card: Pick<Gate["card"], "kind" | "calls" | "otherwise">, { decision, given }: Passed): Decided[] {
-  // Whether a call happened, and what a form was told, is no permission to make a call.
+  // That a call happened, or what a form was filled in with, does not permit a call.
   if (card.kind === "in_doubt" || card.kind === "form") return [];
   const no = decision.decision === "rejected";
   const calls = decision.calls ?? (no ? [] : card.calls);
@@ -46,7 +46,7 @@ export function decidedChange(card: Pick<Gate["card"], "kind" | "calls" | "other
       decision: decision.decision,
       by: decision.by,
       calls,
-      // After a no to an escalation nothing is left to call, and its gate need not ask again.
+      // A rejected escalation leaves nothing to call, and its gate need not ask again.
       ...(no && (card.otherwise !== undefined || card.kind === "escalation") ? { instead: true as const } : {}),
       ...(people === undefined ? {} : { people }),
       ...(self === undefined ? {} : { self }),
@@ -55,7 +55,7 @@ export function decidedChange(card: Pick<Gate["card"], "kind" | "calls" | "other
   ];
 }
 
-/** What came of a gate. `given` is kept with the step; a gate of a trial is not asked, and has none. */
+/** How a gate was decided. `given` is stored with the step; a gate of a trial asks nobody and has none. */
 export interface Passed {
   decision: Decision;
   given?: Answers;
@@ -65,16 +65,15 @@ export interface Asking {
   log: RunLog;
   seq: number;
   now: number;
-  /** Counts the answers; asked at each execution, so that who may decide is what trust.yaml says by then. */
+  /** Counts the answers; read anew at each execution, so that the trust.yaml of that time says who may decide. */
   authority(run: RunRecord): Promise<Authority>;
   /** Null where only a person may answer. */
   standing: Standing | null;
 }
 
 /**
- * The decision of the gate at this step, or a card and a suspension. The gate's name holds what it asks: when the script behind a
- * waiting run is replaced, a decision on the old question does not answer the new one. The answers are read from the store and not
- * believed: each is checked again.
+ * The decision of the gate at this step, or else a card and a suspension. The gate's name contains a hash of its question, so a decision on
+ * the old question of a replaced script does not answer the new one. Answers in the store are not trusted: each is checked again.
  * @throws Suspend, End
  */
 export async function passGate({ log, seq, now, ...asking }: Asking, gate: Gate, demands: Partial<Demands>): Promise<Passed> {
@@ -82,21 +81,22 @@ export async function passGate({ log, seq, now, ...asking }: Asking, gate: Gate,
   const asked = hashOf(question);
   const name = `gate_${seq}_${asked}`;
   const card = { ...gate.card, ...demands, run: log.run.id, gate: name };
-  const told = log.signals(name).map((signal) => signal.payload as unknown as Decision);
-  const counted = await count({ log, ...asking }, card, told);
+  const answers = log.signals(name).map((signal) => signal.payload as unknown as Decision);
+  const counted = await count({ log, ...asking }, card, answers);
   if (counted !== null) {
-    tell(log, card, counted.decision);
+    logDecision(log, card, counted.decision);
     log.release([{ kind: "decided", gate: name, decision: counted.decision }]);
     return { decision: counted.decision, given: { gate: name, question: question as unknown as Json, signed: counted.signed } };
   }
   if (card.expires !== null && now >= card.expires) throw new End("expired", `Nobody answered "${card.title}" in time.`, { gate: name });
-  log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card, seen: told.length }]);
-  throw new Suspend(gate.reason, card.title, { gate: name, seen: told.length, ...(card.expires === null ? {} : { until: card.expires }) });
+  const seen = answers.length;
+  log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card, seen }]);
+  throw new Suspend(gate.reason, card.title, { gate: name, seen, ...(card.expires === null ? {} : { until: card.expires }) });
 }
 
 /**
- * What a recorded step says was decided at its gate, counted anew: by the signatures kept with it, for the question it asked, as trust.yaml
- * says now; where a profile answered, by asking it again. Null: it counts for nothing, because a row of the store proves nothing.
+ * The recorded decision of a gate, counted again: by the signatures stored with it, for the question it asked, under the trust.yaml of today;
+ * where a profile answered, by asking it again. Null when that yields no decision: a row of the store alone proves nothing.
  */
 export async function recount(asking: Omit<Asking, "now">, { given }: Decided, demands: Partial<Demands>): Promise<Decided | null> {
   if (given === undefined) return null;
@@ -109,22 +109,22 @@ export async function recount(asking: Omit<Asking, "now">, { given }: Decided, d
 
 const hashOf = (question: unknown): string => createHash("sha256").update(canonicalJson(question)).digest("hex").slice(0, 12);
 
-/** The decision of people, else of a profile, and whose signatures it stands on; null while there is none. */
+/** The decision of people, else of a profile, with the signed answers behind it; null while there is none. */
 async function count(
   { log, authority, standing }: Pick<Asking, "log" | "authority" | "standing">,
   card: CardDraft,
-  told: readonly Decision[],
+  answers: readonly Decision[],
 ): Promise<{ decision: Decision; signed: Decision[] } | null> {
   const rules = await authority(log.run);
-  const { decision } = tally(card, told, rules);
+  const { decision } = tally(card, answers, rules);
   if (decision !== null)
-    return { decision: spoken(card, decision, rules), signed: told.filter((one) => rules.objection(card, one) === null) };
+    return { decision: spoken(card, decision, rules), signed: answers.filter((one) => rules.objection(card, one) === null) };
   const note = (message: string) => log.event("log", { level: "warn", message });
   const profile = await standing?.(log.run, card, `${log.run.id}/${card.gate}`, note);
   return profile == null ? null : { decision: spoken(card, profile, rules), signed: [] };
 }
 
-/** The decision with the calls it covers. Who decided and why stand in them where the card left that open, whatever was edited there. */
+/** The decision with the calls it covers. "@approver" and "@reason" of the card's calls become who decided and why, even if edited. */
 export function spoken(card: Pick<CardDraft, "calls" | "otherwise">, decision: Decision, rules: Authority): Decision {
   const no = decision.decision === "rejected";
   const asked = no ? (card.otherwise ?? []) : card.calls;
@@ -139,7 +139,7 @@ export function spoken(card: Pick<CardDraft, "calls" | "otherwise">, decision: D
 
 type Words = Readonly<Record<string, string>>;
 
-/** A value with these words wherever the one that was asked for leaves it open. */
+/** The value, with a word wherever the value asked for has its placeholder. */
 function filledIn(value: Json, asked: Json | undefined, words: Words): Json {
   if (typeof asked === "string" && Object.hasOwn(words, asked)) return words[asked] ?? "";
   if (typeof value !== "object" || value === null || typeof asked !== "object" || asked === null) return value;
@@ -147,15 +147,15 @@ function filledIn(value: Json, asked: Json | undefined, words: Words): Json {
   return Array.isArray(value) ? inner.map(([, one]) => one) : Object.fromEntries(inner);
 }
 
-/** Nobody was asked for a call that leaves open who decides, and nothing has filled it in. @throws PARAMS_INVALID */
+/** A placeholder still in a call means that no gate was asked for it, so nothing filled it in. @throws PARAMS_INVALID */
 export function assertFilledIn({ tool, params }: Call): void {
   if (![...scalarsOf([{ tool, params }]).values()].some((one) => one === "@approver" || one === "@reason")) return;
   const next = "Ask with approval_wait, and make the calls it returns, which have them filled in";
   throw new ClearedError("PARAMS_INVALID", `${tool} still says "@approver" or "@reason". ${next}.`);
 }
 
-/** What the run's events keep beside the answer: a change, a no, and what nobody was asked about. */
-function tell(log: RunLog, card: CardDraft, decision: Decision): void {
+/** Logs on the run what the step's answer alone does not show: an edit, a rejection, or an approval by a profile. */
+function logDecision(log: RunLog, card: CardDraft, decision: Decision): void {
   const { by, reason } = decision;
   const why = reason === undefined ? "" : `: ${reason}`;
   const changed = decision.decision === "edited" ? changesIn(card.calls, decision.calls ?? card.calls) : [];
@@ -173,15 +173,15 @@ function tell(log: RunLog, card: CardDraft, decision: Decision): void {
 export interface Tally {
   /** Null while the gate is open. */
   decision: Decision | null;
-  /** What a yes is asked for now: the card's calls, or as somebody has edited them. */
+  /** The calls to approve now: the card's, or as last edited. */
   calls: Call[];
-  /** Whose yes to these calls counts. */
+  /** Whose approval of these calls counts. */
   people: string[];
 }
 
 /**
- * The rule of every gate: one no closes it; so does the yes of so many different people to the same calls, once the levels it demands
- * are met by them together. Who edits the calls has said yes to their own version only, so an edit starts the count again.
+ * The rule of every gate: one rejection closes it. So do approvals of the same calls by as many different people as it demands, once these
+ * people together meet its levels. An edit approves only the edited calls, so it starts the count again.
  */
 export function tally(card: CardDraft, decisions: readonly Decision[], authority: Authority): Tally {
   let calls = card.calls;
@@ -215,22 +215,22 @@ export function tally(card: CardDraft, decisions: readonly Decision[], authority
   return { decision: null, calls, people: names() };
 }
 
-/** After so many attempts without an answer a person looks, even where one more would be harmless. */
+/** After this many attempts without an answer a person is asked, even where one more would be harmless. */
 const LOST_ATTEMPTS = 3;
 
-/** What settling needs to know of time and of who else may be at work. */
+/** What settling needs to know: the time, and whether another process may still be acting. */
 export interface Settling {
   clock: Clock;
-  /** Process id of an earlier owner that may still be in the middle of what was begun before this time, or null. */
+  /** Process id of an earlier owner that may still be executing what was begun before this time, or null. */
   predecessor?(at: number): number | null;
 }
 
 /**
- * What to do with a call that was started and has no outcome: answer what it did, or null to make it (again). Where the world outside
- * cannot be asked nothing is known, and a person looks. That it has not happened is believed once whoever began it cannot be in the middle
- * of it any more: not before the lease's time is over, and not while an earlier owner lives that may have begun it.
- * @param settling null: this process began it, and it has ended
- * @throws Suspend while a person has to look, or somebody may still act
+ * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back nothing is known,
+ * and a person must look. A read-back of "has not happened" is believed only once whoever began the call can no longer be executing it: not
+ * before the lease time has passed, and not while an earlier owner that may have begun it is alive.
+ * @param settling null: this process began the call, and it has ended
+ * @throws Suspend while a person has to look, or the call may still happen
  */
 export async function settleDoubt(
   primitive: Primitive,
@@ -271,7 +271,7 @@ export async function settleDoubt(
     if (decision.decision === "rejected") return null;
     return { value: decision.result ?? ((await primitive.dryRun?.(params, ctx)) as Json) };
   } catch (error) {
-    // It may settle itself when that process goes on or ends: looked after at growing intervals.
+    // It may settle without a person once that process continues or ends: checked again at growing intervals.
     if (error instanceof Suspend && other !== null) error.options.until = now + Math.max(LEASE_MS, now - step.at) / 2;
     throw error;
   }

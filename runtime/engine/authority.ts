@@ -1,6 +1,6 @@
 /**
- * Who may decide a card: the one place where it is said. The commands and the page ask before a decision is stored, the engine asks
- * again when it counts what is stored, because a row in the store proves nothing.
+ * Who may decide a card: the one place with this rule. The commands and the page check before a decision is stored; the engine checks
+ * again when it counts stored decisions, because a row in the store proves nothing.
  */
 import { createHash } from "node:crypto";
 import { ClearedError, toWire } from "../kernel/errors.ts";
@@ -21,19 +21,19 @@ interface Person {
   name: string;
   key: string;
   roles: readonly string[];
-  /** What a tool server calls them. */
+  /** Their id at each tool server. */
   ids?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A hash of what a card of a run says to a person: a row of the store could show other calls than the run asks for. */
+/** A hash of what a run's card shows to a person: a changed row of the store could show other calls than the run asks for. */
 export function shownOf({ kind, title, body, calls, fields, otherwise }: CardDraft): string {
   return createHash("sha256").update(canonicalJson({ kind, title, body, calls, fields, otherwise })).digest("base64url");
 }
 
-/** What a signature is for: the gate of a run, else the card by its key, which no other card has. */
+/** What a signature is for: the gate of a run, else the card by its unique key. */
 export const questionIn = (card: Card): string => (card.gate === null ? `card/${card.key}` : `${card.run}/${card.gate}`);
 
-/** The card, which a signed answer was shown with: rows of the store could be moved. @throws APPROVAL_IDENTITY */
+/** The card, if a signed answer was given to it and to what it shows: rows of the store could be swapped. @throws APPROVAL_IDENTITY */
 export function shownIn(card: Card, { by, gate, shown }: Decision): Card {
   if (gate === questionIn(card) && shown === shownOf(card)) return card;
   throw new ClearedError("APPROVAL_IDENTITY", `${by} was shown something other than "${card.title}". Look at the card again, then decide.`);
@@ -52,14 +52,14 @@ export function ableTo(card: Pick<CardDraft, "level" | "levels" | "not_by">, peo
     .map((one) => one.name);
 }
 
-/** Who is alone and has no roles has them all. */
+/** A person who is alone in trust.yaml and has no roles counts as having all of them. */
 function meets(person: Person, level: string, people: readonly Person[], ladder: Ladder): boolean {
   return (people.length === 1 && person.roles.length === 0) || meetsLevel(ladder, person.roles, level);
 }
 
 /**
- * A yes counts from a person of trust.yaml who did not start the run (where that bars) and holds one of the levels asked for; the gate
- * closes when those who said yes hold all of them, each alone or together. A no and an edit need the same right.
+ * An approval counts from a person of trust.yaml who holds one of the demanded levels and, where that bars, did not start the run. The gate
+ * closes when those who approved together hold all of the levels. A rejection and an edit need the same right.
  */
 export function createAuthority(people: readonly Person[], ladder: Ladder): Authority {
   return {
@@ -75,13 +75,15 @@ export function createAuthority(people: readonly Person[], ladder: Ladder): Auth
         if (card.kind === "form" && decision.decision !== "rejected") assertAnswer(card, decision);
         return null;
       } catch (error) {
-        return error instanceof ClearedError ? error : new ClearedError("APPROVAL_IDENTITY", `Not a decision: ${toWire(error).message}`);
+        return error instanceof ClearedError
+          ? error
+          : new ClearedError("APPROVAL_IDENTITY", `Not a valid decision: ${toWire(error).message}`);
       }
     },
     idAt: (server, name) => people.find((one) => one.name === name)?.ids?.[server] ?? name,
     unmet(card, names) {
-      const given = people.filter((one) => names.includes(one.name));
-      return levelsOf(card).filter((level) => !given.some((one) => meets(one, level, people, ladder)));
+      const approvers = people.filter((one) => names.includes(one.name));
+      return levelsOf(card).filter((level) => !approvers.some((one) => meets(one, level, people, ladder)));
     },
   };
 }
@@ -107,7 +109,7 @@ function assertAble(card: CardDraft, { by }: Decision, people: readonly Person[]
   );
 }
 
-/** An edit keeps the calls; where a level is demanded, that level was found for the amounts asked for, so none may rise. */
+/** An edit changes parameters only, not which calls are made. A demanded level was found for the card's amounts, so none may rise. */
 function assertEdit(card: CardDraft, decision: Decision): void {
   const calls = decision.calls ?? [];
   const kept = calls.length === card.calls.length && calls.every((call, i) => call.tool === card.calls[i]?.tool);
@@ -117,10 +119,10 @@ function assertEdit(card: CardDraft, decision: Decision): void {
       "USAGE",
       `The figures of "${card.title}" depend on each other and cannot be changed here. Reject it, correct what they come from, and start the run again.`,
     );
-  // Where others have a say, it takes back what they have changed.
+  // With several approvers an edit back to the card's own calls is a change: it undoes another person's edit.
   if (changesIn(card.calls, calls).length === 0 && (card.approvals ?? 1) < 2 && levelsOf(card).length < 2)
     throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);
-  // The brief of a process says what its policy made of these figures.
+  // A brief means that a policy judged these figures.
   if (levelsOf(card).length === 0 && card.brief === undefined) return;
   assertReadable(card, changesIn(card.calls, calls));
   for (const [i, call] of calls.entries()) {
@@ -135,11 +137,11 @@ function assertEdit(card: CardDraft, decision: Decision): void {
   }
 }
 
-// More pieces of the same amount are more money, and another currency is another amount.
+// A larger quantity at the same price, or another currency, is another amount.
 const changesAmounts = (key: string, to: Json): boolean =>
   saysCurrency(key, to) || nameWords(key).some((word) => MULTIPLIES.includes(word));
 
-/** An amount that cannot be compared, a new figure, a quantity or a currency could raise what was judged; another record is another case. @throws APPROVAL_LEVEL */
+/** Refuses changes that could raise what was judged: to an amount that cannot be compared, a new figure, a quantity, a currency or the record that was judged. @throws APPROVAL_LEVEL */
 function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
   for (const { path, from, to } of changes) {
     const key = keyOf(path);
@@ -155,7 +157,7 @@ function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
   }
 }
 
-/** Sizes of plain decimals, signs left out; false for anything that is none. */
+/** Compares plain decimals without their signs; false for anything else. */
 export function isAtMost(amount: unknown, limit: unknown): boolean {
   const [size, most] = [amount, limit].map((one) => plainDecimal(one)?.replace("-", ""));
   return size !== undefined && most !== undefined && compareDecimals(size, most) <= 0;
@@ -168,7 +170,7 @@ function assertAnswer(card: CardDraft, decision: Decision): void {
 
 /**
  * Approval profiles: whether these calls may be approved without a person, because each has an amount and none is above the limit. Fails
- * closed: what cannot be read as plain decimals of the profile's currency, or has none, waits for a person. `fallback`: the workspace's currency,
+ * closed: without amounts that read as plain decimals of the profile's currency, a person decides. `fallback`: the workspace's currency,
  * for calls that name none.
  */
 export function isWithin(calls: readonly Call[], limit: { up_to: string; currency: string }, fallback: string): boolean {
@@ -183,20 +185,20 @@ export function isWithin(calls: readonly Call[], limit: { up_to: string; currenc
   );
 }
 
-/** What a call names, else the workspace's. */
+/** The currencies that a call names, else the workspace's. */
 function currenciesOf(call: Call, fallback: string): Json[] {
   const named = [...scalarsOf([call])].filter(([path, value]) => saysCurrency(keyOf(path), value));
   return named.length === 0 ? [fallback] : named.map(([, value]) => value);
 }
 
-/** An amount that cannot be read, or a figure under a name that says nothing: it may be money. */
+/** An amount that cannot be read, or a figure whose name does not tell whether it is money. */
 function isUnclear(words: readonly string[], value: Json): boolean {
   const money = isAmountKey(words.join("_"));
   if (money === true) return value !== null && plainDecimal(value) === null;
   return money === null && plainDecimal(value) !== null && String(value) !== "1";
 }
 
-/** What an outside approval must name, so that its yes is for exactly these calls. */
+/** The hash that an outside approval must name, so that it covers exactly these calls. */
 export function actionHash(calls: readonly Call[]): string {
   return createHash("sha256").update(canonicalJson(calls)).digest("hex");
 }

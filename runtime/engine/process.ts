@@ -1,6 +1,6 @@
 /**
- * What the business process adds to a run: who is asked at a gate and what they are told, the answer's completeness, and what is told
- * beside the result. run.ts asks; states.ts has the rules of the machine.
+ * What the business process adds to a run: who must decide at a gate and what they are shown, whether the answer is complete, and the
+ * metadata of the result. Called by run.ts; kernel/states.ts has the rules of the machine.
  */
 import { approvalBrief } from "../rules/answers/documents.ts";
 import { asksForList, rankedAnswer } from "../rules/answers/ranked.ts";
@@ -19,8 +19,8 @@ import { type RunState, findBrokenSum, findHole, findUntracedAmount, notJudged }
 import type { Demands } from "./approval.ts";
 
 /**
- * Who must decide a card, and the brief that goes with it. The policy's demands hold whatever the script asks for.
- * @throws AMOUNT_UNTRACED, AMOUNT_SUM, TEXT_INCOMPLETE when what it asks for came from nowhere, does not add up, or lacks a word
+ * Who must decide a card, and the brief that goes with it. The policy's demands apply whatever the script asks for.
+ * @throws AMOUNT_UNTRACED, AMOUNT_SUM, TEXT_INCOMPLETE when an amount has no source or does not add up, or a text lacks a value
  */
 export function demandsOf(
   card: Gate["card"],
@@ -32,7 +32,7 @@ export function demandsOf(
 ): Partial<Demands> {
   const started_by = startedBy(run);
   if (card.kind === "in_doubt" || card.kind === "form") return { started_by };
-  // A no ends the process: what was refused is not asked for once more.
+  // A rejection ends the process: nothing is asked for a second time.
   if (state.process !== null && state.rejected !== null && card.calls.length > 0)
     throw new End("rejected", state.rejected.why, state.rejected);
   const question = { tool: "the question", params: card.title };
@@ -66,10 +66,10 @@ export function demandsOf(
   };
 }
 
-/** Who or what gave a run to be done, in words. `from` of a cause: the run behind it, as app/starts.ts wrote it down. */
+/** Who or what started a run, in words. `from` of a cause: the run behind it, as recorded by app/starts.ts. */
 export function startedBy({ by, cause: { kind, detail } }: Pick<RunRecord, "by" | "cause">): string {
   const { owner, webhook, from } = (detail ?? {}) as { owner?: string; webhook?: string; from?: { agent: string; asked: string } };
-  // Owners in capitals are no token's name: a program of this user, or anybody.
+  // An owner in capitals is not the name of a token: it is a program of this user, or an anonymous caller.
   const whose = owner === undefined || /^[A-Z]/.test(owner) ? "" : ` of ${owner}`;
   const words: Record<RunRecord["cause"]["kind"], string> = {
     ...{ command: "a command", exec: "cleared exec", watch: "a file", webhook: `the webhook ${webhook ?? ""}`, agent: "another agent" },
@@ -81,13 +81,13 @@ export function startedBy({ by, cause: { kind, detail } }: Pick<RunRecord, "by" 
   return kind === "command" ? by : `${by}, by ${words[kind]}`;
 }
 
-/** The card as its run would ask it now: with several people nobody decides what they have started, also where it was opened before they came. */
+/** The card as its run would ask it today: with several people nobody decides what they started, even if it was opened while there was one. */
 export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by">>(card: C, { by }: RunRecord, people: number): C {
   const barred = people > 1 && by !== undefined && card.kind !== "in_doubt" && card.kind !== "form";
   return barred ? { ...card, not_by: by } : card;
 }
 
-/** Who must decide, as far as the run stands. */
+/** Who must decide, in the present state of the run. */
 export function whoMay(
   card: Pick<Gate["card"], "kind" | "level" | "calls">,
   state: RunState,
@@ -127,8 +127,8 @@ function stateLine({ current, machine }: ProcessState): { state?: string } {
 }
 
 /**
- * True when a profile of trust.yaml may answer this gate for a person: not where the policy escalates, blocks, could not be decided or asks
- * for two people or for another than the requester, nor where a caller gave the run rules or tools of its own.
+ * True when a profile of trust.yaml may answer this gate in place of a person: not where the policy escalates, blocks, was indeterminate or
+ * demands two people or someone other than the requester, nor where a caller gave the run its own policy or tools.
  */
 export function mayStandIn(card: Gate["card"], state: RunState, run: RunRecord): boolean {
   const verdict = state.process?.verdict ?? null;
@@ -143,7 +143,7 @@ export function mayStandIn(card: Gate["card"], state: RunState, run: RunRecord):
   return card.kind === "approval" && plain && run.given?.policy === undefined && run.given?.tools === undefined;
 }
 
-/** A call that no gate has covered asks for itself. @throws Suspend, End when a person says no, APPROVAL_REQUIRED */
+/** Opens a gate for a call that no gate has covered. @throws Suspend, End when a person rejects it, APPROVAL_REQUIRED */
 export async function askFor(call: Call, ctx: StepContext, state: RunState): Promise<void> {
   const not_judged = state.process?.verdict?.passed === true ? notJudged([call], state) : null;
   const decision = await ctx.gate({
@@ -163,22 +163,22 @@ export async function askFor(call: Call, ctx: StepContext, state: RunState): Pro
     );
 }
 
-const lookedAt = (ctx: StepContext, title: string, body: Json): Promise<Decision> =>
+const askToLook = (ctx: StepContext, title: string, body: Json): Promise<Decision> =>
   ctx.gate({ reason: "escalation", card: { kind: "escalation", title, body, calls: [], level: null, expires: null } });
 
-/** A person looks at what the policy or the script could not settle. Answers what the run ends with when they stop it. @throws Suspend */
+/** Asks a person about what the policy or the script could not settle. Returns the end of the run if they reject it. @throws Suspend */
 export async function resolveEscalation(ctx: StepContext, { process, about }: RunState, why?: string): Promise<End | null> {
   const asks = why ?? process?.why ?? process?.verdict?.summary ?? `${ctx.run.agent} needs a person`;
-  // What the policy was asked about names the case first.
+  // The first value the policy was asked about identifies the case, so it begins the title.
   const [of] = Object.values(about);
   const title = typeof of === "string" && of !== "" && !asks.includes(of) ? `${clip(of, 80)}: ${asks}` : asks;
-  const { decision, by, reason } = await lookedAt(ctx, title, { about, verdict: (process?.verdict ?? null) as unknown as Json });
+  const { decision, by, reason } = await askToLook(ctx, title, { about, verdict: (process?.verdict ?? null) as unknown as Json });
   return decision === "rejected" ? new End("rejected", `${by} said no: ${reason ?? "it was stopped after the escalation"}`, { by }) : null;
 }
 
 /**
- * Nothing follows a write that is not what was asked for before a person has looked at it; `all`: nor one that could not be looked up, which
- * is asked before somebody is told and at the end. @throws Suspend, End when they stop it there
+ * A person must accept a write whose record differs from the request before the run makes another call. `all`: also one that could not be
+ * looked up; demanded before the run notifies anybody, and at its end. @throws Suspend, End when they reject it
  */
 export async function settleWrites(ctx: StepContext, { process, open, writes }: RunState, all: boolean): Promise<void> {
   const asked = process === null ? [] : open.filter((one) => all || one.status === "MISMATCH");
@@ -197,7 +197,7 @@ export async function settleWrites(ctx: StepContext, { process, open, writes }: 
     ...undoing,
     writes: asked.map(({ tool, params, diff, answer }) => ({ tool, params, diff, answer })),
   };
-  const { decision, by, reason } = await lookedAt(ctx, `${first.status}: ${first.tool} ${what}`, body);
+  const { decision, by, reason } = await askToLook(ctx, `${first.status}: ${first.tool} ${what}`, body);
   if (decision === "rejected") {
     const more = undo.length === 0 ? {} : { take_back: await takeBack(ctx, writes) };
     throw new End("rejected", `${by} said no: ${reason ?? not_verified.join("; ")}`, { by, more });
@@ -206,15 +206,15 @@ export async function settleWrites(ctx: StepContext, { process, open, writes }: 
 }
 
 /**
- * How a script that came to its end has ended, and its result in the form its header promises.
+ * The outcome of a script that reached its end, and its result in the form its header promises.
  * @throws OUTPUT_INCOMPLETE, FSM_GATE when the policy asked for a person and the script ended without one
  */
 export function answerOf(result: Json, state: RunState, run: RunRecord, header: Header): { outcome: Outcome; result: Json } {
   const { process } = state;
   const verdict = process?.verdict ?? null;
   const { not_verified } = standing(state.writes);
-  const isTold = not_verified.length > 0 && typeof result === "object" && result !== null && !Array.isArray(result);
-  const told = isTold ? { ...result, not_verified } : result;
+  const takesMore = not_verified.length > 0 && typeof result === "object" && result !== null && !Array.isArray(result);
+  const answer = takesMore ? { ...result, not_verified } : result;
   const no = state.rejected !== null ? "rejected" : process?.current === "FAILED" || verdict?.blocked === true ? "blocked" : null;
   if (no === null && verdict?.escalation_required === true && process?.escalated === false && process.current !== "ESCALATE")
     throw new ClearedError(
@@ -222,16 +222,16 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
       `${verdict.summary}: the policy escalates, and the script ended without asking. Call fsm_enter("ESCALATE").`,
     );
   const task = (run.input as { task?: Json } | null)?.task;
-  if (no !== null) return { outcome: no, result: withCase(no, told, state, header) };
+  if (no !== null) return { outcome: no, result: withCase(no, answer, state, header) };
   const list = header.answer === "ranked_list" || (typeof task === "string" && asksForList(task)) ? rankedAnswer(result) : null;
   if (list !== null) return { outcome: "completed", result: list };
   assertWhole(result, { process: header.process ?? null, output: header.output, sums: process !== null });
-  return { outcome: "completed", result: told };
+  return { outcome: "completed", result: answer };
 }
 
 /**
- * What is told beside the result; nothing for a run that has neither states nor answers of people nor writes outside. `end`: what ended
- * it before its script did.
+ * The metadata stored with the result; none for a run that has neither states nor answers of people nor writes outside. `end`: what ended
+ * the run before its script did.
  */
 export function metaOf(state: RunState, run: RunRecord, header: Header, now: number, end: End | "failed" | null): { meta?: Json } {
   const { process, writes, approvals } = state;
@@ -247,40 +247,40 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
     rejected,
     completed: end === null,
   });
-  const course = process === null ? {} : { states: [...process.before, process.current] };
+  const states = process === null ? {} : { states: [...process.before, process.current] };
   const calls = Object.values(state.calls).every((tools) => tools.length === 0) ? {} : { calls: state.calls };
-  return { meta: { ...(meta as unknown as Record<string, Json>), ...calls, ...course, ...(strategy === null ? {} : { strategy }) } };
+  return { meta: { ...(meta as unknown as Record<string, Json>), ...calls, ...states, ...(strategy === null ? {} : { strategy }) } };
 }
 
 const FIELD = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)$/;
 const NOTHING = /^(?:null|\[\]|\{\}|\{"found":false|\{"records":\[\])/;
 
-/** An answer after a no, with what it was about; what the process should have known by then and did not tell is named, so nobody takes it for whole. */
+/** The answer of a run that did not complete, with its case. `not_known` names the fields its process lacks, so that nobody takes it as complete. */
 function withCase(outcome: Outcome, result: Json, { about }: RunState, header: Header): Json {
   const process = header.process ?? null;
   if (typeof result !== "object" || Array.isArray(result) || (result === null && process === null)) return result;
-  const whole = { ...about, ...(process === null ? {} : { decision: outcome }), ...result };
-  const not_known = missingFields(process, {}, whole, true).map((one) => one.split(" ")[0] ?? one);
-  return not_known.length === 0 ? whole : { ...whole, not_known };
+  const answer = { ...about, ...(process === null ? {} : { decision: outcome }), ...result };
+  const not_known = missingFields(process, {}, answer, true).map((one) => one.split(" ")[0] ?? one);
+  return not_known.length === 0 ? answer : { ...answer, not_known };
 }
 
-/** The answer of a run that the policy, a person or time has ended before its script: what it was about, whose decision, why, what stands. */
+/** The answer of a run that the policy, a person or a deadline ended before its script: its case, who decided, why, and what was written. */
 export function endedBy({ outcome, why, by: person, more }: End, state: RunState, header: Header): Json {
   const { process, writes } = state;
   const by = outcome === "rejected" ? (person ?? "a person") : outcome === "expired" ? "nobody" : "policy";
-  const told = {
+  const answer = {
     outcome,
     ...(process === null ? {} : { decision: outcome, by, summary: outcome === "rejected" ? why : `${outcome} by ${by}: ${why}` }),
     reason: why,
     ...(writes.length === 0 ? {} : standing(writes)),
     ...more,
   };
-  return withCase(outcome, told as Json, state, header);
+  return withCase(outcome, answer as Json, state, header);
 }
 
 /**
- * What a script failed with, for whoever started the run: the engine's text of such an error is for programmers and stays in `data`; a
- * person is told what is missing, and which read answered nothing. `steps`: of the run, oldest first.
+ * A script's failure in words for whoever started the run: the JavaScript engine's text is for programmers and stays in `data`; a person
+ * reads what is missing, and which read found nothing. `steps`: of the run, oldest first.
  */
 export function inWords(error: WireError, steps: readonly Step[]): WireError {
   const said = /^(?:Type|Range)Error: (.*)$|^(.* is NaN, which JSON does not have.*)$/s.exec(error.message)?.slice(1).find(Boolean);
@@ -290,7 +290,7 @@ export function inWords(error: WireError, steps: readonly Step[]): WireError {
   const what =
     field === undefined ? "The script met a value it cannot work with" : `The script needs "${field}" of something that is not there`;
   const why = read === undefined ? "" : ` Nothing was found by ${read.name} ${read.params.slice(0, 300)}.`;
-  // What was asked for comes last: it may be long, and a model sees only the beginning of a message.
+  // The call comes last: it may be long, and a model sees only the beginning of a message.
   const next = "Correct the input or the record; where it may be missing, let the script look before it uses it (data_first, mcp_record).";
   return { ...error, message: `${what}. ${next}${why}`, data: { engine: said } };
 }

@@ -1,6 +1,6 @@
 /**
- * What a recorded step may still give a run when it goes on. A row of the store proves nothing: a yes is counted again by the signatures that
- * are kept with it, and what a policy said is judged again from the facts that the script is served with. Asked before anything acts.
+ * The rights a recorded step still gives a run that is executed again. A row of the store proves nothing: an approval is counted again by the
+ * signatures stored with it, and a verdict is judged again from the facts the script is served. Done before anything acts.
  */
 import type { Change, Json, RunLog, Step, WorkspaceView } from "../kernel/ports.ts";
 import { type Gate, type StepContext, callPrimitive } from "../kernel/primitive.ts";
@@ -15,7 +15,7 @@ import type { Callable } from "./script.ts";
 
 type Proving = Pick<World, "authority" | "standing" | "people" | "view">;
 
-/** The step with those of its changes that give rights as they are proven now. `state`: the run as it stood before it. */
+/** The step, its decisions and verdicts replaced by what proves true today, or dropped. `state`: of the run before this step. */
 export async function provenStep(
   step: Step,
   log: RunLog,
@@ -24,8 +24,8 @@ export async function provenStep(
   callable: Callable,
   header: Header,
 ): Promise<Step> {
-  const gives = step.changes.some(({ op }) => op === "decided" || op === "verdict");
-  if (log.run.mode !== "live" || !gives) return step;
+  const givesRights = step.changes.some(({ op }) => op === "decided" || op === "verdict");
+  if (log.run.mode !== "live" || !givesRights) return step;
   const changes: Change[] = [];
   for (const change of step.changes) {
     const proven =
@@ -60,7 +60,7 @@ async function judgedAgain(step: Step, { run }: RunLog, world: Proving, callable
   try {
     await callPrimitive(await callable.primitive(step.name), JSON.parse(step.params) as Json, ctx);
   } catch {
-    return null; // a call that fails has judged nothing
+    return null; // a call that fails gives no verdict
   }
   return view.takeChanges().find(({ op }) => op === "verdict") ?? null;
 }

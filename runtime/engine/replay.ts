@@ -1,7 +1,7 @@
 /**
- * Replay: execute a recorded run again against its own history and compare. Nothing is written and nothing acts: what is recorded is
- * served, pure calls are computed again and their results compared, and the script must end where it ended. And when script and history
- * disagree: are two calls the same, and the message that names both.
+ * Replay: execute a recorded run again against its own history and compare. Nothing is written and nothing acts: recorded answers are
+ * served, pure calls are computed again and their results compared, and the script must end where it ended before. Also divergence: whether
+ * two calls are the same, and the message that names both.
  */
 import { type At, ClearedError, toWire } from "../kernel/errors.ts";
 import type { Json, RunLog, RunRecord, Step, WorkspaceView } from "../kernel/ports.ts";
@@ -11,7 +11,7 @@ import { clip } from "../kernel/text.ts";
 import type { World } from "./world.ts";
 import { type Callable, callableIn, jobOf } from "./script.ts";
 
-/** A run that began now on the code of a commit, and is in no store. `why`: what it is made up for. */
+/** A run that starts now on the code of a commit and is not in any store. `why`: its purpose, as its cause. */
 export function triedRun(of: { id: string; agent: string; input: Json; commit: string; why: string; now: number }): RunRecord {
   const { id, agent, input, commit, why, now } = of;
   return {
@@ -22,7 +22,7 @@ export function triedRun(of: { id: string; agent: string; input: Json; commit: s
   };
 }
 
-/** A log that keeps nothing: for looking, trying and comparing. */
+/** A log that stores nothing: for reading, trials and comparison. */
 export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): RunLog {
   const steps = [...recorded];
   const put = (step: Step) => void (steps[step.seq] = step);
@@ -44,13 +44,13 @@ export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): Run
   };
 }
 
-/** True for a run that was ended at the call it made next, which is in no history: a blocked verdict, a no, an answer that never came. */
+/** True for a run that ended at a call which is not in its history: by a blocking verdict, a rejection, or an answer that never came. */
 export function stopped({ outcome, result }: RunRecord): boolean {
-  const { outcome: told, reason } = (result ?? {}) as { outcome?: Json; reason?: Json };
-  return outcome !== "completed" && told === outcome && typeof reason === "string";
+  const answer = (result ?? {}) as { outcome?: Json; reason?: Json };
+  return outcome !== "completed" && answer.outcome === outcome && typeof answer.reason === "string";
 }
 
-/** `findings` is empty when the replay is the same as the record. */
+/** `findings` is empty when the replay equals the record. */
 export async function replayRun(
   run: RunRecord,
   steps: readonly Step[],
@@ -88,7 +88,7 @@ export async function replayRun(
   return { same: findings.length === 0, findings, steps: answered.length };
 }
 
-/** What keeps a run from going on with the world's script of it: a step it would not make again, or another list of states. Nothing acts. */
+/** Why a run cannot continue on the script that `world` gives it: a step that script would not make again, or other states. Nothing acts. */
 export async function obstaclesTo(run: RunRecord, steps: readonly Step[], world: World): Promise<string[]> {
   const { machine } = (await world.script(run)).header;
   const { findings } = await replayRun(run, steps, world);
@@ -125,7 +125,7 @@ function differs(seq: number, recorded: Call, actual: Call | null): string {
   return `step ${seq}: recorded ${recorded.name}(${recorded.params}), now ${now}`;
 }
 
-/** For making a recorded call again that neither asks nor acts. */
+/** For repeating a recorded call that neither asks nor acts. */
 export function quietContext(run: RunRecord, step: Pick<Step, "seq" | "at">, view: WorkspaceView, process?: string): StepContext {
   const same = { key: `${run.id}/${step.seq}`, now: step.at, today: view.today(step.at) };
   return contextAlone({ ...same, ports: view.ports, run: { id: run.id, agent: run.agent, mode: "backtest", process } });

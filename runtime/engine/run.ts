@@ -1,6 +1,6 @@
 /**
- * THE core: a run is a replayable history. Execute the script; as long as the history lasts the child answers each call from it, past its
- * end every call comes here: allow, act, record, answer. What cannot be answered yet drops the script, and it starts again when it can.
+ * THE core: a run is a replayable history. The script is executed, and the child answers its calls from the history while steps remain. Every
+ * later call comes here: allow, act, record, answer. A call that cannot be answered yet drops the script; it is executed again once it can.
  * Invariant: an answer is recorded before the script sees it, and an act outside has a durable intent before it happens.
  */
 import type { World } from "./world.ts";
@@ -32,7 +32,7 @@ import type { Execution } from "./store/worker.ts";
 
 const SUSPEND: DoorAnswer = { kind: "suspend" };
 
-/** Why the script was dropped before its end. */
+/** Why the script was dropped before it ended. */
 type Stop = Suspend | End | { diverged: ClearedError } | { late: Promise<DoorAnswer | Stop> } | "canceled";
 
 export async function executeRun(log: RunLog, world: World): Promise<Execution> {
@@ -51,7 +51,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     const unreleased: Released[] = [];
     const proven = (step: Step) => provenStep(step, log, state, world, callable, header);
 
-    // 1. What is recorded shapes the view and the rights of the run again.
+    // 1. The recorded steps restore the view of the workspace and the rights of the run.
     const answered = log.steps.filter((step) => step.state !== "intent");
     const { steps = 0 } = (run.cause.kind === "fork" ? run.cause.detail : {}) as { steps?: number };
     state.copied = answered.some(({ seq, effect }) => seq < steps && effect === "read");
@@ -65,13 +65,13 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       ...jobOf(run, script, callable),
       history: answered satisfies readonly Served[],
       limits: await world.limits(run),
-      // A trial tells where it parts from its recording; and a call in doubt may be another one now.
+      // Where each call is in the source, for naming a divergence: of a trial from its recording, or at a call in doubt.
       places: run.mode !== "live" || answered.length < log.steps.length,
       call: answer,
       abort: log.abort,
     });
 
-    // 3. The script has ended, or was dropped and waits for something. A sandbox that died leaves its call under way: it is let finish.
+    // 3. The script has ended, or was dropped and waits for something. If its sandbox died, a call may still be under way: it finishes first.
     if (stop === null || !isLate(stop)) await underWay;
     return await conclude(end).catch((error) => {
       if (error instanceof End) return finishEarly(error);
@@ -100,7 +100,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         state: "ok",
         attempts: doubt?.attempts ?? 0,
       };
-      // With the yes it was given when it was begun: after a crash nobody is asked again.
+      // Starts with the approval recorded when the call was begun, so that after a crash nobody is asked again.
       const decided: Change[] = doubt === undefined ? [] : [...(await proven(doubt)).changes];
       let known: Primitive | undefined;
       try {
@@ -109,41 +109,40 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const params = JSON.parse(call.params) as Json;
         step.effect = primitive.effect;
         const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
-        const what = await actOf(primitive, params, ctx, doubt);
-        step.effect = what.effect;
-        if (doubt === undefined) await settleWrites(ctx, state, what.effect === "notify");
-        const answer = covers(decided, what.call) ? "yes" : allowed(primitive, what, state);
-        const outside = (what.effect === "external" || what.effect === "notify") && run.mode === "live";
-        // What was begun is settled first: it may have happened, whoever may say yes to it now.
+        const requested = await actOf(primitive, params, ctx, doubt);
+        const { effect } = requested;
+        const { tool } = requested.call;
+        step.effect = effect;
+        if (doubt === undefined) await settleWrites(ctx, state, effect === "notify");
+        const right = covers(decided, requested.call) ? "yes" : allowed(primitive, requested, state);
+        const outside = (effect === "external" || effect === "notify") && run.mode === "live";
+        // A call in doubt is settled before its right is enforced: it may have happened, whatever is allowed now.
         const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx, world) : null;
-        if (settled === null && answer instanceof ClearedError) throw answer;
-        if (settled === null && answer === "ask") await askFor(what.call, ctx, state);
-        // A child that was begun goes on.
-        const isNew = settled === null && outside && what.effect === "external" && (doubt === undefined || primitive.idempotent !== "key");
-        const server = primitive.plugin ?? what.call.tool.split("/")[0] ?? "";
+        if (settled === null && right instanceof ClearedError) throw right;
+        if (settled === null && right === "ask") await askFor(requested.call, ctx, state);
+        // A call in doubt with an idempotency key continues what it began, such as a child run: that is no new act.
+        const isNew = settled === null && outside && effect === "external" && (doubt === undefined || primitive.idempotent !== "key");
+        const server = primitive.plugin ?? tool.split("/")[0] ?? "";
         const changed = isNew ? await world.changedSince?.(log, call, server, decided) : null;
         const again = doubt === undefined ? "" : " again";
         if (changed != null)
-          throw new End(
-            "blocked",
-            `What it has read is not so any more: ${changed}. ${what.call.tool} was not sent${again}; start it again`,
-          );
+          throw new End("blocked", `What the run read has changed since: ${changed}. ${tool} was not sent${again}; start the run again`);
         const attempt = () => {
           if (outside) world.mayAct(run);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });
-          // What a recording answers, it would answer again.
-          const repeatable = run.mode === "backtest" ? "control" : what.effect;
-          return withRetries(repeatable, step, () => callPrimitive(primitive, params, ctx, what.effect));
+          // No retries in a backtest: its recording would give the same answer each time.
+          const repeatable = run.mode === "backtest" ? "control" : effect;
+          return withRetries(repeatable, step, () => callPrimitive(primitive, params, ctx, effect));
         };
-        const settle = (lost: ClearedError) => {
+        const settleLost = (lost: ClearedError) => {
           if (!outside) return null;
           const begun = { ...step, state: "intent" as const, error: toWire(lost), changes: [...decided] };
           log.intent(begun);
-          // A tool that answered may still be at it: that it has not happened is believed later.
+          // A tool that answered may still be working: "has not happened" is believed only after the time that `world` demands.
           return settleDoubt(primitive, begun, ctx, lost.data?.["says"] === undefined ? null : world);
         };
-        const made = settled ?? (await retryLostCall(attempt, doubt !== undefined, settle));
-        step.result = toText(primitive, made.value);
+        const { value } = settled ?? (await retryLostCall(attempt, doubt !== undefined, settleLost));
+        step.result = toText(primitive, value);
       } catch (error) {
         if (error instanceof Suspend || error instanceof End) return error;
         if (isOurs(error)) throw error;
@@ -156,7 +155,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       return step.error === null ? { kind: "value", json: step.result ?? "null", now } : { kind: "error", error: step.error, now };
     }
 
-    /** `opened`: when an earlier execution stopped at this gate, so that "in 3 days" counts from the first asking. */
+    /** `opened`: when an earlier execution first opened this gate, so that "in 3 days" counts from then; null if none did. */
     function context(seq: number, inDoubt: boolean, decided: Change[], opened: number | null): StepContext {
       const at = opened ?? now;
       return {
@@ -185,7 +184,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         },
         process: state.process,
         writes: state.writes,
-        // Null: it could not be read back.
+        // Null in `seen`: the record could not be read back, so its contents are not known.
         seen: (read) => state.seen.get(canonical(read)) ?? undefined,
         async escalate(why) {
           return state.process === null ? null : resolveEscalation(this, state, why);
@@ -194,7 +193,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       };
     }
 
-    /** Everything recorded is durable first; a commit that an earlier execution made is found by its trailers, not made again. */
+    /** All recorded steps are durable before the commit. A commit by an earlier execution is found by its trailers and not repeated. */
     async function commit(message: string, seq: number): Promise<string | null> {
       if (!view.dirty()) return null;
       if (run.mode !== "live") return view.check().then(() => world.supposeCommit?.() ?? null);
@@ -212,12 +211,12 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       return sha;
     }
 
-    /** Cards and events of a step are held back until a commit (or the end) lets them out, in the same transaction. */
-    function settleChanges(step: Step, primitive: Primitive | undefined, counted = step): void {
-      applyStep(state, counted, primitive);
+    /** Counts a step; its cards and events are held until a commit, or the end of the run, releases them. `proved`: with only the rights that still hold. */
+    function settleChanges(step: Step, primitive: Primitive | undefined, proved = step): void {
+      applyStep(state, proved, primitive);
       step.changes.forEach((change, index) => {
         const item = toReleased(run, step.seq, index, change);
-        // What an act outside has shown stands, whatever becomes of the run.
+        // An act outside has happened however the run ends, so what it released is not held.
         if (item !== null && step.effect === "external") log.release([item]);
         else if (item !== null) unreleased.push(item);
         if (change.op === "committed") log.release(unreleased.splice(0));
@@ -242,12 +241,12 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       await finish(answer.outcome, answer.result);
     }
 
-    /** Ended by a decision or the policy, not by its script. */
+    /** A decision or the policy ended the run before its script did. */
     function finishEarly(end: End): Promise<void> {
       return finish(end.outcome, endedBy(end, state, header), end);
     }
 
-    /** What the run wrote is committed whatever its state; then its cards and events are let out, and it is over. */
+    /** Commits what the run wrote, whatever its outcome, then releases its cards and events and ends it. */
     async function finish(outcome: Outcome, result: Json, end: End | null = null): Promise<void> {
       await commit(`agent: ${run.agent}`, log.steps.length);
       log.release(unreleased.splice(0));
@@ -268,10 +267,10 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
   function suspendRun(reason: Stop): Execution {
     if (reason === "canceled") return log.flush();
     if (reason instanceof Suspend) return log.wait(reason.reason, reason.waitsFor, reason.options);
-    // Reached by a slow call: the next execution comes to the same end, at once.
+    // A slow call reached it: the next execution reaches the same end at once.
     if (reason instanceof End) return log.requeue();
     if ("diverged" in reason) return log.end({ status: "diverged", error: toWire(reason.diverged) });
-    // First the wait, then whatever comes of the call: the other way round the answer would be slept through.
+    // The wait is recorded before the call can requeue the run: in the other order the wait would undo the requeue.
     log.wait("slow_call", "an answer from outside");
     return { later: reason.late.then((late) => (isAnswer(late) ? log.requeue() : void suspendRun(late))) };
   }

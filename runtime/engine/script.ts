@@ -15,7 +15,7 @@ export interface Script {
   headers: Record<string, Header>;
   /** Primitives that the commit itself declares, in scripts/tools/. */
   tools: Record<string, Primitive>;
-  /** Primitives that the code may call. A context is made faster with ten of them than with all, and its child may ask for no others. */
+  /** Primitives that the code may call. A context with ten of them is made faster than with all, and its child can call no others. */
   named: readonly string[];
 }
 
@@ -47,20 +47,20 @@ export async function loadScript(
     if (hasHeader(found.text)) headers[name] = parseHeader(found.text, path, around.cache);
     queue.push(...sub.scripts);
   }
-  // An escape may spell a name otherwise; `console` calls ctx_log.
-  const spelled = texts.some((text) => text.includes("\\u"));
+  // A Unicode escape may hide a name, so then all count; `console` calls ctx_log.
+  const hasEscapes = texts.some((text) => text.includes("\\u"));
   const named = [...around.primitives, ...(declared ?? [])].filter(
-    (name) => spelled || name === "ctx_log" || texts.some((text) => text.includes(name)),
+    (name) => hasEscapes || name === "ctx_log" || texts.some((text) => text.includes(name)),
   );
   if (declared === null || declared.length === 0) return { header, main, scripts, headers, tools: {}, named };
   const called = new Set([main, ...Object.values(scripts)].flatMap(({ calls }) => calls.map(({ name }) => name)));
-  // Loaded where there are tools: it brings all compute functions with it.
+  // Loaded only where there are tools: it imports all compute functions.
   const { toolsFor } = await import("./tool-scripts.ts");
   return { header, main, scripts, headers, named, tools: await toolsFor(texts, called, tree, { sandbox, ...around }) };
 
   async function compile({ text, blob }: { text: string; blob: string }, path: string): Promise<Compiled> {
     texts.push(text);
-    // A script that names no compute function needs no look at scripts/tools/.
+    // Only a script that names a compute function needs the list of scripts/tools/.
     if (text.includes("compute_")) declared ??= (await tree.list(TOOLS)).flatMap(({ path: tool }) => toolOf(tool) ?? []);
     const primitives = declared === null ? around.primitives : [...around.primitives, ...declared];
     const { compiled, findings } = await sandbox.compile(text, { file: path, blob, lint, primitives });
@@ -71,23 +71,22 @@ export async function loadScript(
 
 async function read(tree: Tree, file: string, from?: string): Promise<{ text: string; blob: string }> {
   const [text, blob] = await Promise.all([tree.read(file), tree.blob(file)]);
-  if (text === null || blob === null) {
+  if (text === null || blob === null)
     throw new ClearedError(
       "SCRIPT_MISSING",
       `${file} is not in commit ${tree.commit.slice(0, 7)}${from === undefined ? "" : ` (${from} calls it)`}. Commit the file, or correct the name.`,
     );
-  }
   return { text, blob };
 }
 
-/** What a script may call: the name of each primitive with the parameter it takes bare, and the primitive itself. */
+/** What a script may call: the name of each primitive with the parameter it also takes bare, and the primitive itself. */
 export interface Callable {
   globals: Record<string, string | null>;
   /** @throws PRIMITIVE_UNKNOWN */
   primitive(name: string): Promise<Primitive>;
 }
 
-/** The runtime's primitives and those the script's commit declares; sub-scripts take what the `input:` of their header says. */
+/** The runtime's primitives and those the script's commit declares. The input of a sub-script must match the `input:` of its header. */
 export function callableIn(world: Callable, { tools, headers }: Pick<Script, "tools"> & Partial<Pick<Script, "headers">>): Callable {
   const own = Object.values(tools).map((one) => [one.name, one.bare]);
   return {
@@ -110,7 +109,7 @@ export function callableIn(world: Callable, { tools, headers }: Pick<Script, "to
   };
 }
 
-/** What a sandbox is told of a run, whether it is executed or replayed. */
+/** What a sandbox needs of a run, whether it is executed or replayed. */
 export function jobOf(
   run: RunRecord,
   { main, scripts, named }: Script,

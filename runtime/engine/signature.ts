@@ -1,6 +1,6 @@
 /**
- * Who said it: a decision is signed by its person's key (Ed25519), or by the key of a browser that this person has paired. What is
- * signed is the decision's canonical text, with the question it answers.
+ * Proof of who decided: a decision is signed with the person's key (Ed25519), or with the key of a browser that the person has paired. The
+ * signature covers the decision's canonical text, which names the question it answers.
  */
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { ClearedError } from "../kernel/errors.ts";
@@ -12,7 +12,7 @@ export function signText(document: unknown, key: string): string {
   return sign(null, Buffer.from(canonicalJson(document)), createPrivateKey(key)).toString("base64");
 }
 
-/** `key`: the public half, DER in base64, as trust.yaml has it. False for anything that is no signature. */
+/** `key`: the public half, DER in base64, as trust.yaml has it. False for anything that is not a signature. */
 export function isSigned(document: unknown, signature: unknown, key: string): boolean {
   if (typeof signature !== "string") return false;
   const half = createPublicKey({ key: Buffer.from(key, "base64"), format: "der", type: "spki" });
@@ -32,12 +32,11 @@ export function verifyDecision(decision: Decision, people: readonly { name: stri
       `"${decision.decision}" is not a decision; a card is approved, edited or rejected. Nothing was decided.`,
     );
   const person = people.find((candidate) => candidate.name === decision.by);
-  if (person === undefined) {
+  if (person === undefined)
     throw new ClearedError(
       "APPROVAL_IDENTITY",
       `"${decision.by}" is not a person of trust.yaml (${people.map((one) => one.name).join(", ") || "it names none"}).`,
     );
-  }
   const { signature, ...document } = decision;
   const { session } = decision;
   if (session !== undefined && !isSigned(sessionText(session.key, decision.by, session.until), session.signature, person.key))
@@ -48,7 +47,7 @@ export function verifyDecision(decision: Decision, people: readonly { name: stri
     throw new ClearedError("APPROVAL_IDENTITY", `The decision is not signed by the key that trust.yaml gives for ${decision.by}.`);
 }
 
-/** What a person signs to pair a browser. */
+/** The document a person signs to pair a browser. */
 export function sessionText(session: string, by: string, until: number): { session: string; by: string; until: number } {
   return { session, by, until };
 }

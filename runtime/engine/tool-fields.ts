@@ -1,6 +1,6 @@
 /**
- * The fields of a tool's header as the shapes of a primitive: what is declared there is checked at every call, in and out, and shown in
- * the typings with its unit. What a tool is given may be written as people write figures; what it answers is exact text.
+ * The fields of a tool's header as the shapes of a primitive: they are checked at every call, in and out, and shown in the typings with
+ * their units. Figures in parameters may be written the way people write them; results are exact text.
  */
 import { z } from "zod";
 import { checked, day, money, shown, text } from "../../primitives/_shapes.ts";
@@ -10,7 +10,7 @@ import type { ToolField } from "../scripts/tool-header.ts";
 
 type Side = "in" | "out";
 
-/** All of `params:` or `returns:`. What is answered has every field. */
+/** All of `params:` or `returns:`. A result has every field. */
 export function objectOf(fields: Record<string, ToolField>, side: Side): z.ZodObject {
   return z.strictObject(
     Object.fromEntries(
@@ -28,7 +28,7 @@ function described(shape: z.ZodType, { describe, unit }: ToolField): z.ZodType {
   return said === "" ? shape : shape.describe(said);
 }
 
-// 10,000 members take a tool's whole time.
+// 10,000 members use up a tool's CPU limit.
 const LONGEST_LIST = 10_000;
 
 function shapeOf(one: ToolField, side: Side): z.ZodType {

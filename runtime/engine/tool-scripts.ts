@@ -1,7 +1,7 @@
 /**
- * Synthesized tools: scripts/tools/NAME.ts of a commit as the primitive compute_NAME. The body is a script that sees its parameters and
- * pure primitives, nothing else, and keeps nothing between calls, so a call is pure by construction. It runs in a slot beside those of
- * runs, at a level above the tools it calls itself: no call can wait for its own slot.
+ * Synthesized tools: scripts/tools/NAME.ts of a commit as the primitive compute_NAME. The body is a script that sees only its parameters and
+ * pure primitives, and keeps nothing between calls, so a call is pure by construction. It runs in a slot beside those of runs, at a level
+ * above the tools it calls, so no call can wait for its own slot.
  */
 import { compute_find, findAmong } from "../../primitives/compute/find.ts";
 import { ClearedError, type Code, findingError, formatAt, kindOf, toWire } from "../kernel/errors.ts";
@@ -18,19 +18,19 @@ export interface Tool {
   source: string;
   blob: string;
   primitive: Primitive;
-  /** Compiles the body, and those of the tools it calls; `above`: the tools on the way to it. @throws COMPUTE_TOOL, the first finding of the language lint */
+  /** Compiles the body, and those of the tools it calls; `above`: its chain of callers. @throws COMPUTE_TOOL, the first finding of the language lint */
   prepare(above?: readonly string[]): Promise<Prepared>;
 }
 
 export interface Prepared {
   main: Compiled;
-  /** What it calls, by name. */
+  /** The primitives it calls, by name. */
   callees: Record<string, Primitive>;
   /** 0 for a tool that calls no other. */
   level: number;
 }
 
-/** What tools are made with: the sandbox, and the primitives that are there without them. */
+/** What tools are made with: the sandbox, and the primitives that exist without them. */
 export interface ToolsAround {
   sandbox: Sandbox;
   /** Names of the built-in primitives and those of plugins. */
@@ -40,7 +40,7 @@ export interface ToolsAround {
   cache?: DiskCache | undefined;
 }
 
-/** Tools by the primitive's name, and what keeps the other files of scripts/tools/ from being one. */
+/** Tools by the primitive's name, and why the other files of scripts/tools/ are not tools. */
 export interface Tools {
   tools: Record<string, Tool>;
   findings: Finding[];
@@ -57,7 +57,7 @@ const LIMITS: Limits = {
   answer_bytes: 1 << 20,
   total_bytes: 8 << 20,
 };
-/** A tool that calls a tool that calls a tool: more is no longer read by anybody. */
+/** A tool that calls a tool that calls a tool: deeper chains are not readable. */
 const MAX_LEVEL = 3;
 
 const MENTIONED = /\bcompute_[a-z0-9_]+/g;
@@ -93,7 +93,7 @@ export async function readTools(tree: Tree, around: ToolsAround): Promise<Tools>
  * The tools of its commit that a script may call, ready to be called; compute_find then knows all of the commit's tools.
  * @param texts of the script and its sub-scripts
  * @param called names of the primitives they call
- * @throws COMPUTE_TOOL when one that is called is none
+ * @throws COMPUTE_TOOL when a file is called as a tool and is not a valid one
  */
 export async function toolsFor(
   texts: readonly string[],
@@ -119,7 +119,7 @@ export async function toolsFor(
   return found;
 }
 
-/** The registry with the tools of a tree that can be read, for what looks at all primitives: lint, typings. */
+/** The registry with the readable tools of a tree, for lint and typings, which need all primitives. */
 export async function withTools(registry: Registry, tree: Tree, sandbox: Sandbox): Promise<Registry> {
   if (!(await tree.list(TOOLS)).some(({ path }) => toolOf(path) !== null)) return registry;
   const { tools } = await readTools(tree, { sandbox, primitives: registry.names(), primitive: registry.get });
@@ -129,7 +129,7 @@ export async function withTools(registry: Registry, tree: Tree, sandbox: Sandbox
   );
 }
 
-/** What is wrong with a tool, at its place. */
+/** A fault of a tool, at its place in the source. */
 export const toolFinding = (at: Finding["at"], message: string): Finding => ({ code: "COMPUTE_TOOL", at, message });
 
 interface Source {
@@ -143,7 +143,7 @@ function declare(header: ToolHeader, from: Source, tools: Record<string, Tool>, 
   const fresh = async (above: readonly string[]) => (done = await prepareTool(header, from, above, tools, around));
   let known: Promise<Prepared> | null = null;
   const prepare: Tool["prepare"] = (above) => {
-    // One that has been prepared is on no circle; asked anew for each of its callers, tools that call tools would multiply.
+    // A prepared tool is not part of a cycle. Preparing it again for each caller would multiply the work for tools that call tools.
     if (done !== null && (above ?? []).length + done.level <= MAX_LEVEL) return Promise.resolve(done);
     if (above !== undefined) return fresh(above);
     known ??= fresh([]);
@@ -180,7 +180,7 @@ async function prepareTool(
   around: ToolsAround,
 ): Promise<Prepared> {
   const pure: Primitive[] = [];
-  // Only what the text names: others need not be loaded to know that they are not called.
+  // Only primitives that the text names: the others cannot be called and need not be loaded.
   for (const name of new Set(from.source.match(/\b[a-z]\w*/g)))
     if (around.primitives.includes(name)) {
       const one = await around.primitive(name);
@@ -217,7 +217,7 @@ async function prepareTool(
   return { main: compiled, callees, level };
 }
 
-/** What the compiler does not know as a name may be a primitive that a tool must not call. */
+/** A name that the compiler does not know may be a primitive that a tool must not call. */
 function impure(finding: Finding, source: string, { primitives }: ToolsAround): Finding {
   const { line = 1, col = 1 } = finding.at;
   const [name = ""] = /^\w+/.exec(source.split("\n")[line - 1]?.slice(col - 1) ?? "") ?? [];
@@ -226,7 +226,7 @@ function impure(finding: Finding, source: string, { primitives }: ToolsAround): 
   return toolFinding(finding.at, message);
 }
 
-/** What a pure primitive is called with where there is no run: it sees nothing of it. */
+/** The context of a pure primitive where there is no run: a pure primitive uses none of it. */
 export const pureContext = (): StepContext => contextAlone({ run: { id: "run_trying", agent: "tool", mode: "dry" } });
 
 function execute({ main, callees, level }: Prepared, params: Json, ctx: StepContext, sandbox: Sandbox): Promise<JobEnd> {
@@ -256,7 +256,7 @@ function execute({ main, callees, level }: Prepared, params: Json, ctx: StepCont
 /** The result, or the failure: a parameter's own code where a function has refused it, else COMPUTE_TOOL. */
 function answerOf(end: JobEnd, { file }: ToolHeader): Json {
   if (end.kind === "result") return JSON.parse(end.json) as Json;
-  // Nothing is known of the tool then; the run that calls it goes on elsewhere or later.
+  // The tool was interrupted, not at fault; the run that calls it continues elsewhere or later.
   if (end.kind !== "failed") throw new ClearedError("OWNER_FENCED", `${file} was stopped while it computed.`);
   const { code, message, at = { file }, data } = end.error;
   if (kindOf(code) === "input" && code !== "PARAMS_INVALID") throw new ClearedError(code as Code, message, { data, at });

@@ -1,6 +1,6 @@
 /**
- * A new workspace: the starter files in a git repository of their own, a key for the first person, a launcher, the first commit, and the
- * hook that checks a person's commits. All or nothing: a folder that was empty before is empty again when something fails.
+ * A new workspace: the starter files in a new git repository, a key for the first person, a launcher, the first commit, and the hook that
+ * checks a person's commits. All or nothing: if something fails, a folder that was empty before is empty again.
  */
 import { generateKeyPairSync } from "node:crypto";
 import { chmod, cp, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -19,13 +19,13 @@ import { commandEnv, SETTINGS } from "./git/environment.ts";
 export interface InitOptions {
   /** Name of the business. */
   name: string;
-  /** The product's own folder, which has the shape of a workspace at its top. */
+  /** The product's own folder, whose top level is laid out like a workspace. */
   from: string;
-  /** The agents it begins with, with all they are made of; unless told every one that the product brings. */
+  /** The agents it starts with, including everything they use. Default: all that come with the product. */
   agents?: readonly string[];
-  /** The first person: may approve. Unless told: who git says commits here, else the user of this machine. */
+  /** The first person, who may approve. Default: user.name of git, else the user of this machine. */
   person?: string;
-  /** Writes what else belongs into the first commit. */
+  /** Writes other files of the first commit. */
   prepare?: (dir: string) => Promise<void>;
 }
 
@@ -43,7 +43,7 @@ import/*
 node_modules/
 `;
 
-// Journal text is compared byte by byte, so it is the same on every machine.
+// Journal text is compared byte by byte, so its line ends must be the same on every machine.
 const GITATTRIBUTES = "* text=auto eol=lf\n";
 
 /**
@@ -58,7 +58,7 @@ export async function initWorkspace(dir: string, options: InitOptions): Promise<
     (await tryGit(process.cwd(), ["config", "user.name"])).stdout.toString().trim() ||
     userInfo().username ||
     "owner";
-  // A wrong name is told before anything is written.
+  // An invalid name is refused before anything is written.
   const files = await fill(options, person);
   await mkdir(target, { recursive: true });
   try {
@@ -67,7 +67,7 @@ export async function initWorkspace(dir: string, options: InitOptions): Promise<
     const { branch } = parseConfig(await readFile(join(target, CONFIG), "utf8"));
     await makeRepository(target, branch, person, `bootstrap: books of ${options.name.replace(/\s+/g, " ").trim()}`);
     keepKey(files.half, files.key);
-    // Whoever made it has written its trust.yaml.
+    // The user who made the workspace has written its trust.yaml, so it needs no confirmation.
     keepConfirmation(target, lookAtTrust(target));
   } catch (error) {
     for (const name of existed ? await readdir(target) : []) await rm(join(target, name), { recursive: true, force: true });
@@ -76,7 +76,7 @@ export async function initWorkspace(dir: string, options: InitOptions): Promise<
   }
 }
 
-/** True when the folder is there and empty, false when it is not there. */
+/** True when the folder exists and is empty, false when it does not exist. */
 async function assertEmpty(target: string): Promise<boolean> {
   const found = await stat(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -91,19 +91,19 @@ async function assertEmpty(target: string): Promise<boolean> {
 }
 
 /**
- * Makes `dir` a repository and commits all that lies in it, by simple-git, as nobody else has written to it yet. Who commits stands in the
- * user's own configuration, else `person` is kept in this one, so that the person's own commits work too.
- * @throws GIT_FAILED with git's own words, STORE_FULL
+ * Makes `dir` a repository and commits everything in it, with simple-git, because no other process writes to it yet. The committer is that of
+ * the user's git configuration; without one, `person` is set in the repository's, so that the person's own commits work too.
+ * @throws GIT_FAILED with the message of git, STORE_FULL
  */
 async function makeRepository(dir: string, branch: string, person: string, message: string): Promise<void> {
-  // Read when it is needed: every other command does without it.
+  // Imported here because no other command needs it.
   const { simpleGit } = await import("simple-git");
   const env = commandEnv({});
   const git = simpleGit({
     baseDir: dir,
     config: SETTINGS.map(([key, value]) => `${key}=${value}`),
     allowEnvironment: Object.keys(env),
-    // What it would refuse is what switches programs off: no hook, no monitor, no editor, no pager, no question, few protocols.
+    // simple-git refuses these settings by default; here they switch programs off: hooks, monitor, editor, pager, prompts, most protocols.
     unsafe: {
       allowUnsafeHooksPath: true,
       allowUnsafeFsMonitor: true,
@@ -125,8 +125,8 @@ async function makeRepository(dir: string, branch: string, person: string, messa
 }
 
 /**
- * The starter's two settings files with the business, this machine's time zone and the person in their places; and the person's key: its
- * public half as trust.yaml has it, and the private one, PEM.
+ * The starter's two settings files with the business, this machine's time zone and the person filled in; and the person's key pair: the
+ * public half (`half`) as trust.yaml has it, the private one as PEM.
  */
 async function fill({ from, name }: InitOptions, person: string) {
   const pair = generateKeyPairSync("ed25519");
@@ -138,7 +138,7 @@ async function fill({ from, name }: InitOptions, person: string) {
     /^people: \[\].*$/m,
     () => `people:\n  - name: ${JSON.stringify(person)}\n    key: ${key}`,
   );
-  // Read back, so that no name can turn into something else in the file.
+  // Parsed again, so that no name can mean something else as YAML.
   if (parseConfig(config).business.name !== name.trim())
     throw new ClearedError("CONFIG_INVALID", `The starter's ${CONFIG} has no place for the business's name.`);
   if (parseTrust(trust).people[0]?.key !== key)
@@ -148,7 +148,7 @@ async function fill({ from, name }: InitOptions, person: string) {
 
 async function write(target: string, { config, trust }: Awaited<ReturnType<typeof fill>>, { from, agents }: InitOptions): Promise<void> {
   const wanted = agents === undefined ? null : new Set(partsOf(from, agents).files);
-  // Dialects are of no process: whatever bank there is, its statements are read.
+  // Dialects belong to no process: statements of every known bank can be read.
   const isWanted = (path: string) => wanted === null || path.startsWith(IMPORTERS) || !path.includes(".") || wanted.has(path);
   for (const folder of FOLDERS) {
     const source = join(from, folder);
@@ -168,7 +168,7 @@ async function write(target: string, { config, trust }: Awaited<ReturnType<typeo
   await writeLauncher(target, from);
 }
 
-/** `./cleared` and `cleared.cmd`: the product by its absolute path, so that a workspace needs nothing in PATH but node. */
+/** `./cleared` and `cleared.cmd` call the product by its absolute path, so that a workspace needs only node in PATH. */
 async function writeLauncher(dir: string, product: string): Promise<void> {
   const program = join(resolve(product), "bin", "cleared.js");
   const call = `exec node '${program.replaceAll("'", "'\\''")}' "$@"`;
@@ -185,8 +185,8 @@ export function starterAgents(product: string): string[] {
 }
 
 /**
- * What these agents are made of: their scripts, the sub-scripts and agents they call, their policies (paths relative to the product and to a
- * workspace alike), and the tools that they call (SERVER/NAME). Read from the texts of the product's own folder, which are trusted.
+ * Everything these agents use: their scripts, the sub-scripts and agents they call, their policies (the paths are the same in the product and
+ * in a workspace), and the tools that they call (SERVER/NAME). Read from the texts of the product's own folder, which are trusted.
  * @throws AGENT_UNKNOWN
  */
 export function partsOf(product: string, agents: readonly string[]): { files: string[]; tools: string[] } {
@@ -215,8 +215,8 @@ export function partsOf(product: string, agents: readonly string[]): { files: st
 }
 
 /**
- * Writes .git/hooks/pre-commit, `file`, with `line`, unless there is one. program: the launcher, by its absolute path. there: it does this
- * already; foreign: somebody's own, which is never touched, or hooks are kept elsewhere.
+ * Writes .git/hooks/pre-commit, `file`, with `line`, unless one exists. `program`: absolute path of the launcher. Status "there": the hook
+ * already calls it; "foreign": a hook of the user's own, which is never touched, or hooks are kept elsewhere.
  */
 export async function installHook(dir: string, program: string) {
   const line = `node '${program.replaceAll("'", "'\\''")}' check --staged`;
@@ -225,7 +225,7 @@ export async function installHook(dir: string, program: string) {
   const file = join(folder, "pre-commit");
   const own = readIfThere(file);
   if (own?.includes(line) === true) return { file, line, status: "there" as const };
-  // A link that leads nowhere yet is somebody's own, too.
+  // A link to a missing file is the user's own hook, too.
   if (own !== null || elsewhere !== null || (await lstat(file).catch(() => null)) !== null)
     return { file, line, status: "foreign" as const };
   await mkdir(dirname(file), { recursive: true });
@@ -235,7 +235,7 @@ export async function installHook(dir: string, program: string) {
   return { file, line, status: "made" as const };
 }
 
-/** Where the user's own git keeps hooks, when that is not .git/hooks. Our own commands set it, which does not count. */
+/** Where the user's own git configuration puts hooks, if not .git/hooks. The setting that our own git commands pass does not count. */
 async function hooksPath(dir: string): Promise<string | null> {
   const { stdout } = await tryGit(dir, ["config", "--show-scope", "--type=path", "--get-all", "core.hooksPath"]);
   const own = /^(?!command\t)\w+\t(.*)$/m.exec(stdout.toString())?.[1];

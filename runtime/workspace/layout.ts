@@ -8,26 +8,26 @@ export const SCRIPTS = "scripts/";
 export const TOOLS = "scripts/tools/";
 export const IMPORTERS = "importers/";
 export const POLICIES = "policies/";
-/** Frozen cases, `cases/<agent>/<name>.yaml`: what was right once. */
+/** Cases, `cases/<agent>/<name>.yaml`: what must remain right about recorded runs. */
 export const CASES = "cases/";
-/** What was learnt: text that agents and models read. */
+/** What was learned, as text that agents and models read. */
 export const KNOWLEDGE = "knowledge/";
 export const IMPORT = "import/";
 export const PROCESSED = "import/processed/";
 export const RECEIPTS = "import/receipts/";
 export const MAIN_JOURNAL = "main.journal";
 export const JOURNAL = "journal/";
-/** Files agents own: data_read and data_write see nothing outside. */
+/** Files of agents: data_read and data_write can access nothing outside. */
 export const DATA = "data/";
-/** The audit record: a file a line, so that two clones never write the same one. */
+/** The audit record: one file per line, so that two clones never write the same file. */
 export const AUDIT = "audit/";
 /** Git-ignored and of this machine alone: run store, socket, secrets, generated types. */
 export const STATE = ".cleared/";
 export const STORE = ".cleared/store.db";
 export const SOCKET = ".cleared/sock";
-/** Where older versions kept the person's key; now it lies in the user's own folder (own-folders.ts). */
+/** Where older versions stored the person's key; now it is in the user's own folder (own-folders.ts). */
 export const KEY = ".cleared/person.key";
-/** Tells this copy of the workspace from others; a confirmation of trust.yaml names it. */
+/** Identifies this copy of the workspace; a confirmation of trust.yaml names it. */
 export const ID = ".cleared/id";
 /** Values that trust.yaml names as secret:NAME, encrypted with age, and the identity that reads them. */
 export const SECRETS = ".cleared/secrets.age";
@@ -35,7 +35,7 @@ export const SECRETS_KEY = ".cleared/secrets.key";
 /** Statements as they were taken from import/, by the hash of their content. */
 export const STATEMENTS = ".cleared/statements/";
 export const TYPES = ".cleared/types/";
-/** What was read and compiled once; may be deleted at any time. */
+/** Parsed and compiled files; may be deleted at any time. */
 export const CACHE = ".cleared/cache/";
 
 /** `journal/2026/11.journal` of `2026-11-06`. */
@@ -50,7 +50,7 @@ export const scriptFile = (name: string): string => `${SCRIPTS}${name}.ts`;
 /** `scripts/tools/overtime_split.ts` of the primitive `compute_overtime_split`. */
 export const toolFile = (primitive: string): string => `${TOOLS}${primitive.replace(/^compute_/, "")}.ts`;
 
-/** `compute_overtime_split` of `scripts/tools/overtime_split.ts`; null for a file that can be no tool. */
+/** `compute_overtime_split` of `scripts/tools/overtime_split.ts`; null for a path that cannot be a tool. */
 export function toolOf(path: string): string | null {
   const name = /^scripts\/tools\/([a-z][a-z0-9]*(?:_[a-z0-9]+)*)\.ts$/.exec(path)?.[1];
   return name === undefined ? null : `compute_${name}`;

@@ -1,6 +1,6 @@
 /**
- * One run's changes over HEAD of the branch, in memory: what a primitive reads is HEAD with these applied. The same changes, applied
- * again from the recorded steps, give a resumed run the same view; `edits` hands them to the commit as data.
+ * One run's changes over HEAD of the branch, in memory: a primitive reads HEAD with these changes applied. Applied again from the recorded
+ * steps, they give a resumed run the same view; `edits` passes them to the commit as data.
  */
 import type { Change, Entry, EntryStatus, Git, Tree } from "../kernel/ports.ts";
 import { type Edits, inOrder, plain } from "./books/ledger.ts";
@@ -9,15 +9,15 @@ import { entriesOf, toChange } from "./books/journal-text.ts";
 import { monthFile } from "./layout.ts";
 import { digestOf, findEntry, loadMonth, monthFiles, monthOfId, wholeMonth } from "./books/months.ts";
 
-// A run that reads ten thousand times does not ask git for HEAD each time; what it reads is recorded anyway.
+// A run may read ten thousand times, so git is not asked for HEAD at each read; what the run reads is recorded anyway.
 const HEAD_FRESH_MS = 100;
 
 export type Overlay = ReturnType<typeof createOverlay>;
 
-/** A file as it is to be (null: gone), and its blob when the run first wrote it. */
+/** The new text of a file (null: removed), and its blob when the run first wrote it. */
 type HeldFile = Omit<Extract<Change, { op: "file" }>, "op" | "path">;
 
-/** What an overlay holds beside HEAD. */
+/** The changes of an overlay over HEAD. */
 interface Held {
   added: Map<string, Entry>;
   byFile: Map<string, Set<string>>;
@@ -31,10 +31,10 @@ interface Held {
 /** An empty overlay over one tree. */
 export const overlayOn = (tree: Tree): Overlay => createOverlay({ head: async () => tree.commit, tree: () => tree });
 
-/** The same view, to try changes on. */
+/** A copy of the view, to try changes on. */
 export const forkOf = ({ git, held }: Overlay): Overlay => createOverlay(git, held);
 
-/** An overlay over the branch of `git`: empty, or with what another one holds. */
+/** An overlay over the branch of `git`: empty, or with the changes of another one. */
 export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held) {
   const added = new Map(from?.added);
   const byFile = new Map([...(from?.byFile ?? [])].map(([file, ids]) => [file, new Set(ids)]));
@@ -91,7 +91,7 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held) {
     headTree = null;
   };
 
-  /** With the status that the run has given it. */
+  /** The entry with the status that the run set. */
   const asIs = (entry: Entry): Entry => {
     const changed = status.get(entry.id);
     return changed === undefined ? entry : { ...entry, status: changed };
@@ -116,11 +116,11 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held) {
     head,
     /** Apply a change of a recorded step. */
     apply,
-    /** Everything written so far is at HEAD now. */
+    /** Call when everything written so far has been committed to HEAD. */
     committed,
     /** Entries of a month in file order. @throws JOURNAL_FORM, as `existing` and `get`, when an entry of their month cannot be read */
     month,
-    /** HEAD, where it has the month as it is; null where it may not. */
+    /** HEAD, if the run has not changed the month; null if it may have. */
     untouched: async (file: string): Promise<Tree | null> => {
       const isTouched = (byFile.get(file)?.size ?? 0) + status.size + removed.size > 0;
       return isTouched ? null : head();
@@ -131,12 +131,12 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held) {
     mine: mine as ReadonlyMap<string, Entry>,
     /** Keys this run has used for entries, new or known. */
     usedKeys: usedKeys as ReadonlySet<string>,
-    /** Apply a change and keep it for `takeChanges` and the next commit. */
+    /** Apply a change and hold it for `takeChanges` and the next commit. */
     record: (change: Change): void => {
       apply(change);
       fresh.push(change);
     },
-    /** Add entries. They are cleaned, so their text reads back as exactly them and need not be parsed for it. */
+    /** Add entries. They must be clean (`cleanEntry`): their text would parse to exactly these entries, so it is not parsed again. */
     add: (entries: readonly Entry[]): void => {
       entries.forEach(put);
       fresh.push(toChange(entries));
@@ -152,10 +152,10 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held) {
       status: new Map(status),
       replace: new Map(),
       remove: new Set(removed),
-      // One that stood there before and is only put elsewhere is nothing to leave out.
+      // An entry that is also removed only moves to another place, so it is never left out.
       soft: new Set([...added.values()].filter((entry) => ownKind(entry) === "closing" && !removed.has(entry.id)).map((entry) => entry.id)),
     }),
-    /** Counts the changes: what was read of the entries is as it was while it stays the same, and HEAD does. */
+    /** Counts the changes: while this and HEAD stay the same, entries read earlier are still up to date. */
     version: (): number => version,
     /** Entry added last, or null. */
     last: (): string | null => lastId,

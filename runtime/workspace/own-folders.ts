@@ -1,7 +1,7 @@
 /**
- * Folders whose content is believed because nobody but this user can write it: the user's state folder outside of every workspace (keys and
- * confirmations, which do not travel with a workspace), and `.cleared` inside of one. A folder that is a link, belongs to somebody else or is
- * open to them is refused by its path. Also: folders of a workspace through which nothing may leave it.
+ * Folders whose content is trusted because only this user can write it: the user's state folder outside of every workspace (keys and
+ * confirmations, which do not travel with a workspace), and `.cleared` inside one. A folder that is a link, belongs to another user or is
+ * open to others is refused, by its path. Also: folders of a workspace that must not lead out of it.
  */
 import { createHash } from "node:crypto";
 import type { Dirent, Stats } from "node:fs";
@@ -16,7 +16,7 @@ const WINDOWS = process.platform === "win32";
 const unsafe = (path: string, why: string, todo: string): ClearedError =>
   new ClearedError("FOLDER_UNSAFE", `${path} ${why}, so its content cannot be trusted. ${todo}`);
 
-/** A folder that is this user's and closed to everybody else; null when there is none. @throws FOLDER_UNSAFE */
+/** The folder, which belongs to this user and is closed to everybody else; null if it does not exist. @throws FOLDER_UNSAFE */
 export function ownFolder(path: string): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return null;
@@ -40,7 +40,7 @@ export function makeOwnFolder(path: string): string {
   return ownFolder(path) ?? path;
 }
 
-/** Where a user keeps what belongs to no workspace: $XDG_STATE_HOME/cleared, by default ~/.local/state/cleared. */
+/** The user's state folder, outside of all workspaces: $XDG_STATE_HOME/cleared, by default ~/.local/state/cleared. */
 export function userState(): string {
   const given = process.env["XDG_STATE_HOME"] ?? "";
   // A relative path there is to be ignored (XDG Base Directory Specification).
@@ -49,7 +49,7 @@ export function userState(): string {
   return WINDOWS && isAbsolute(local) ? join(local, "cleared") : join(homedir(), ".local", "state", "cleared");
 }
 
-/** The user's own folder for sockets; one of the temporary directory where the system makes none, such as without a login. */
+/** The user's folder for sockets; one in the temporary directory where the system provides none, such as without a login. */
 export function runtimeFolder(): string {
   const { uid } = userInfo();
   const given = process.env["XDG_RUNTIME_DIR"] ?? `/run/user/${uid}`;
@@ -58,19 +58,19 @@ export function runtimeFolder(): string {
     : join(tmpdir(), `cleared-${uid}`);
 }
 
-/** What nobody else's program may read: folders, and the file of a key that CLEARED_KEY names. */
+/** Places that programs of others must not read: folders, and the key file that CLEARED_KEY names. */
 export function privatePlaces(dir: string): string[] {
-  // What is not there cannot be hidden from a server that starts now.
+  // Made first: a folder that does not exist cannot be hidden from a server that starts now.
   mkdirSync(runtimeFolder(), { recursive: true, mode: 0o700 });
   return [join(dir, STATE), userState(), runtimeFolder(), resolve(process.env["CLEARED_KEY"] || "/nonexistent")];
 }
 
-/** The file of a person's private key, by its public half: whichever workspace names it, here the key is one. */
+/** The file of a person's private key, by its public half, so that all workspaces which name the key share one file. */
 export function keyFile(publicHalf: string): string {
   return join(userState(), "keys", `${createHash("sha256").update(publicHalf).digest("hex").slice(0, 32)}.pem`);
 }
 
-/** Keeps a private key, PEM. @throws FOLDER_UNSAFE */
+/** Stores a private key, PEM. @throws FOLDER_UNSAFE */
 export function keepKey(publicHalf: string, key: string): string {
   makeOwnFolder(userState());
   makeOwnFolder(join(userState(), "keys"));
@@ -84,20 +84,20 @@ export function isInside(path: string, folder: string): boolean {
   return `${realpathSync(path)}${sep}`.startsWith(`${realpathSync(folder)}${sep}`);
 }
 
-/** Tells this copy of the workspace from others, once a person has confirmed it. */
+/** The id of this copy of the workspace; null before a person has confirmed it. */
 export const idOf = (dir: string): string | null => readIfThere(join(dir, ID));
 
-/** The file of the user's state folder for the workspace at this place; `kind`: what it keeps. */
+/** The file in the user's state folder for the workspace at this path; `kind`: the folder it is in. */
 export const placeFile = (kind: string, dir: string): string =>
   join(userState(), kind, `${createHash("sha256").update(realpathSync(dir)).digest("hex").slice(0, 32)}.json`);
 
-/** What is kept there; null where nothing is, and for another workspace that was put in its place. @throws FOLDER_UNSAFE */
+/** What is stored there; null if nothing is, or if another workspace is now at the path. @throws FOLDER_UNSAFE */
 export function keptFor<T extends object>(kind: string, dir: string): (T & { id: string | null }) | null {
   if (ownFolder(userState()) === null || ownFolder(join(userState(), kind)) === null) return null;
   if (isInside(userState(), dir))
     throw new ClearedError(
       "FOLDER_UNSAFE",
-      `${userState()} lies inside the workspace, so whoever brings the workspace brings what counts as confirmed. Set XDG_STATE_HOME to a folder outside of it.`,
+      `${userState()} is inside the workspace, so whoever supplied the workspace could have supplied confirmations too. Set XDG_STATE_HOME to a folder outside of it.`,
     );
   const text = readIfThere(placeFile(kind, dir));
   const kept = text === null ? null : (JSON.parse(text) as T & { id: string | null });
@@ -111,14 +111,14 @@ export function keepFor(kind: string, dir: string, what: object): void {
   writePrivate(placeFile(kind, dir), JSON.stringify({ path: realpathSync(dir), id: idOf(dir), ...what }, null, 2));
 }
 
-/** A file that only this user may read, written whole or not at all. */
+/** Writes a file that only this user may read, completely or not at all. */
 export function writePrivate(path: string, text: string): void {
   const aside = `${path}.${process.pid}`;
   writeFileSync(aside, text, { mode: 0o600, flush: true });
   renameSync(aside, path);
 }
 
-/** What lies there in place of a regular file, for people; null for a regular file. Whoever reads a pipe waits for its writer. */
+/** What is there instead of a regular file, in words; null for a regular file. Reading a pipe would wait for its writer. */
 export function oddKind(found: Stats | Dirent): string | null {
   if (found.isFile()) return null;
   if (found.isDirectory()) return "a folder";
@@ -126,7 +126,7 @@ export function oddKind(found: Stats | Dirent): string | null {
   return found.isFIFO() ? "a named pipe" : found.isSocket() ? "a socket" : "a device";
 }
 
-/** The text of a file of the workspace, null when there is none. @throws FILE_INVALID for what may have no end, and for what is too large */
+/** The text of a file of the workspace, null if it does not exist. @throws FILE_INVALID if it is not a regular file, or is too large */
 export function readIfThere(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return null;
@@ -140,8 +140,8 @@ export function readIfThere(path: string): string | null {
 }
 
 /**
- * Refuses a `.cleared` that leads elsewhere: it may have come with an archive, and what is written into it would be written to where its
- * links point. One that unpacking left open is closed. In it and in `.git` a pipe or device would hold up whoever reads it.
+ * Refuses a `.cleared` that leads elsewhere: it may have come with an archive, and files written into it would go where its links point. A
+ * folder that unpacking left open to others is closed. A pipe or device in it or in `.git` is refused, because reading it would block.
  * @throws FOLDER_UNSAFE
  */
 export function assertWorkspaceState(dir: string): void {
@@ -155,7 +155,7 @@ export function assertWorkspaceState(dir: string): void {
 
 export const isEndless = (entry: Dirent): boolean => entry.isFIFO() || entry.isCharacterDevice() || entry.isBlockDevice();
 
-/** Git's many folders of objects are left out: `endlessFile` looks there when git has waited. */
+/** Skips the many folders of git objects: `endlessFile` searches those once a git command has timed out. */
 function firstBelow(folder: string, is: (entry: Dirent) => boolean): string | null {
   for (const entry of entriesOf(folder)) {
     const path = join(folder, entry.name);
@@ -170,13 +170,13 @@ function entriesOf(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    // Another process of ours has just removed it; or it is the file that stands for `.git` in a work tree.
+    // Another process of ours has just removed it; or it is the file that is `.git` in a linked work tree.
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
     throw error;
   }
 }
 
-/** The text of a file that may be gone at any moment; `otherwise` where it is, or cannot be read. */
+/** The text of a file that another process may remove; `otherwise` if it is gone or cannot be read. */
 export function readOr(path: string, otherwise: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -185,14 +185,14 @@ export function readOr(path: string, otherwise: string): string {
   }
 }
 
-/** What is done with a file; null where it is not there. */
+/** The result of work on a file; null if the file does not exist. */
 export const ifThere = <T>(work: Promise<T>): Promise<T | null> =>
   work.catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
 
-/** Names in a folder; none where it is not there, has just gone, or is another user's. */
+/** Names in a folder; none if it does not exist, was just removed, or belongs to another user. */
 export function namesIn(folder: string, recursive = false): string[] {
   try {
     return readdirSync(folder, { recursive }).map(String);
@@ -202,8 +202,8 @@ export function namesIn(folder: string, recursive = false): string[] {
 }
 
 /**
- * The path of a folder of the workspace, such as `import/processed/`, whose parts are folders and no links: through a link files would be
- * taken from, or put into, places outside of the workspace. A part that is missing is none. @throws FILE_INVALID
+ * The path of a folder of the workspace, such as `import/processed/`, none of whose parts is a link: through a link, files would be taken
+ * from or put into places outside of the workspace. A part may be missing. @throws FILE_INVALID
  */
 export function plainFolder(dir: string, folder: string): string {
   let at = dir;

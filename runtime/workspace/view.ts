@@ -1,6 +1,6 @@
 /**
  * One run's view of its workspace: HEAD of the branch plus what the run has written. Primitives read and write through it; the engine
- * takes the changes of each step from it, gives them back on a resume, and commits them as data on whatever HEAD is by then.
+ * takes the changes of each step from it, restores them on a resume, and commits them as data on top of the HEAD of that moment.
  */
 import { lstatSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -30,7 +30,7 @@ export interface ViewOptions extends GivenPorts, PoliciesOptions, Omit<ImportsCo
   /** The run's clock, ms. */
   now(): number;
   pending(): Card[];
-  /** Who proposes what this run asks to be changed, and whether that is taken; `own`: how much it has asked for since its last commit. */
+  /** Proposals that this run makes: their author, and whether one is accepted; `own`: how many it has made since its last commit. */
   wishes: {
     by: string;
     admit(wish: ProposalRequest, own: number): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
@@ -57,7 +57,7 @@ export function createView(options: ViewOptions): WorkspaceView {
     rowsOf: (reference) => imports.rowsOf(reference),
   });
 
-  // Loaded by the first verdict: it takes as much as the rest of the view.
+  // Imported at the first verdict, because it takes as long as the rest of the view.
   const loadPolicies = async () => (await import("./settings/policies.ts")).createPolicies(options);
   let policies: ReturnType<typeof loadPolicies> | null = null;
 
@@ -132,7 +132,7 @@ function rowsOfStep(step: Step): Row[] {
   return Array.isArray(rows) ? (rows as Row[]) : [];
 }
 
-/** The closed period as HEAD says: a period that was closed while the run waited is closed for it too. */
+/** The end of the closed period at HEAD: a period that was closed while the run waited is closed for it too. */
 function closedThrough({ config, base, cache }: ViewOptions): (head: Tree) => Promise<string | undefined> {
   let blob: string | null = null;
   let day = config.closed_through;
@@ -147,23 +147,22 @@ function closedThrough({ config, base, cache }: ViewOptions): (head: Tree) => Pr
   };
 }
 
-/** What a commit on `head` would write, once it is sure that it may. @throws JOURNAL_*, ACCOUNT_UNKNOWN, WORKSPACE_CONFLICT */
+/** Checks a commit on `head`, and returns a function for the files it writes. @throws JOURNAL_*, ACCOUNT_UNKNOWN, WORKSPACE_CONFLICT */
 async function landingOn(overlay: Overlay, head: Tree, closed_through: string | undefined): Promise<() => Promise<Files>> {
   const applied = await applyEdits(head, overlay.edits(), { closed_through });
   const own: Files = new Map();
   for (const [path, { text, base }] of overlay.files) {
     const now = await head.blob(path);
-    if (now !== base && (await head.read(path)) !== text) {
+    if (now !== base && (await head.read(path)) !== text)
       throw new ClearedError(
         "WORKSPACE_CONFLICT",
         `${path} was changed since the run read it. Start the run again; it will read the new content.`,
         { at: { file: path } },
       );
-    }
     own.set(path, text);
   }
   for (const [id, gap] of applied.dropped) {
-    // The books moved between the import and its commit, so its closing balance does not tie any more: the receipt says so.
+    // The books changed between the import and its commit, so its closing balance no longer ties: the receipt records the gap.
     const hash = overlay.mine.get(id)?.tags["key"]?.split(":").at(-1) ?? "";
     const path = [...own.keys()].find((one) => one.startsWith(RECEIPTS + hash)) ?? "";
     const text = own.get(path);
@@ -186,7 +185,7 @@ export function createDataFiles(dir: string, overlay: Overlay): PrimitivePorts["
       if (Buffer.byteLength(text) > MAX_BYTES)
         throw new ClearedError("FILE_TOO_LARGE", `${path} would have more than 1 MiB.`, { at: { file: path } });
       if (text.includes("\0") || !text.isWellFormed())
-        throw new ClearedError("FILE_INVALID", `The text for ${path} holds a NUL or half a character; data/ holds text.`, {
+        throw new ClearedError("FILE_INVALID", `The text for ${path} has a NUL or half a character; data/ holds text.`, {
           at: { file: path },
         });
       const own = overlay.files.get(path);
@@ -196,7 +195,7 @@ export function createDataFiles(dir: string, overlay: Overlay): PrimitivePorts["
   };
 }
 
-/** @throws FILE_INVALID unless the path stays below data/, in letters that are the same file everywhere */
+/** @throws FILE_INVALID unless the path is below data/ and uses only characters that name the same file on every system */
 function assertPath(dir: string, path: string): void {
   const parts = path.split("/");
   const plain =
@@ -204,22 +203,21 @@ function assertPath(dir: string, path: string): void {
     path.startsWith(DATA) &&
     parts.length > 1 &&
     parts.every((part) => /^[A-Za-z0-9_][A-Za-z0-9_. -]*$/.test(part) && !part.endsWith(".") && !part.endsWith(" "));
-  if (!plain) {
+  if (!plain)
     throw new ClearedError(
       "FILE_INVALID",
       `"${path.slice(0, 100)}" is not a path of a data file. Write ${DATA}NAME with letters, digits, "_", "-" and "."; no part begins with a dot.`,
     );
-  }
-  // A link in the work tree would lead the refresh after the commit out of the folder.
+  // Through a link in the work tree, the refresh after the commit would write outside of the folder.
   const found = lstatSync(join(plainFolder(dir, dirname(path)), basename(path)), { throwIfNoEntry: false });
   const odd = found === undefined ? null : oddKind(found);
   if (odd !== null) throw new ClearedError("FILE_INVALID", `${path} is ${odd} and is not used. Move it away.`, { at: { file: path } });
 }
 
 /**
- * The audit record: one file a line, `audit/YYYY-MM/DD-<id>.json`, canonical JSON.
- * Two runs or two clones never write the same file, so nothing is merged. Card numbers, keys and the like are hidden.
- * The id is of content and key: a repeat changes nothing. The time is not part of it, as a repeat comes later.
+ * The audit record: one file per line, `audit/YYYY-MM/DD-<id>.json`, canonical JSON.
+ * Two runs or two clones never write the same file, so nothing is merged. Card numbers, keys and the like are redacted.
+ * The id is a hash of content and key, so a repeat changes nothing. The time is not part of it, because a repeat comes later.
  */
 export function createAudit(overlay: Overlay): PrimitivePorts["audit"] {
   return async ({ date, at, agent, run, refs, ...said }, key) => {

@@ -22,7 +22,7 @@ test("of two orders that fit into a budget one at a time the second is asked for
   expect(await answer(at, waiting[0]!)).toMatchObject({ outcome: "completed" });
   const done = changes(at).length;
   const second = await answer(at, waiting[1]!);
-  expect(second).toMatchObject({ outcome: "blocked", result: { reason: expect.stringMatching(/OVER_BUDGET.*start it again/), requisition_id: "REQ-35" } });
+  expect(second).toMatchObject({ outcome: "blocked", result: { reason: expect.stringMatching(/OVER_BUDGET.*start the run again/), requisition_id: "REQ-35" } });
   expect(changes(at)).toHaveLength(done);
   const anew = await run(at, "procurement", { requisition_id: "REQ-35" });
   expect(gateOf(at, anew)).toMatchObject({ kind: "escalation", level: "cfo" });

@@ -60,7 +60,7 @@ describe("a closed history", () => {
     await dropClosed(opened.packing, FAR, new Set());
     const late = await api.planUndo({ target: ids.paid });
     expect(late.commits).toEqual(plan.commits);
-    expect(late.notes).toContainEqual(expect.stringMatching(/not kept any more.*not known here/));
+    expect(late.notes).toContainEqual(expect.stringMatching(/no longer stored.*not known here/));
     await api.undo({ target: ids.paid, by: "Pat" });
     await close(opened);
     expect(await cleared(one.dir, "verify")).toMatchObject({ code: 0 });

@@ -138,14 +138,14 @@ describe("retention", () => {
       expect(await opened.engine.get(id)).toMatchObject({ id, dropped: true, result: null });
       await expect(opened.engine.steps(id)).rejects.toMatchObject({
         code: "HISTORY_GONE",
-        message: expect.stringMatching(/not kept any more/),
+        message: expect.stringMatching(/no longer stored/),
       });
     }
     await expect(opened.engine.retry(ids.failed)).rejects.toMatchObject({ code: "HISTORY_GONE" });
     expect(inGit(one)).toEqual(inStore(one));
     expect(JSON.stringify(withStore(one.dir, (db) => db.prepare("SELECT * FROM runs WHERE id = ?").get(ids.long)))).not.toContain("xxx");
     const page = await cleared(one.dir, "runs", "show", ids.long);
-    expect(page).toMatchObject({ code: 0, stdout: expect.stringContaining("is not kept any more") });
+    expect(page).toMatchObject({ code: 0, stdout: expect.stringContaining("is no longer stored") });
   });
 
   test.each(["kept", "moved"])("killed when it has come to %s, it loses nothing that is kept", async (stage) => {

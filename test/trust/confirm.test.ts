@@ -238,7 +238,7 @@ it("a state folder that others could write, or that the workspace brings, is ref
   const home = process.env["XDG_STATE_HOME"];
   try {
     process.env["XDG_STATE_HOME"] = join(one.dir, ".state");
-    expect(() => confirm(one.dir)).toThrow(/lies inside the workspace/);
+    expect(() => confirm(one.dir)).toThrow(/is inside the workspace/);
     const other = join(dirname(one.dir), "other-state");
     process.env["XDG_STATE_HOME"] = other;
     mkdirSync(userState(), { recursive: true, mode: 0o777 });

@@ -36,7 +36,7 @@ const PLACES: [Kind, string, Record<string, RegExp | undefined>][] = [
   [
     "pipe",
     ".gitattributes",
-    { "propose -m x": /\.gitattributes is a named pipe, for which git waits without end\. Remove it/, verify: undefined },
+    { "propose -m x": /\.gitattributes is a named pipe, which blocks git forever\. Remove it/, verify: undefined },
   ],
   ["pipe", "agents/.gitignore", { "propose -m x": /agents\/\.gitignore is a named pipe/, check: undefined }],
   ["pipe", "agents/ingest.ts", { "propose -m x": /"agents\/ingest\.ts" is a link, a pipe, .*git restore/, "import ../s.csv": undefined }],

@@ -206,7 +206,7 @@ test("kept-open commands that are killed are started again", async () => {
 test("what cannot be a workspace's repository is refused with a sentence", async () => {
   await expect(createGit(join(repository.dir, "journal"), { branch: () => "main" })).rejects.toMatchObject({
     code: "WORKSPACE_MISSING",
-    message: /lies inside/,
+    message: /is inside/,
   });
   const bare = createRepository({});
   bare.git("checkout", "-q", "--orphan", "empty");

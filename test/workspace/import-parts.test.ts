@@ -41,7 +41,7 @@ describe("an import", () => {
     await view.tidy();
     expect(cards.map(({ title }) => title)).toEqual(["b.csv contradicts a balance of the bank and is not booked"]);
     expect(cards.map(({ body }) => (body as { message: string }).message)).toEqual([
-      "The bank stated 15.00 USD on Assets:Bank:Checking for 2026-11-04; with the rows of this file the books would say 22.00 USD, so nothing of it is booked. " +
+      "The bank stated 15.00 USD on Assets:Bank:Checking for 2026-11-04; with the rows of this file the books would say 22.00 USD, so none of it is booked. " +
         'The row 2026-11-02 "B" 7.00 alone is the whole difference.',
     ]);
     expect(workspace.files.get("journal/2026/11.journal")).toBe(before);

@@ -1,7 +1,7 @@
 /**
- * Closed histories. What a run that has ended leaves behind is moved out of the tables into bundles, many runs to one, which the archive
- * keeps (refs/cleared/runs/ in git); its row stays and names the bundle. Here: what a bundle looks like, and reading a run back from it.
- * Invariant: a history is in the tables or in the bundle its row names, never in neither; moving it is packing.ts.
+ * Closed histories. The history of a run that has ended is moved out of the tables into a bundle of many runs, which the archive stores
+ * (refs/cleared/runs/ in git); its row stays and names the bundle. Here: the format of a bundle, and reading a run back from it.
+ * Invariant: a history is always in the tables or in the bundle its row names. Moving it is packing.ts.
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
@@ -16,30 +16,30 @@ type StoredEvent = { seq: number; type: RunEvent["type"]; at: number; body: stri
 type StoredSignal = { gate: string; n: number; key: string; payload: string; at: number };
 type StoredCard = { key: string; kind: string; document: string; at: number; decision: string };
 
-/** One line of a bundle: the run's row as it was when it was closed, and all that hangs on it. Texts are as the tables had them, unpacked. */
+/** One line of a bundle: the run's row when it was closed, and all rows that belong to it. Texts are those of the tables, uncompressed. */
 export interface ClosedRun {
   id: string;
   run: Omit<RunRow, "rid" | "bundle" | "adopted">;
   steps: Stored[];
   events: StoredEvent[];
   signals: StoredSignal[];
-  /** Those that were decided by then. */
+  /** Those decided before the run was closed. */
   cards: StoredCard[];
 }
 
 const HEADER = '{"cleared":"closed runs","version":1}';
-// Neighbours share most of their text: of 8.6 kB a run of an import 0.65 kB are left, alone it would be 2.4 kB (measured November 2026).
+// Runs of one bundle share most of their text: an import run of 8.6 kB takes 0.65 kB, compressed alone 2.4 kB (measured November 2026).
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
-// A bundle is about 1 MiB of text: whoever goes through runs one after the other finds them in the last few.
+// Bundles in memory, about 1 MiB of text each: reading runs in their order needs only the last few.
 const REMEMBERED = 4;
 
 export function bundleOf(lines: readonly string[]): Promise<Buffer> {
   return compress(Buffer.from([HEADER, ...lines].join("\n")), LEVEL);
 }
 
-/** The lines of a bundle by run. @throws HISTORY_GONE for bytes that are no bundle this version reads */
+/** The lines of a bundle by run. @throws HISTORY_GONE for bytes that this version cannot read as a bundle */
 export async function linesOf(bytes: Uint8Array): Promise<Map<string, string>> {
   const [header, ...lines] = (await decompress(bytes).catch(() => Buffer.alloc(0))).toString("utf8").split("\n");
   if (header !== HEADER)
@@ -74,12 +74,12 @@ export function closedRun(database: Database, { rid, bundle: _, adopted: __, ...
 const gone = (run: string): ClearedError =>
   new ClearedError(
     "HISTORY_GONE",
-    `The history of ${run} is not kept any more (config.yaml history.keep_days); what it committed is in git.`,
+    `The history of ${run} is no longer stored (config.yaml history.keep_days); what it committed is in git.`,
   );
 
 /**
- * Histories wherever they lie; a promise, because those that were moved are read from the archive. All but `whole` throw HISTORY_GONE. A row
- * is handed over in the turn in which it was read: in the next one its history may have been moved.
+ * Histories from the tables or the archive; promises, because the archive is read asynchronously. All but `whole` throw HISTORY_GONE. Pass a
+ * row in the same event loop turn in which it was read: later its history may have been moved.
  */
 export function createHistories(database: Database, archive: Pick<Archive, "read"> | null) {
   const remembered = new Map<string, Promise<Map<string, string>>>();
@@ -88,7 +88,7 @@ export function createHistories(database: Database, archive: Pick<Archive, "read
     const found = remembered.get(name) ?? readBundle(name);
     remembered.delete(name);
     remembered.set(name, found);
-    // Not before it is read: a list asks for all that it needs in one turn.
+    // Evicted only after reading: a list requests all the bundles it needs in one turn.
     const settled = (failed: boolean) => {
       if (failed) remembered.delete(name);
       for (const oldest of remembered.keys()) if (remembered.size > REMEMBERED) remembered.delete(oldest);
@@ -113,7 +113,7 @@ export function createHistories(database: Database, archive: Pick<Archive, "read
     if (line === undefined)
       throw new ClearedError(
         "HISTORY_GONE",
-        `The history of ${id} lies in ${name.slice(0, 12)} below refs/cleared/runs/, which this repository does not have. Fetch it from a clone or a backup.`,
+        `The history of ${id} is in ${name.slice(0, 12)} below refs/cleared/runs/, which this repository does not have. Fetch it from a clone or a backup.`,
       );
     return JSON.parse(line) as ClosedRun;
   };
@@ -121,7 +121,7 @@ export function createHistories(database: Database, archive: Pick<Archive, "read
   return {
     /** Null at once for a run whose history is in the tables. */
     load: (row: RunRow): Promise<ClosedRun> | null => (inTables(row) ? null : closed(row)),
-    /** The row with what was moved away of it; where that is gone, with what is left, and marked as dropped. */
+    /** The row with the columns that were moved to the archive; marked as dropped where those are lost. */
     async whole(row: RunRow): Promise<RunRow> {
       if (row.input !== "") return row;
       try {
@@ -157,7 +157,7 @@ export function createHistories(database: Database, archive: Pick<Archive, "read
         .filter((one) => one.gate === gate)
         .map(({ key, payload, at }) => ({ gate, key, payload: JSON.parse(payload) as Json, at }));
     },
-    /** Puts a closed history back into the tables, for a run that goes on; inside the caller's transaction. */
+    /** Moves a closed history back into the tables, for a run that continues; inside the caller's transaction. */
     reopen(row: RunRow, history: ClosedRun | null): void {
       if (inTables(row)) return;
       if (row.bundle === 0 || history === null) throw gone(row.id);
@@ -181,7 +181,7 @@ export function createHistories(database: Database, archive: Pick<Archive, "read
   };
 }
 
-/** Events proper and steps, merged by number: the first thousand from a number on. */
+/** Events and steps, merged by event number: the first thousand from `from` on. */
 function readEvents(database: Database, run: string, rid: number, from: number): RunEvent[] {
   return database
     .all<{ seq: number; type: RunEvent["type"]; at: number; body: string }>(

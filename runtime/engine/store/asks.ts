@@ -1,6 +1,6 @@
 /**
- * Requests to the meta-agent: how each ended, and what happened in it, a message or a note a row. Each row is durable before anything
- * follows from it, so that a request that was cut off goes on where it stood. meta/requests.ts says what the documents are.
+ * Requests to the meta-agent: how each ended, and its messages and notes, one per row. Each row is durable before anything follows from it,
+ * so an interrupted request continues where it was. meta/requests.ts defines the documents.
  */
 import type { Database } from "./database.ts";
 
@@ -8,12 +8,12 @@ export interface AskRecord<End> {
   id: number;
   at: number;
   text: string;
-  /** Whose key asked; null for somebody without one. */
+  /** The person whose key made the request; null without a key. */
   by: string | null;
-  /** The commit it works on, and which prompt it was made with. */
+  /** The commit it works on, and the version of the prompt it began with. */
   base: string;
   prompt: string;
-  /** Null while it is worked on, or was cut off. */
+  /** Null while it is in progress or interrupted. */
   end: End | null;
   endedAt: number | null;
 }
@@ -21,7 +21,7 @@ export interface AskRecord<End> {
 type Stored = Omit<AskRecord<never>, "end" | "endedAt"> & { end: string | null; ended_at: number | null };
 
 export interface AskStore<End, Row extends { n: number; at: number }> {
-  /** With the row it begins with: without one it could never go on. */
+  /** Together with its first row: without one it could never be continued. */
   create(one: Pick<AskRecord<End>, "at" | "text" | "by" | "base" | "prompt">, first: Omit<Row, "n" | "at">): AskRecord<End>;
   get(id: number): AskRecord<End> | null;
   /** Newest first. */

@@ -1,11 +1,11 @@
-/** What other rooms ask of cards beyond the port: alerts, reminders, proposals that were decided. */
+/** Queries on cards that the Cards port does not have: alerts, reminders, decided proposals. */
 import type { Database } from "./database.ts";
 import type { CardDraft } from "../../kernel/ports.ts";
 
-/** Cards whose key begins so are alerts: every command tells of them until a person has answered. */
+/** Prefix of the keys of alerts: every command shows them until a person has answered. */
 export const ALERT = "alert:";
 
-// Open, its script asked for reminders, and one is due by a time (`?`, ms).
+// Open, its script asked for reminders, and one is due at the time `?` (ms).
 const REMINDING = "decision IS NULL AND kind IN ('approval', 'form') AND at + (document ->> 'remind') <= ?";
 
 export interface Open {
@@ -21,7 +21,7 @@ export function dueReminders(database: Database, now: number): number[] {
   return database.all<{ id: number }>(`SELECT id FROM cards WHERE ${REMINDING}`, now).map(({ id }) => id);
 }
 
-/** Those of them nobody was reminded of by mail, no more than 20. */
+/** Due cards without a reminder by mail, no more than 20. */
 export function unremindedCards(database: Database, now: number): Open[] {
   const mails = "SELECT 1 FROM notices WHERE key GLOB 'card/' || cards.id || '/remind/*'";
   return titled(database.all(`SELECT id, at, document FROM cards WHERE ${REMINDING} AND NOT EXISTS (${mails}) ORDER BY id LIMIT 20`, now));

@@ -1,6 +1,6 @@
 /**
- * Cards (what a person must decide) and the outbox of emitted events, as the store keeps them. A card and its decision are
- * self-contained documents: whoever holds them needs no table of ours. Opening happens in history.ts, with the run's own flush.
+ * Cards (what a person must decide) and the outbox of emitted events, as stored. A card and its decision are self-contained documents:
+ * they can be read without the other tables. Cards of a run are opened in history.ts, in the run's own flush.
  */
 import { createHash } from "node:crypto";
 import { minuteOf } from "../../kernel/day.ts";
@@ -37,11 +37,11 @@ function toCard(row: Row): Card {
 }
 
 /**
- * A key that is open already changes nothing; inside the caller's transaction. A gate that a run still asks at is open and says who is
- * asked now, also when somebody's answer had closed it that counts no more: no run waits on a card that nobody can answer.
+ * A key that is already open changes nothing; inside the caller's transaction. The card of a gate where a run waits is always open and names
+ * who must decide today, even if an answer that no longer counts had closed it: no run waits on a card that nobody can answer.
  */
 export function openCard(database: Database, key: string, card: CardDraft, at: number): void {
-  // Decided once and asked again by another run (its import or its decision was undone): a new question, beside the old answer.
+  // Decided, and asked again by another run because its import or its decision was undone: a new card beside the old answer.
   database.run(
     "UPDATE cards SET key = key || '#' || id WHERE key = ? AND decision IS NOT NULL AND (? IS NULL OR run IS NOT ?)",
     key,
@@ -59,32 +59,32 @@ export function openCard(database: Database, key: string, card: CardDraft, at: n
   database.run("UPDATE cards SET decision = NULL, document = ? WHERE id = ?", JSON.stringify(rewritten(old, now)), row.id);
 }
 
-/** What it says to whoever decides it, by path; a proposal its change, and since when its report has told the same. */
-function saidBy({ kind, title, body, ...card }: CardDraft): Map<string, Json> {
+/** What a card shows to whoever decides it, by path; of a proposal its commit, and since when its report says the same. */
+function shownBy({ kind, title, body, ...card }: CardDraft): Map<string, Json> {
   const { commit, since } = (body ?? {}) as { commit?: string; since?: number | null };
   if (kind === "proposal") return leavesOf(Object.entries({ commit, since }));
   const { calls, edited, fields, otherwise, level, levels, approvals, fixed, state, started_by, brief } = card;
-  // Of the brief what is shown: when it was written is no part of that.
+  // Only the sections of the brief are shown, not the time at which it was written.
   const { sections } = (brief ?? {}) as { sections?: Json };
   const who = { level, levels, approvals, state, started_by };
   return leavesOf(Object.entries({ title, body, calls: edited ?? calls, fields, otherwise, fixed, brief: sections, ...who }));
 }
 
-/** A name stands for what a card says: written anew it has another one, where it says something else by that. `by`: the person who changed it. */
+/** The name of a card identifies its content: if the content changes, the version in the name rises. `by`: the person who changed it. */
 function rewritten(old: CardDraft, now: CardDraft, by?: string): CardDraft {
-  // Nobody was asked about a proposal before it had its first report.
-  const changes = differences(saidBy(old), saidBy(now)).filter(({ from }) => now.kind !== "proposal" || from !== null);
+  // Before its first report a proposal is not shown to anybody.
+  const changes = differences(shownBy(old), shownBy(now)).filter(({ from }) => now.kind !== "proposal" || from !== null);
   if (changes.length === 0) return { ...now, restated: old.restated };
-  const told = changes.map(({ path, from, to }) => `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)}`);
-  const what = now.kind === "proposal" ? "its report says something else" : told.join(", ");
+  const edits = changes.map(({ path, from, to }) => `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)}`);
+  const what = now.kind === "proposal" ? "its report says something else" : edits.join(", ");
   return { ...now, restated: { version: (old.restated?.version ?? 1) + 1, by, what: clip(what, 300) } };
 }
 
-/** How it was changed last, by which person if by one; null while it says what it said when it was opened. */
+/** The last change of its content, and the person who made it, if any; null while it is as it was opened. */
 export const restatedBy = ({ restated }: CardDraft): string | null =>
   restated === undefined ? null : `changed${restated.by === undefined ? "" : ` by ${restated.by}`}: ${restated.what}`;
 
-/** Who decides a card says by which name they know it. @throws CARD_CHANGED where it says something else now, but for their own change */
+/** A decision names the card as its person saw it. @throws CARD_CHANGED when its content has changed since, except by that person */
 export function assertNamed(card: Card, name: string, by: string): void {
   const { restated, decision } = card;
   if (decision !== null || restated?.by === by || Number(name.split(".")[1] ?? 1) === (restated?.version ?? 1)) return;
@@ -95,7 +95,7 @@ export function assertNamed(card: Card, name: string, by: string): void {
   );
 }
 
-/** The gate was answered, or its run canceled, since the run looked: its card, opened again, would lose what it says. */
+/** The gate was answered, or its run canceled, since the run read its signals: opening its card again would lose that decision. */
 export function isOvertaken(database: Database, run: string, gate: string | null, seen: number): boolean {
   const since = "status = 'canceled' OR (SELECT count(*) FROM signals WHERE signals.rid = runs.rid AND gate = ?) > ?";
   return gate !== null && database.get(`SELECT 1 FROM runs WHERE id = ? AND (${since})`, run, gate, seen) !== undefined;
@@ -119,7 +119,7 @@ export function createCards(database: Database): Cards {
     list(query = {}) {
       const where = [
         query.open === true ? OPEN_CARDS : query.decided === true ? "decision IS NOT NULL" : "1",
-        // Their index is found by exactly these words.
+        // SQLite uses the index on proposals only for exactly this text.
         query.kind === "proposal" ? "kind = 'proposal'" : query.kind === undefined ? "1" : "kind = ?",
         query.run === undefined ? "1" : "run = ?",
       ];
@@ -135,7 +135,7 @@ export function createCards(database: Database): Cards {
         const card = this.get(id);
         if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
         if (card.decision !== null) throw closed(id, card.decision);
-        // A person's answer that is being carried out comes to its own end.
+        // A person's answer is being carried out: the runtime does not close the card meanwhile.
         if (decision.by === "runtime" && getFact(database, `${DECIDING}${id}`) !== null) return;
         database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
       });
@@ -146,24 +146,24 @@ export function createCards(database: Database): Cards {
   };
 }
 
-function rewrite(database: Database, id: number, anew: (old: CardDraft, decision: string | null) => CardDraft): void {
+function rewrite(database: Database, id: number, change: (old: CardDraft, decision: string | null) => CardDraft): void {
   database.write(() => {
     const row = database.get<Row>("SELECT * FROM cards WHERE id = ?", id);
     if (row === undefined) return;
-    const draft = anew(JSON.parse(row.document) as CardDraft, row.decision);
+    const draft = change(JSON.parse(row.document) as CardDraft, row.decision);
     database.run("UPDATE cards SET document = ? WHERE id = ?", JSON.stringify(draft), id);
   });
 }
 
-/** Of a card that covers no calls. */
+/** Fields of a card that covers no calls. */
 export const NOTHING_ASKED = { gate: null, calls: [], level: null, expires: null };
 
-/** What a change lets out of its run once it is committed, or null. */
+/** What a change releases once it is committed, or null. */
 export function toReleased(run: RunRecord, seq: number, index: number, change: Change): Released | null {
   const key = `${run.id}/${seq}/${index}`;
   if (change.op === "emit") return { kind: "event", key, event: change.event, payload: change.payload };
   if (change.op === "propose") {
-    // What is only tried asks nobody to change anything.
+    // Trials and dry runs open no proposals.
     if (run.mode !== "live") return null;
     const { op: _, base, evidence, ...draft } = change;
     const from = { run: run.id, step: seq, ...(evidence === null ? {} : { evidence }) };
@@ -186,7 +186,7 @@ export function toReleased(run: RunRecord, seq: number, index: number, change: C
   };
 }
 
-/** What the card is about, and what makes it the same card when it is asked again; null for a mere note. */
+/** What the card is about, and the key that makes it the same card when it is asked again; null for a note. */
 function questionOf({
   entry,
   row,
@@ -196,13 +196,13 @@ function questionOf({
   if (row !== undefined) return { kind: "row", unique: `row:${row.hash}:${row.line}`, about: row };
   if (rows === undefined) return null;
   const { kind, ...about } = rows;
-  // One question for all statements of an account: whoever answers it answers for each.
+  // One question for all statements of an account: its answer applies to each of them.
   if (rows.kind === "account") return { kind, unique: `${kind}:${canonicalJson(rows.match)}`, about };
   const which = rows.kind === "same" ? rows.question : createHash("sha256").update(rows.ids.join()).digest("hex").slice(0, 16);
   return { kind, unique: `${kind}:${rows.hash}:${which}`, about };
 }
 
-/** A person looks at a run that lost one sandbox process after the other: a yes lets it go on from its last recorded step. */
+/** Asks a person about a run that lost its sandbox repeatedly: an approval lets it continue from its last recorded step. */
 export function crashCards(run: RunRecord, { code, message }: WireError): Released[] {
   if (code !== "SANDBOX_CRASHED" || run.mode !== "live") return [];
   const title = `${run.agent} lost its sandbox process repeatedly. Approve to let the run go on, reject to leave it.`;
@@ -211,23 +211,23 @@ export function crashCards(run: RunRecord, { code, message }: WireError): Releas
   ];
 }
 
-/** Cards whose key begins so are about a run that crashed. */
+/** Prefix of the keys of cards about a run that crashed. */
 export const CRASH = "crash:";
 
-/** What a run has done outside, a line for each act; null: nothing. */
+/** What a run did outside, a line for each act; null when nothing. */
 function leftOutside(run: Pick<RunRecord, "mode" | "reason">, steps: readonly Step[]): { stands: string[]; not_verified: string[] } | null {
-  // One that waits for a run it called has done nothing by that: the other tells for itself.
+  // An intent that waits for a called run is not an act of this run: the called run reports its own.
   const isAct = ({ effect, state }: Step) => effect === "external" && (state === "ok" || (state === "intent" && run.reason !== "child"));
   const acts = run.mode === "live" ? steps.filter(isAct) : [];
   if (acts.length === 0) return null;
   const written = ({ changes }: Step) => changes.flatMap((one) => (one.op === "verified" ? [one.write] : []));
   const { stands, not_verified: wrong } = standing(acts.flatMap(written));
-  const told = ({ name, params, state }: Step) =>
+  const lineFor = ({ name, params, state }: Step) =>
     `${name} ${params.slice(0, 300)}${state === "ok" ? "" : ": nobody knows whether it happened"}`;
-  return { stands, not_verified: [...wrong, ...acts.filter((step) => written(step).length === 0).map(told)] };
+  return { stands, not_verified: [...wrong, ...acts.filter((step) => written(step).length === 0).map(lineFor)] };
 }
 
-/** Before a run was canceled, by whomever, as a card for the business and in words; null: nothing. Nobody goes on with it. */
+/** What a canceled run did outside before, as a card and in words; null when nothing. The run does not continue. */
 export function leftBy(run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">, steps: readonly Step[], why: string) {
   const left = leftOutside(run, steps);
   if (left === null) return null;
@@ -237,7 +237,7 @@ export function leftBy(run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">,
   return { key: `left:${run.id}`, card, says };
 }
 
-/** What is told beside the result, as text; of a run that did not come to its own end also what it has left outside. */
+/** The metadata of the result as JSON text; for a run that did not complete, also what it did outside. */
 export function metaText(run: RunRecord, steps: readonly Step[], end: { outcome?: Outcome; meta?: Json }): string | null {
   const left = end.outcome === "completed" ? null : leftOutside(run, steps);
   const meta = left === null ? (end.meta ?? null) : { ...(end.meta as { [key: string]: Json } | undefined), left };
@@ -251,7 +251,7 @@ export interface Emitted {
   payload: Json;
 }
 
-/** Events that were let out by a commit and have not started their listeners yet, oldest first. */
+/** Events that a commit released and that have not started their listeners yet, oldest first. */
 export function openEmitted(database: Database): Emitted[] {
   return database
     .all<{ key: string; run: string; event: string; payload: string }>(
@@ -264,7 +264,7 @@ export function takeEmitted(database: Database, key: string): void {
   database.write(() => database.run("UPDATE emitted SET taken = 1 WHERE key = ?", key));
 }
 
-/** Cards of proposals that nobody has looked at to the end: released by a run, recorded and not checked, or cut off in between; oldest first. */
+/** Cards of proposals whose checks have not finished: released by a run, recorded and not checked, or interrupted; oldest first. */
 export function unsettledProposals(database: Database): number[] {
   return database
     .all<{ id: number }>(
@@ -273,5 +273,5 @@ export function unsettledProposals(database: Database): number[] {
     .map(({ id }) => id);
 }
 
-/** Facts whose name begins so: an answer to a card, by its number, that is being carried out. */
+/** Prefix of facts, followed by the number of a card: an answer to it is being carried out. */
 export const DECIDING = "deciding card ";

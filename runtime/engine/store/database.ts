@@ -1,6 +1,6 @@
 /**
  * The SQLite file of a workspace: opening, transactions that check ownership, and the translation of SQLite's failures.
- * Invariant: nothing is written by a process that no longer holds the lease (a zombie that wakes finds its epoch gone).
+ * Invariant: a process that no longer holds the lease writes nothing (one that wakes after a suspension finds its epoch gone).
  */
 import { closeSync, fdatasync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
@@ -9,36 +9,36 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ClearedError } from "../../kernel/errors.ts";
 import { migrate, rollBack } from "./schema.ts";
 
-// Below this a zstd frame saves nothing worth its time (measured: 4 kB of rows shrink to 0.9 kB in 30 us).
+// Characters; a smaller text is not worth a zstd frame (measured: 4 kB of rows shrink to 0.9 kB in 30 us).
 const COMPRESS_FROM = 4096;
 
 const syncFile = promisify(fdatasync);
 
-// How long another process's write is waited for.
+// How long to wait for another process's write.
 const BUSY_MS = 5000;
 
-// How long a write that can wait for its sync leaves it to another one: a run of one act outside takes half of it to its intent.
+// How long a patient write waits for another one to sync: a run with one act outside reaches its intent in half of that.
 const PATIENCE_MS = 4;
 
-// Pages of 4 KiB: 16 MiB that would be won, and 400 MiB that take some 4 s to copy, of the 10 after which an owner counts as gone.
-const LITTLE = 4096;
-const COPIED_AT_MOST = 102_400;
+// Pages of 4 KiB. Shrinking must gain 16 MiB and copy at most 400 MiB, which takes about 4 s; an owner silent for 10 s counts as gone.
+const MIN_GAIN = 4096;
+const MAX_COPIED = 102_400;
 
 export class Database {
   readonly db: DatabaseSync;
   /** Set while this process holds the lease; checked inside every write transaction. */
   epoch: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
-  // Of the transaction under way, what is called if it comes to nothing; null outside of one.
+  // Called if the present transaction is rolled back; null outside of one.
   #undo: (() => void)[] | null = null;
   #relaxed = false;
   readonly #path: string;
   #wal: number | null = null;
-  // How many relaxed writes there were, and how many of them are on the disk.
+  // Counts of relaxed writes made, and of those on the disk.
   #written = 0;
   #durable = 0;
   #syncing: Promise<void> | null = null;
-  // Whether the transaction under way has written something; a commit of nothing syncs nothing.
+  // Whether the present transaction has written something; an empty commit syncs nothing.
   #changed = false;
   #patient: { next: PromiseWithResolvers<void>; timer: NodeJS.Timeout } | null = null;
 
@@ -87,8 +87,8 @@ export class Database {
   }
 
   /**
-   * All or nothing. Durable when it returns, unless `relaxed`: then a power cut may undo it, but never tear it.
-   * @throws OWNER_FENCED when another process owns the workspace by now, STORE_FULL, STORE_CORRUPT
+   * All or nothing. Durable when it returns, unless `relaxed`: then a power cut may undo all of it, never a part.
+   * @throws OWNER_FENCED when another process has taken the workspace over, STORE_FULL, STORE_CORRUPT
    */
   write<T>(change: () => T, relaxed = false): T {
     if (this.#undo !== null) return change();
@@ -102,7 +102,7 @@ export class Database {
         const value = change();
         this.statement("COMMIT").run();
         if (relaxed) this.#written += 1;
-        // Its sync of the log took along what was written before.
+        // The sync of this commit made all earlier relaxed writes durable too.
         else if (this.#changed) this.#reached(this.#written);
         return value;
       } catch (error) {
@@ -115,14 +115,14 @@ export class Database {
     });
   }
 
-  /** For what is remembered of a write outside the store: called if it comes to nothing. */
+  /** Registers an undo for a value in memory that depends on this transaction: called if it is rolled back. */
   undone(undo: () => void): void {
     this.#undo?.push(undo);
   }
 
   /**
-   * Settles once every relaxed write made so far is durable. Those who ask at the same time share one sync of the log, which does not
-   * hold the process up; `patient` leaves it to the next one for a few ms. @throws STORE_FULL, OWNER_FENCED
+   * Settles once every relaxed write made so far is durable. Concurrent callers share one sync of the log, which does not block the
+   * process; `patient` waits a few ms for another caller to sync. @throws STORE_FULL, OWNER_FENCED
    */
   async synced(patient = false): Promise<void> {
     const wanted = this.#written;
@@ -138,7 +138,7 @@ export class Database {
     }
   }
 
-  /** Who is patient waits no longer. */
+  /** Ends the wait of patient callers. */
   syncNow(): void {
     clearTimeout(this.#patient?.timer);
     this.#patient?.next.resolve();
@@ -162,27 +162,27 @@ export class Database {
       this.#wal ??= openSync(`${this.#path}-wal`, "r+");
       await syncFile(this.#wal);
     } catch {
-      // Closing brought everything to the disk. Without a log of its own, or where it refuses, SQLite syncs and says what is wrong.
+      // Closing has synced everything. If there is no log file, or its sync fails, SQLite syncs instead and reports what is wrong.
       if (this.db.isOpen && this.#path !== ":memory:") this.syncAll();
     }
     this.#reached(upTo);
   }
 
   /**
-   * Gives the disk back what deleted rows held, where that is most of the file and what is left is copied in a moment; until then SQLite
-   * fills the gaps. @throws STORE_FULL, OWNER_BUSY while somebody reads
+   * Returns the space of deleted rows to the disk, where that is most of the file and the rest is copied quickly; otherwise SQLite reuses
+   * it. @throws STORE_FULL, OWNER_BUSY while another process reads
    */
   shrink(): boolean {
     const { pages, free } = this.get<{ pages: number; free: number }>(
       "SELECT page_count AS pages, freelist_count AS free FROM pragma_page_count, pragma_freelist_count",
     ) as { pages: number; free: number };
-    if (free < LITTLE || free * 2 < pages || pages - free > COPIED_AT_MOST) return false;
+    if (free < MIN_GAIN || free * 2 < pages || pages - free > MAX_COPIED) return false;
     this.write(() => undefined);
     this.#guarded(() => this.db.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
     return true;
   }
 
-  /** Gives back the memory of pages that were read. */
+  /** Frees the memory of cached pages. */
   rest(): void {
     this.db.exec("PRAGMA shrink_memory");
   }
@@ -194,23 +194,22 @@ export class Database {
     this.#wal = null;
   }
 
-  /** Whether the next commit returns before it is on the disk. */
+  /** Sets whether the next commit returns before it is on the disk. */
   #relax(relaxed: boolean): void {
     if (this.#relaxed === relaxed) return;
     this.db.exec(`PRAGMA synchronous = ${relaxed ? "NORMAL" : "FULL"}`);
     this.#relaxed = relaxed;
   }
 
-  /** @throws OWNER_FENCED when another process owns the workspace by now */
+  /** @throws OWNER_FENCED when another process has taken the workspace over */
   assertOwner(): void {
     if (this.epoch === null) return;
     const held = this.get<{ epoch: number }>("SELECT epoch FROM lease");
-    if (held?.epoch !== this.epoch) {
+    if (held?.epoch !== this.epoch)
       throw new ClearedError(
         "OWNER_FENCED",
-        "Another process took this workspace over while this one was suspended; it goes on with the runs. Nothing was written here.",
+        "Another process took this workspace over while this one was suspended; it continues the runs. Nothing was written here.",
       );
-    }
   }
 
   #guarded<T>(action: () => T): T {
@@ -223,8 +222,7 @@ export class Database {
 }
 
 /**
- * SQLite does not wait (busy timeout or not) when two processes turn a new store into WAL mode at once: the second is refused and has to
- * ask again.
+ * When two processes turn a new store into WAL mode at once, SQLite refuses the second whatever the busy timeout is, so it must retry.
  */
 function whileBusy(action: () => void): void {
   for (const until = Date.now() + BUSY_MS; ; ) {
@@ -242,21 +240,19 @@ function translate(error: unknown, path: string): unknown {
   if (error instanceof ClearedError || !(error instanceof Error) || !("errcode" in error)) return error;
   // Primary result codes: https://sqlite.org/rescode.html
   const primary = Number(error.errcode) & 0xff;
-  // Full, I/O error; not permitted, read-only, cannot open: the disk is there but takes nothing.
-  if ([13, 10, 3, 8, 14].includes(primary)) {
+  // Full, I/O error, not permitted, read-only, cannot open: the disk exists but accepts no write.
+  if ([13, 10, 3, 8, 14].includes(primary))
     return new ClearedError(
       "STORE_FULL",
       `The disk refused to take a write to ${path} (${error.message}). Nothing was recorded; free space, or let this user write there, and the run goes on from its last recorded step.`,
       { cause: error },
     );
-  }
-  if (primary === 11 || primary === 26) {
+  if (primary === 11 || primary === 26)
     return new ClearedError(
       "STORE_CORRUPT",
       `${path} cannot be read (${error.message}). Move it aside; the books are in git and a new store is made at the next start.`,
       { cause: error },
     );
-  }
   if (primary === 5 || primary === 6)
     return new ClearedError("OWNER_BUSY", `${path} is held by another process (${error.message}). Try again in a moment.`, {
       cause: error,

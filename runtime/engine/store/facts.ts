@@ -1,4 +1,4 @@
-/** Small facts of the runtime itself, by name: the last tick of a schedule, paired browsers, what a profile has granted, answers being carried out. */
+/** Small values of the runtime itself, by name: the last tick of a schedule, paired browsers, what a profile has granted, answers being carried out. */
 import type { Database } from "./database.ts";
 
 export interface Fact {
@@ -14,7 +14,7 @@ export function setFact(database: Database, name: string, value: string): void {
   database.write(() => database.run("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, value));
 }
 
-/** Written where there is none of the name; answers the one that stands. */
+/** Writes the value unless the name has one; returns the stored value. */
 export function keepFact(database: Database, name: string, value: string): string {
   return database.write(() => {
     database.run("INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO NOTHING", name, value);
@@ -26,12 +26,12 @@ export function dropFact(database: Database, name: string): void {
   database.write(() => database.run("DELETE FROM facts WHERE name = ?", name));
 }
 
-/** All whose name begins so, by name. */
+/** All whose name begins with `beginning`, by name. */
 export function factsNamed(database: Database, beginning: string): Fact[] {
   return database.all<Fact>("SELECT name, value FROM facts WHERE name GLOB ? ORDER BY name", `${beginning}*`);
 }
 
-/** Drops those of them that are over, and answers how many. */
+/** Drops those of them that are over; returns how many. */
 export function dropFacts(database: Database, beginning: string, isOver: (value: string) => boolean): number {
   return database.write(() => {
     const over = factsNamed(database, beginning).filter(({ value }) => isOver(value));

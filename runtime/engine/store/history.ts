@@ -1,14 +1,14 @@
 /**
- * The history of one claimed run: what was recorded, what waits in memory, and the flush that makes it durable.
- * Invariants: steps are numbered 0.. without gaps; a run's events are numbered 1.. without gaps; what is answered to
- * a script is in `steps` before the answer leaves. Reads, writes and control are buffered; an intent is durable before it acts.
+ * The history of one claimed run: the recorded steps, those still buffered in memory, and the flush that makes them durable.
+ * Invariants: steps are numbered 0.. and events 1.., without gaps; an answer is in `steps` before the script gets it. Reads, writes and
+ * control are buffered; an intent is durable before its call acts.
  */
 import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../../kernel/ports.ts";
 import { CRASH, DECIDING, crashCards, isOvertaken, metaText, openCard } from "./cards.ts";
 import { type Database, pack } from "./database.ts";
 import { type StepRow, readSteps } from "./rows.ts";
 
-/** The next `count` event numbers of a run: the first of them. Inside the caller's transaction. */
+/** Takes the next `count` event numbers of a run and returns the first. Inside the caller's transaction. */
 function takeEvents(database: Database, rid: number, count = 1): number {
   const sql = "UPDATE runs SET events = events + ? WHERE rid = ? RETURNING events - ? + 1 AS first";
   return database.get<{ first: number }>(sql, count, rid, count)?.first ?? 0;
@@ -25,7 +25,7 @@ export function addEvent(
   database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rid, event, type, at, JSON.stringify(body));
 }
 
-/** The run is to be executed again; `from` says why. Inside the caller's transaction. */
+/** Queues the run for another execution; `from` says why. Inside the caller's transaction. */
 export function queueRun(database: Database, rid: number, at: number, from: string): void {
   database.run(
     "UPDATE runs SET status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL, error = NULL, ended_at = NULL WHERE rid = ?",
@@ -46,14 +46,14 @@ export function readSignals(database: Database, rid: number, gate: string): Sign
 
 const GATE = "json_extract(document, '$.gate')";
 
-/** Opens cards, closes those the run goes by, and puts events into the outbox; a key that exists changes nothing. */
+/** Opens cards, closes those whose decision the run has used, and puts events into the outbox; an existing key changes nothing. */
 function release(database: Database, run: string, at: number, items: Released[]): void {
   const withdrawn = new Set(items.flatMap((item) => (item.kind === "withdrawn" ? [item.key] : [])));
   for (const item of items) {
     if (item.kind === "withdrawn" || withdrawn.has("key" in item ? item.key : "")) continue;
     if (item.kind === "card") {
       if (isOvertaken(database, run, item.card.gate, item.seen ?? 0)) continue;
-      // A run asks one question at a time; one that was dropped (by other code) and is asked again is open again.
+      // A run asks one question at a time. A question that other code dropped is opened again when it is asked again.
       if (item.card.gate !== null) closeGates(database, run, at, "the run asks something else now", item.key);
       openCard(database, item.key, item.card, at);
     } else if (item.kind === "decided") {
@@ -70,7 +70,7 @@ function release(database: Database, run: string, at: number, items: Released[])
   }
 }
 
-/** Closes the run's gates, and the card of its crash, which need no answer any more: but for one that is being carried out. */
+/** Closes the run's gates and the card of its crash, which need no answer any more, except one whose answer is being carried out. */
 export function closeGates(database: Database, run: string, at: number, reason: string, except = ""): void {
   const decision = { decision: "expired", by: "runtime", at, reason };
   database.run(
@@ -80,12 +80,12 @@ export function closeGates(database: Database, run: string, at: number, reason: 
   );
 }
 
-/** True when the gate's card has its decision: what comes later changes nothing. */
+/** True when the gate's card has its decision: later answers change nothing. */
 export function isDecided(database: Database, run: string, gate: string): boolean {
   return database.get(`SELECT 1 FROM cards WHERE run = ? AND decision IS NOT NULL AND ${GATE} = ?`, run, gate) !== undefined;
 }
 
-/** Writes a step with its event number, or, where that is null, the outcome of one that stands as an intent and has its number. */
+/** Inserts a step with its event number; with null, updates the row of its intent, which has one. */
 export function storeStep(database: Database, rid: number, step: Step, event: number | null = takeEvents(database, rid)): void {
   const values = [
     step.name,
@@ -98,25 +98,21 @@ export function storeStep(database: Database, rid: number, step: Step, event: nu
     step.at,
     step.attempts,
   ] as const;
-  if (event === null) {
+  if (event === null)
     database.run(
       "UPDATE steps SET name=?, effect=?, params=?, state=?, result=?, error=?, changes=?, at=?, attempts=? WHERE rid = ? AND seq = ?",
       ...[...values, rid, step.seq],
     );
-  } else {
+  else
     database.run(
       "INSERT INTO steps (name, effect, params, state, result, error, changes, at, attempts, rid, seq, event) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-      ...values,
-      rid,
-      step.seq,
-      event,
+      ...[...values, rid, step.seq, event],
     );
-  }
 }
 
 /**
- * A run that failed at a call may try it once more: the failure at the end of its history is forgotten. A call that may have acted
- * outside before it failed is not: it becomes one in doubt, which is settled like any other. The event of the failure stays.
+ * A run that failed at a call may try it again: the failed step at the end of its history is deleted. If the call may have acted outside,
+ * the step becomes a call in doubt instead, which is settled like any other. The event of the failure stays.
  */
 export function forgetFailure(database: Database, rid: number): void {
   const last = database.get<StepRow & { event: number }>("SELECT * FROM steps WHERE rid = ? ORDER BY seq DESC LIMIT 1", rid);
@@ -133,7 +129,7 @@ function hasEnded(database: Database, run: string): boolean {
   return database.get("SELECT 1 FROM runs WHERE id = ? AND ended_at IS NOT NULL", run) !== undefined;
 }
 
-/** The run that waits for this one as its child goes on. Inside the transaction in which the child ends, so neither can miss the other. */
+/** Queues the run that waits for this child. In the transaction in which the child ends, so that neither can miss the other. */
 export function wakeParent(database: Database, child: string, at: number): void {
   const parent = database.get<{ rid: number }>(
     `SELECT p.rid FROM runs c JOIN runs p ON p.id = c.parent
@@ -147,7 +143,7 @@ interface LogHooks {
   now(): number;
   /** Called after each durable change of the run's status. */
   changed(id: string): void;
-  /** Is the run's agent paused at this moment? */
+  /** Whether the run's agent is paused at this moment. */
   paused(): boolean;
   abort: AbortSignal;
 }
@@ -160,19 +156,19 @@ type Pending =
 /** The RunLog of a run this process has claimed. */
 export function openLog(database: Database, rid: number, run: RunRecord, hooks: LogHooks): RunLog {
   const steps = readSteps(database, rid);
-  // Steps that stand in the store as an intent: their outcome replaces the row and keeps its event.
+  // Steps stored as an intent: their outcome replaces the row and keeps its event.
   let intents: ReadonlySet<number> = new Set(steps.filter((step) => step.state === "intent").map((step) => step.seq));
   let pending: Pending[] = [];
 
   const flush = (also?: () => void, relaxed = false) => {
     const batch = pending;
     if (batch.length === 0 && also === undefined) return;
-    const standing = new Set(intents);
+    const stored = new Set(intents);
     database.write(() => {
       const isNew = batch.map((item) => {
         if (item.kind !== "step") return item.kind === "event";
-        const known = standing.has(item.step.seq);
-        if (item.step.state === "intent") standing.add(item.step.seq);
+        const known = stored.has(item.step.seq);
+        if (item.step.state === "intent") stored.add(item.step.seq);
         return !known;
       });
       const count = isNew.filter(Boolean).length;
@@ -184,9 +180,9 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
       }
       also?.();
     }, relaxed);
-    // Only now: a refused write keeps everything for the next try.
+    // Only after the write: if it is refused, everything stays for the next flush.
     pending = [];
-    intents = standing;
+    intents = stored;
   };
 
   const put = (step: Step) => {
@@ -199,15 +195,15 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     flush();
   };
 
-  // What an act outside has come to: after a power cut it would be in doubt, as after one in the middle of the act. So it is durable within
-  // some ms, before any other act, and before the run waits or commits, but nothing waits for it: the run's end often comes sooner.
+  // The outcome of an act outside. If a power cut loses it, the act is in doubt, as after a cut in the middle of it. So it is made durable
+  // within a few ms, before any other act and before the run waits or commits, but nothing waits for it: often the run ends sooner.
   const putSoon = (step: Step) => {
     put(step);
     flush(undefined, true);
     void database.synced(true).catch(() => undefined);
   };
 
-  // A run canceled from outside stays canceled, whatever its execution does until it notices.
+  // A run canceled by another caller stays canceled, whatever its execution does before it notices.
   const canceled = () => database.get<{ status: string }>("SELECT status FROM runs WHERE rid = ?", rid)?.status === "canceled";
 
   const setStatus = (status: RunRecord["status"], reason: WaitReason | null, waitsFor: string | null, wakeAt: number | null) => {
@@ -231,7 +227,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     },
     signals: (gate) => readSignals(database, rid, gate),
     openedAt(seq) {
-      // Nothing was asked before the first execution.
+      // In its first execution a run has opened no gate before.
       if (run.attempt === 1) return null;
       const sql = "SELECT min(at) AS at FROM cards WHERE run = ? AND key GLOB ?";
       return database.get<{ at: number | null }>(sql, run.id, `${run.id}/${seq}/*`)?.at ?? null;
@@ -239,7 +235,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     release: (items) => void (items.length > 0 && pending.push({ kind: "release", items })),
     wait(reason, waitsFor, options = {}) {
       flush(() => {
-        // A signal, or the end of the pause, may have come between the script's question and this line: then the run must not fall asleep.
+        // A signal, or the end of the pause, may have come since the run checked for it: then the run must not wait.
         const answered =
           (options.gate !== undefined && readSignals(database, rid, options.gate).length > (options.seen ?? 0)) ||
           (options.child !== undefined && hasEnded(database, options.child)) ||
@@ -250,10 +246,10 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
       hooks.changed(run.id);
     },
     end(end) {
-      // Relaxed: undone by a power cut, the run would end again the same way. Who waits for its result is told once it is durable.
+      // Relaxed: after a power cut the run would end again the same way. Whoever waits for its result gets it once it is durable.
       flush(() => {
         if (canceled()) return;
-        // Somebody has answered while the run came to its end for want of an answer: it goes on with that.
+        // An answer arrived while the run was expiring for lack of one: it continues with that answer.
         if (end.status === "done" && end.unanswered != null && isDecided(database, run.id, end.unanswered))
           return setStatus("queued", null, null, null);
         const at = hooks.now();
@@ -262,13 +258,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         const meta = metaText(run, steps, end);
         const ended = database.get<{ events: number }>(
           "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ?, events = events + 1 WHERE rid = ? RETURNING events",
-          end.status,
-          outcome,
-          result,
-          meta,
-          error,
-          at,
-          rid,
+          ...[end.status, outcome, result, meta, error, at, rid],
         );
         if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error));
         if (end.status === "done")
@@ -276,8 +266,8 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         if (run.parent !== undefined) wakeParent(database, run.id, at);
         const code = end.status === "done" ? {} : { code: end.error.code };
         addEvent(database, rid, "ended", at, { status: end.status, outcome, ...code }, ended?.events);
-        const said = end.status === "done" ? { result: end.result } : { error: end.error };
-        Object.assign(run, { status: end.status, outcome, endedAt: at, meta: meta === null ? null : (JSON.parse(meta) as Json), ...said });
+        const shown = end.status === "done" ? { result: end.result } : { error: end.error };
+        Object.assign(run, { status: end.status, outcome, endedAt: at, meta: meta === null ? null : (JSON.parse(meta) as Json), ...shown });
       }, true);
       database.syncNow();
       hooks.changed(run.id);

@@ -1,7 +1,7 @@
 /**
- * One owner process per workspace at a time. The lease is a row with an epoch: taking it over raises the epoch, and every write
- * of the old owner is refused from then on (database.ts). A dead owner on this machine is replaced at once, a silent one after LEASE_MS.
- * Who was replaced and still lives may be in the middle of an act outside that it began: it is remembered until it has ended.
+ * One owner process per workspace at a time. The lease is a row with an epoch: taking it over raises the epoch, and every later write of
+ * the old owner is refused (database.ts). A dead owner on this machine is replaced at once, a silent one after LEASE_MS. A replaced owner
+ * that is still alive may be in the middle of an act outside, so it is remembered until it has ended.
  */
 import { randomUUID } from "node:crypto";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -10,16 +10,16 @@ import { identityOf, lives, standsStill } from "../../kernel/processes.ts";
 import { getFact, setFact } from "./facts.ts";
 import type { Database } from "./database.ts";
 
-/** An owner that has not beaten for so long may be replaced although its process exists (stopped, swapped out). */
+/** An owner without a heartbeat for this long may be replaced although its process exists (stopped, swapped out). */
 export const LEASE_MS = 10_000;
 const BEAT_MS = 2_000;
-// After a sleep of the machine or a change of its clock an owner looks silent that only has to beat again.
+// After the machine slept or its clock changed, a healthy owner looks silent until its next heartbeat.
 const LOOK_MS = BEAT_MS + 500;
 
 export type Lease = ReturnType<typeof takeLease>;
 
 interface Row {
-  /** Process identity and a number of its own; "" when nobody has it. */
+  /** Process identity and a unique number; "" when nobody has the lease. */
   owner: string;
   pid: number;
   epoch: number;
@@ -27,7 +27,7 @@ interface Row {
   beat: number;
 }
 
-/** Owners that were replaced while they lived. */
+/** An owner that was replaced while it was alive. */
 interface Replaced {
   owner: string;
   at: number;
@@ -39,12 +39,12 @@ const HELD = "SELECT owner, pid, epoch, beat FROM lease";
 /** The process that the store names as its owner. */
 export const ownerPid = (database: Database): number | undefined => database.get<Row>(HELD)?.pid;
 
-/** The silence that was last met, and since when by this process's own clock. */
+/** The last silent owner seen, and since when by this process's own clock. */
 let silence = { owner: "", beat: 0, since: 0 };
 
 /**
- * Takes the workspace. `onLost` is called once when a beat finds it gone.
- * @throws OWNER_BUSY naming the process that holds it; asked again, it finds one that stays silent replaceable
+ * Takes the lease. `onLost` is called once when a heartbeat finds it gone.
+ * @throws OWNER_BUSY naming the process that holds it; a later call replaces a holder that stayed silent
  */
 export function takeLease(database: Database, clock: Clock, onLost: () => void) {
   const identity = `${identityOf(process.pid)}/${randomUUID()}`;
@@ -69,19 +69,19 @@ export function takeLease(database: Database, clock: Clock, onLost: () => void) 
         clearInterval(beat);
         onLost();
       }
-      // Any other failure (disk full, busy) is met by the next write of a run, which reports it; the beat tries again.
+      // Any other failure (disk full, busy) is reported by the next write of a run; the heartbeat just tries again.
     }
   }, BEAT_MS);
   beat.unref();
   return {
     /** @throws OWNER_FENCED once another process has taken over; called before anything leaves this process. */
     check: (): void => database.assertOwner(),
-    /** Process id of an earlier owner that lives and may still be at what was begun before this time (ms), or null. */
+    /** Process id of an earlier owner that is alive and may still be executing what was begun before this time (ms), or null. */
     predecessor(at: number): number | null {
       const still = replaced(database).find((one) => one.at >= at && isAlive(one.owner));
       return still === undefined ? null : Number.parseInt(still.owner, 10);
     },
-    /** `idle`: nothing that was begun goes on in this process. */
+    /** `idle`: nothing is executing in this process any more. */
     release(idle: boolean): void {
       clearInterval(beat);
       database.epoch = null;
@@ -93,7 +93,7 @@ export function takeLease(database: Database, clock: Clock, onLost: () => void) 
   };
 }
 
-/** A process that was stopped in the middle of a write holds the store, and nothing but its end can free it. */
+/** A process that was stopped in the middle of a write locks the store, and only its end can free it. */
 function endingHolder<T>(database: Database, clock: Clock, take: () => T): T {
   try {
     return take();

@@ -1,7 +1,7 @@
-/** Requests to models, a row for each with what it may cost at most until it is settled; and what people made of what models had chosen. */
+/** Requests to models, one row each, with its highest possible cost until it is settled; and how people decided on what models had chosen. */
 import type { Database } from "./database.ts";
 
-/** Picodollars (1e-12 US dollars) as text: a sum of them may be larger than a number holds. */
+/** `cost`: picodollars (1e-12 US dollars) as text, because a sum may exceed what a number can hold. */
 export interface Spent {
   cost: string;
   tokens: number;
@@ -36,7 +36,7 @@ export function addModelCall(database: Database, call: ModelCall): number {
   return row?.id ?? 0;
 }
 
-/** Lost with the power, the reservation stands: that counts more, not less. */
+/** Relaxed: if a power cut loses it, the reservation remains, which counts more, not less. */
 export function settleModelCall(
   database: Database,
   id: number,
@@ -63,13 +63,13 @@ export function hasAskedModel(database: Database, run: string): boolean {
   return database.get("SELECT 1 FROM model_calls WHERE run = ?", run) !== undefined;
 }
 
-/** Decisions of people about a class of a site, and how many left it. */
+/** Decisions of people about a class of a site, and how many confirmed it. */
 export function marksOf(database: Database, site: string, name: string): { decided: number; confirmed: number } {
   const sql = "SELECT count(*) AS decided, coalesce(sum(confirmed), 0) AS confirmed FROM model_marks WHERE site = ? AND class = ?";
   return database.get<{ decided: number; confirmed: number }>(sql, site, name) ?? { decided: 0, confirmed: 0 };
 }
 
-/** Counted once for each card. */
+/** Each card counts once. */
 export function addMark(database: Database, site: string, name: string, card: number, confirmed: boolean): void {
   database.run("INSERT OR REPLACE INTO model_marks VALUES (?, ?, ?, ?)", site, name, card, confirmed ? 1 : 0);
 }

@@ -1,4 +1,4 @@
-/** The outbox as a table, a row for each notice: outside/notices/outbox.ts says what is written, and how a row moves. */
+/** The outbox as a table, one row per notice: outside/notices/outbox.ts defines the rows and the states they pass through. */
 import type { Database } from "./database.ts";
 import type { NoticeState } from "../../kernel/ports.ts";
 import { ALERT } from "./card-queries.ts";
@@ -15,7 +15,7 @@ export interface NoticeRow {
   at: number;
 }
 
-/** The row that stands under the key, and whether it is this one. Inside the caller's transaction. */
+/** The row stored under the key, and whether it is this one. Inside the caller's transaction. */
 export function addNotice(database: Database, row: Omit<NoticeRow, "attempts" | "last_error">): { row: NoticeRow; isNew: boolean } {
   const { key, channel, payload, state, due_at, at } = row;
   const inserted = database.run(
@@ -39,17 +39,17 @@ export function moveNotice(
   );
 }
 
-/** Due by now, oldest first. */
+/** Queued and due, oldest first. */
 export function dueNotices(database: Database, now: number): NoticeRow[] {
   return database.all("SELECT * FROM notices WHERE state = 'queued' AND due_at <= ? ORDER BY due_at, rowid LIMIT 200", now);
 }
 
-/** Mails that were under way. */
+/** Mails that were being sent. */
 export function sendingNotices(database: Database): NoticeRow[] {
   return database.all("SELECT * FROM notices WHERE state = 'sending'");
 }
 
-/** Those that stopped and whose alert `card` somebody has answered; `decision`: JSON. */
+/** Notices that stopped and whose alert `card` a person has answered; `decision`: JSON. */
 export function answeredNotices(database: Database): (NoticeRow & { card: number; decision: string })[] {
   return database.all(
     `SELECT notices.*, cards.id AS card, cards.decision AS decision FROM notices JOIN cards ON cards.key = '${ALERT}notice:' || notices.key

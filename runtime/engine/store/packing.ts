@@ -1,7 +1,7 @@
 /**
- * Moving closed histories: out of the tables into bundles, out of bundles that are older than the workspace keeps them, and from bundles
- * that came from elsewhere into a store that does not know their runs. Each works in pieces and may be killed between any two of them.
- * Invariant: the archive has a bundle before a row names it, and lets it go only after no row does.
+ * Moving closed histories: from the tables into bundles, out of bundles once they are older than the workspace keeps them, and from bundles
+ * made elsewhere into a store that does not know their runs. Each works in parts and may be killed between any two of them.
+ * Invariant: the archive has a bundle before a row names it, and removes it only after no row does.
  */
 import type { Archive } from "../../kernel/ports.ts";
 import { type ClosedRun, bundleOf, closedRun, linesOf } from "./archive.ts";
@@ -17,16 +17,16 @@ export interface Packing {
   reached?(stage: "kept" | "moved"): void;
 }
 
-// Characters of a bundle, and of the longest history that is moved at all: beyond half a GB it would be no string.
+// Characters of a bundle, and of the longest history that is moved: a JavaScript string cannot exceed half a GB.
 const FULL = 1 << 20;
 const LONGEST = 64 << 20;
-// One turn of packing: that much is read and written before the caller looks whether somebody waits.
+// Limits of one call of packClosed; between calls the caller checks whether something else waits.
 const RUNS = 2048;
 const BUNDLES = 8;
-// What a row keeps for itself of input, result, cause and the like.
+// Characters of input, result, cause and the like up to which they stay in the row.
 const SLIM = 512;
 const EMPTY = "input = '', result = NULL, meta = NULL, given = NULL";
-// The guard counts a failure once that was repeated to find the file at fault, for as long as it counts the run.
+// `repeats` stays: the guard counts a failure that was repeated to find the file at fault only once.
 const DETAIL = `cause_detail = CASE json_extract(cause_detail, '$.repeats') WHEN 1 THEN '{"repeats":true}' END`;
 const FAT =
   "length(input) + ifnull(length(result), 0) + ifnull(length(meta), 0) + ifnull(length(cause_detail), 0) + ifnull(length(given), 0)";
@@ -41,14 +41,14 @@ export function waitingToPack(database: Database, before: number, limit: number)
   return database.get<{ n: number }>(sql, before, limit)?.n ?? 0;
 }
 
-/** Moves a good piece of the histories of runs that ended before a time; answers how many runs it looked at, 0 when there are none. */
+/** Moves some of the histories of runs that ended before a time; returns how many runs it examined, 0 when there are none. */
 export async function packClosed(packing: Packing, before: number): Promise<number> {
   const { database, archive, guard } = packing;
   const found = database.all<{ rid: number; agent: string }>(
     "SELECT rid, agent FROM runs WHERE bundle IS NULL AND ended_at IS NOT NULL AND ended_at < ? ORDER BY rid LIMIT ?",
     ...[before, RUNS],
   );
-  // Runs of one agent are alike, and who goes through them finds the next one in the same bundle.
+  // Runs of one agent compress well together, and reading them in order finds the next one in the same bundle.
   found.sort((a, b) => (a.agent < b.agent ? -1 : a.agent > b.agent ? 1 : a.rid - b.rid));
   const bundles: { rows: RunRow[]; bytes: Buffer }[] = [];
   let looked = 0;
@@ -81,7 +81,7 @@ export async function packClosed(packing: Packing, before: number): Promise<numb
   for (const [i, { rows }] of bundles.entries()) {
     database.write(() => {
       const bid = newBundle(database, names[i] ?? "");
-      if (rows.filter((row) => takeAway(database, row, bid)).length === 0) database.run("DELETE FROM bundles WHERE bid = ?", bid);
+      if (rows.filter((row) => moveRows(database, row, bid)).length === 0) database.run("DELETE FROM bundles WHERE bid = ?", bid);
     });
     packing.reached?.("moved");
   }
@@ -103,13 +103,13 @@ function newBundle(database: Database, name: string): number {
   return database.get<{ bid: number }>(sql, name)?.bid ?? 0;
 }
 
-/** The run's history is in this bundle now; false when the run has gone on since it was read. */
-function takeAway(database: Database, row: RunRow, bid: number): boolean {
-  const stands = database.run(
+/** Records that the run's history is in this bundle, and empties the tables of it; false when the run has continued since it was read. */
+function moveRows(database: Database, row: RunRow, bid: number): boolean {
+  const updated = database.run(
     "UPDATE runs SET bundle = ? WHERE rid = ? AND bundle IS NULL AND events = ? AND ended_at = ?",
     ...[bid, row.rid, row.events, row.ended_at],
   );
-  if (stands === 0) return false;
+  if (updated === 0) return false;
   forgetRows(database, row);
   database.run(`UPDATE runs SET ${EMPTY}, ${DETAIL} WHERE rid = ? AND ${FAT} > ${SLIM}`, row.rid);
   return true;
@@ -117,15 +117,15 @@ function takeAway(database: Database, row: RunRow, bid: number): boolean {
 
 function forgetRows(database: Database, { rid, id, status }: Pick<RunRow, "rid" | "id" | "status">): void {
   for (const table of ["steps", "events", "signals"]) database.run(`DELETE FROM ${table} WHERE rid = ?`, rid);
-  // What has been heard is told again only by a run that goes on.
+  // The key of a taken event prevents a second delivery, which only a run that can continue may cause.
   if (status === "done" || status === "canceled")
     database.run("DELETE FROM emitted WHERE taken = 1 AND key >= ? AND key < ?", `${id}/`, `${id}0`);
 }
 
 /**
- * Lets go of the histories of runs that ended before a time. Kept are those named in git (`named`: run ids), those of open runs and open
- * cards, and of all these the runs that called them or were called by them. The rows stay: what started once does not start again.
- * Answers how many histories it dropped.
+ * Drops the histories of runs that ended before a time, except those named in git (`named`: run ids), those of open runs and open cards,
+ * and those of the runs that called these or were called by them. The rows stay, so that no cause starts a second run.
+ * Returns how many histories it dropped.
  */
 export async function dropClosed(packing: Packing, before: number, named: ReadonlySet<string>): Promise<number> {
   const { database, archive, guard } = packing;
@@ -149,7 +149,7 @@ export async function dropClosed(packing: Packing, before: number, named: Readon
     await new Promise(setImmediate);
   }
 
-  // What stays of several bundles makes new ones.
+  // The histories that stay are collected from several bundles into new ones.
   let stay: { id: string; line: string }[] = [];
   let emptied: number[] = [];
   const settle = async () => {
@@ -185,7 +185,7 @@ export async function dropClosed(packing: Packing, before: number, named: Readon
     size = 0;
   }
   if (emptied.length > 0) await settle();
-  // Also what a kill right here has left the last time.
+  // Removes unneeded bundles, including those left when an earlier call was killed here.
   await archive.keep([], { needed: namesOf(database), commits: [], message: `${dropped} histories are not kept any more`, guard });
   return dropped;
 }
@@ -195,7 +195,7 @@ function drop(database: Database, row: Pick<RunRow, "rid" | "id" | "status">): v
   database.run(`UPDATE runs SET bundle = 0, ${EMPTY}, ${DETAIL} WHERE rid = ?`, row.rid);
 }
 
-/** These runs, those that are open or asked about, and all that called or were called by one of them. */
+/** These runs, those that are open or have an open card, and all that called or were called by one of them. */
 function family(database: Database, named: ReadonlySet<string>): Set<string> {
   const kept = new Set(named);
   const asked = `SELECT id FROM runs WHERE ${OPEN} UNION SELECT run FROM cards WHERE decision IS NULL AND run IS NOT NULL`;
@@ -211,7 +211,7 @@ function family(database: Database, named: ReadonlySet<string>): Set<string> {
   return kept;
 }
 
-/** Takes up the runs of bundles that this store does not know: after it was lost, or when a clone's were fetched. Answers how many. */
+/** Adopts the runs of bundles that this store does not know: after it was lost, or when those of a clone were fetched. Returns how many. */
 export async function adoptBundles({ database, archive, guard }: Omit<Packing, "reached">): Promise<number> {
   const known = new Set(namesOf(database)());
   const fresh = (await archive.names()).filter((name) => !known.has(name));
@@ -238,14 +238,14 @@ export async function adoptBundles({ database, archive, guard }: Omit<Packing, "
       }
     }
     database.run(`UPDATE adopted SET ${EMPTY}, cause_detail = NULL WHERE ${FAT} > ${SLIM}`);
-    // Two clones may have met the same cause: it is told apart, and starts nothing again here either way.
+    // Two clones may have run the same cause: the adopted key is made unique, and the cause starts nothing again here either way.
     database.run(
       `UPDATE adopted SET cause_key = cause_key || ' of ' || id
        WHERE EXISTS (SELECT 1 FROM runs WHERE (runs.cause_kind, runs.agent, runs.cause_key) = (adopted.cause_kind, adopted.agent, adopted.cause_key))`,
     );
     return database.write(() => {
       for (const name of fresh) newBundle(database, name);
-      // In the order they were made, before all that are here. Of a run that was closed twice the longer history counts.
+      // Numbered in the order of creation, before all runs of this store. Of a run that was closed twice the longer history is used.
       const adopted = database.run(
         `INSERT OR IGNORE INTO runs (adopted, rid, bundle, ${list})
          SELECT 1, (SELECT ifnull(min(rid), 1) FROM runs) - row_number() OVER (ORDER BY id DESC), (SELECT bid FROM bundles WHERE name = one.name), ${list}
@@ -261,13 +261,13 @@ export async function adoptBundles({ database, archive, guard }: Omit<Packing, "
   }
 }
 
-/** A bundle may come from anywhere: a line that is no closed run, as one that could be shown, is left where it is. */
+/** A bundle may come from anywhere: a line that is not a well-formed closed run is ignored. */
 function readLine(line: string): ClosedRun | null {
   try {
     const { id, run, cards, ...more } = JSON.parse(line) as ClosedRun;
     const { endedAt, ...record } = toRecord({ ...run, rid: 0, bundle: null, adopted: 1 });
     const plain = Object.values(run).every((value) => value === null || ["string", "number"].includes(typeof value));
-    // Cards of other keys say something about more than this run.
+    // Cards with other keys concern more than this run.
     const own = cards.filter(({ key, document, decision }) => key.startsWith(`${id}/`) && JSON.parse(document) && JSON.parse(decision));
     return plain && record.id === id && endedAt !== null && /^run_[0-9A-Z]{14}$/.test(id) ? { id, run, cards: own, ...more } : null;
   } catch {

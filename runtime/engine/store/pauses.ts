@@ -1,7 +1,7 @@
 /**
- * Pauses: who stopped an agent (or all of them), when and why, as rows that are never removed. While one is open no live run of the agent is
- * executed, and one under way stops before it next acts outside or commits. Everything here is one transaction, so a kill leaves
- * either the pause or its end; and it is asked of the store each time, so whoever writes it is heeded at once.
+ * Pauses: who stopped an agent (or all of them), when and why, as rows that are never removed. While a pause is open no live run of the agent
+ * starts executing, and a running one stops before it next acts outside or commits. Each change is one transaction, so a kill leaves the
+ * pause either open or ended. It is read from the store each time, so a pause written by any process takes effect at once.
  */
 import { minuteOf } from "../../kernel/day.ts";
 import type { Database } from "./database.ts";
@@ -18,24 +18,24 @@ export interface Pause {
 
 const OPEN = "SELECT agent, by, reason, at FROM pauses WHERE ended_at IS NULL";
 
-/** Why an agent stands still, or null. A pause of its own is named before one of all. */
+/** The open pause of an agent, or null. Its own pause comes before one of all agents. */
 export function pauseOf(database: Database, agent: string): Pause | null {
   return database.get<Pause>(`${OPEN} AND (agent = ? OR agent IS NULL) ORDER BY agent IS NULL LIMIT 1`, agent) ?? null;
 }
 
-/** All that are open, the longest first. */
+/** All open pauses, oldest first. */
 export function openPauses(database: Database): Pause[] {
   return database.all<Pause>(`${OPEN} ORDER BY id`);
 }
 
-/** `ingest is paused by Pat since …: why`, and what ends it. */
+/** `ingest is paused by Pat since … (why)`, and the command that ends it. */
 export function pauseWords({ agent, by, reason, at }: Pause): string {
   const who = agent === null ? "Every agent is" : `${agent} is`;
   const why = reason === "" ? "" : ` (${reason})`;
   return `${who} paused by ${by ?? "an unidentified user"} since ${minuteOf(at)}${why}; \`cleared resume${agent === null ? "" : ` ${agent}`}\` lets ${agent === null ? "them" : "it"} go on`;
 }
 
-/** Answers the pause that was open already, which stays as it is, or null when this one begins. */
+/** Returns the pause that is already open and stays unchanged, or null when this one begins. */
 export function beginPause(database: Database, pause: Pause): Pause | null {
   return database.write(() => {
     const open = openPauses(database).find((one) => one.agent === pause.agent);
@@ -45,7 +45,7 @@ export function beginPause(database: Database, pause: Pause): Pause | null {
   });
 }
 
-/** Ends the pause of one agent, or with null every pause; runs that waited for it are queued again, in the same transaction. */
+/** Ends the pause of one agent, or with null every pause, and queues the runs that waited for it, in one transaction. */
 export function endPauses(database: Database, agent: string | null, by: string | null, at: number): { ended: Pause[]; runs: string[] } {
   return database.write(() => {
     const ended = openPauses(database).filter((one) => agent === null || one.agent === agent);

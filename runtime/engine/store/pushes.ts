@@ -1,4 +1,4 @@
-/** Where callers want to be told of their tasks, a row for each task and address. app/task-push.ts says what is told, and when. */
+/** Addresses to which callers want their tasks reported, one row per task and address. app/task-push.ts decides what is sent, and when. */
 import type { Database } from "./database.ts";
 import type { TaskRow } from "./tasks.ts";
 
@@ -7,7 +7,7 @@ interface Place {
   pid: string;
 }
 
-/** What moves: the number of the change delivered last, and how much of the task had been looked at by then. `due_at`: ms. */
+/** `sent`: number of the last change delivered; `events`, `entries`: how much of the task was read for it. `due_at`: ms. */
 interface Progress {
   state: "open" | "done" | "dead";
   sent: number;
@@ -39,7 +39,7 @@ export function openPushes(database: Database, owner: string): number {
   return database.get<{ n: number }>(sql, owner)?.n ?? 0;
 }
 
-/** Set again, it goes on where it was. */
+/** Setting a push again continues where it was. */
 export function setPush(database: Database, push: Place & { dialect: string; config: string; sent: number; due_at: number }): void {
   const { tid, pid, dialect, config, sent, due_at } = push;
   database.run(
@@ -59,13 +59,13 @@ export function dropPush(database: Database, { tid, pid }: Place): void {
   database.write(() => database.run("DELETE FROM task_pushes WHERE tid = ? AND pid = ?", tid, pid));
 }
 
-/** Those that were over before `before`, ms. */
+/** Drops those that were closed before `before`, ms. */
 export function dropClosedPushes(database: Database, before: number): void {
   const old = "FROM task_pushes WHERE state <> 'open' AND due_at < ?";
   if (database.get(`SELECT 1 ${old}`, before) !== undefined) database.write(() => database.run(`DELETE ${old}`, before));
 }
 
-/** Those with something to tell by now, longest due first; `events` and `entries` are what there is of the task now. */
+/** Due pushes with something to report, longest due first; `events` and `entries` are the counts of the task now. */
 export function duePushes(database: Database, now: number): PushRow[] {
   return database.all(
     `SELECT * FROM (

@@ -1,4 +1,4 @@
-/** Which task of an agent elsewhere belongs to a call (run/step) that has not come to its end. */
+/** Which task of a remote agent belongs to a call (run/step) that has not ended. */
 import type { Database } from "./database.ts";
 
 export interface Link {
@@ -6,15 +6,15 @@ export interface Link {
   run: string;
   agent: string;
   task: string;
-  /** How it stood when it was looked at last; one that has ended is not canceled with its run, of one `given_up` no more is asked. `sent`: no task is known. */
+  /** Its last known state. `sent`: no task id is known yet; `ended`: not canceled with its run; `given_up`: not polled any more. */
   state: "sent" | "working" | "auth-required" | "input-required" | "ended" | "given_up";
-  /** Since when it is at work, ms: while it waits for its own people no time passes. */
+  /** Since when it is working, ms; its timeout does not run while it waits for its own people. */
   at: number;
-  /** How long it may be, ms. */
+  /** How long it may work, ms. */
   timeout: number;
-  /** The question that was answered last. */
+  /** The last question that was answered. */
   answered: string | null;
-  /** How often the task was given: each time that its answer was lost is a question of its own. */
+  /** How often the task was sent: each time its answer was lost is a separate question to a person. */
   sent: number;
 }
 
@@ -41,7 +41,7 @@ export function hasLinks(database: Database): boolean {
   return database.get("SELECT 1 FROM a2a_calls LIMIT 1") !== undefined;
 }
 
-/** What a waiting run waits for. */
+/** The remote task that a waiting run waits for. */
 export function linkAtWork(database: Database, run: string): Link | undefined {
   return database.get("SELECT * FROM a2a_calls WHERE run = ? AND state IN ('working', 'auth-required') ORDER BY at DESC LIMIT 1", run);
 }

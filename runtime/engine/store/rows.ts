@@ -1,14 +1,14 @@
-/** Runs and steps as the store keeps them, their ids, their translation to what the ports say, and the wake-up list for those who wait for a run to change. */
+/** Runs and steps as rows, their ids, their translation to the types of the ports, and the wake-up list for callers that wait for a run to change. */
 import { randomUUID } from "node:crypto";
 import type { WireError } from "../../kernel/errors.ts";
 import type { Cause, Change, Given, Json, Outcome, RunMode, RunRecord, RunStatus, Step, WaitReason } from "../../kernel/ports.ts";
 import { ALL, redact } from "../../rules/privacy/scan.ts";
 import { type Database, unpack } from "./database.ts";
 
-/** The runs that have not ended. SQLite finds their index (runs_open) by exactly these words and no others; without it each look reads every run. */
+/** Runs that have not ended. SQLite uses their index (runs_open) only for exactly this text; without it each query reads every run. */
 export const OPEN = "status IN ('queued', 'running', 'waiting')";
 
-/** The runs that somebody has to look at, by the words of their index (runs_wrong). */
+/** Runs that need attention, in the text of their index (runs_wrong). */
 export const WRONG = "status IN ('failed', 'diverged')";
 
 export interface RunRow {
@@ -41,9 +41,9 @@ export interface RunRow {
   created_at: number;
   started_at: number | null;
   ended_at: number | null;
-  /** Where its history lies: null in the tables, > 0 in that bundle of the archive, 0 nowhere any more, -1 too large to be moved. */
+  /** Where its history is: null in the tables, > 0 in that bundle of the archive, 0 dropped, -1 in the tables because it is too large to move. */
   bundle: number | null;
-  /** 1 for a run that came with a bundle of the archive: it may be looked at and forked, and never goes on. */
+  /** 1 for a run adopted from a bundle of the archive: it can be read and forked, but never continues. */
   adopted: number | null;
 }
 
@@ -113,10 +113,10 @@ export function toStep(row: StepRow): Step {
   };
 }
 
-/** Wakes whoever waits for a run to change. */
+/** Wakes callers that wait for a run to change. */
 export type Watch = ReturnType<typeof createWatch>;
 
-// setTimeout takes no more.
+// The maximum of setTimeout.
 const LONGEST_MS = 2 ** 31 - 1;
 
 export function createWatch() {
@@ -127,7 +127,7 @@ export function createWatch() {
       waiting.delete(id);
       for (const done of wake ?? []) done();
     },
-    /** The next change of the run, or the end of the time. `own`: given what ends this wait and no other. Whoever stops waiting leaves nothing behind. */
+    /** Resolves at the next change of the run, or after `withinMs`. `own` receives a function that ends only this wait; a wait that ends leaves nothing behind. */
     next(id: string, withinMs: number, own?: (wake: () => void) => void): Promise<void> {
       return new Promise((resolve) => {
         const set = waiting.getOrInsertComputed(id, () => new Set());
@@ -146,20 +146,20 @@ export function createWatch() {
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-// Changes every character of the tail but the first, and keeps the order.
+// Changes every character of the tail except the first, and keeps the order.
 const STEP = 32 ** 3 + 32 ** 2 + 32 + 1;
 
 let lastTime = 0;
 let lastTail = 0;
 
 /**
- * `run_` + 9 characters of time + 5 of chance, Crockford base32, so that ids sort by creation and never collide on one machine. None looks
- * like a number that the privacy guard hides: a model, a notice or a person could not name the run.
+ * `run_` + 9 characters of time + 5 random ones, Crockford base32, so that ids sort by creation and never collide on one machine. No id looks
+ * like a number that the privacy guard redacts, or models, notices and people could not name the run.
  */
 export function newRunId(now: number): string {
   // Within one millisecond the tail counts up, so that ids keep the order of creation.
   if (now <= lastTime) lastTail += 1;
-  // The first 24 bits of a UUID are chance, and Node draws it for many at once.
+  // The first 24 bits of a UUID are random, and Node generates UUIDs in batches.
   else [lastTime, lastTail] = [now, Number.parseInt(randomUUID().slice(0, 6), 16)];
   for (; ; lastTail += STEP) {
     const id = `run_${encode(lastTime, 9)}${encode(lastTail, 5)}`;

@@ -1,4 +1,4 @@
-/** What other rooms ask of runs beyond the engine's port: counts, pins, what is late or at work, and the runs that the guard measures. */
+/** Queries on runs that the Engine port does not have: counts, pins, late and working runs, and the runs that the guard measures. */
 import type { Database } from "./database.ts";
 import { addEvent } from "./history.ts";
 import { OPEN } from "./rows.ts";
@@ -8,17 +8,17 @@ export function countRuns(database: Database): { status: string; outcome: string
   return database.all("SELECT status, outcome, count(*) AS n FROM runs GROUP BY status, outcome ORDER BY status, outcome");
 }
 
-/** The commits that runs which have not ended stand on. */
+/** Commits that runs which have not ended are pinned to. */
 export function pinnedCommits(database: Database): string[] {
   return database.all<{ pin: string }>(`SELECT DISTINCT pin_commit AS pin FROM runs WHERE ${OPEN}`).map(({ pin }) => pin);
 }
 
-/** Agent and commit of a run, whether it has ended; undefined where there is none. */
+/** Agent, commit and end of a run; undefined for an unknown run. */
 export function glanceAt(database: Database, run: string): { agent: string; pin: string; ended: number | null } | undefined {
   return database.get("SELECT agent, pin_commit AS pin, ended_at AS ended FROM runs WHERE id = ?", run);
 }
 
-/** A line in the log of a run, whatever its status. */
+/** Adds a line to the log of a run, whatever its status. */
 export function logTo(database: Database, run: string, at: number, body: Json): void {
   database.write(() => {
     const row = database.get<{ rid: number }>("SELECT rid FROM runs WHERE id = ?", run);
@@ -26,7 +26,7 @@ export function logTo(database: Database, run: string, at: number, body: Json): 
   });
 }
 
-/** Runs that were to begin before `before` (ms) and are still queued, no more than 20. */
+/** Runs due to begin before `before` (ms) that are still queued, no more than 20. */
 export function lateRuns(database: Database, before: number): { agent: string; at: number }[] {
   return database.all(
     `SELECT agent, not_before AS at FROM runs WHERE ${OPEN} AND status = 'queued' AND not_before < ? ORDER BY not_before LIMIT 20`,
@@ -34,7 +34,7 @@ export function lateRuns(database: Database, before: number): { agent: string; a
   );
 }
 
-/** What others have asked for, is not waiting, and has not begun to act outside. */
+/** Running tasks of other agents and chat clients that have not begun to act outside. */
 export function tasksAtWork(database: Database): string[] {
   const acts = "SELECT 1 FROM steps WHERE steps.rid = runs.rid AND effect IN ('external', 'notify')";
   return database
@@ -45,7 +45,7 @@ export function tasksAtWork(database: Database): string[] {
     .map(({ id }) => id);
 }
 
-/** A live run that has ended by itself; `reviews`: cards for review that it opened, `error`: JSON of a WireError. */
+/** A live run that ended without being canceled; `reviews`: cards for review that it opened, `error`: JSON of a WireError. */
 export interface EndedRow {
   id: string;
   status: RunStatus;
@@ -54,7 +54,7 @@ export interface EndedRow {
   reviews: number;
 }
 
-/** The latest of an agent, newest first. A failure that is repeated to find the file at fault counts once. */
+/** The latest runs of an agent, newest first. A failure that is repeated to find the file at fault counts once. */
 export function endedLive(database: Database, agent: string, most: number): EndedRow[] {
   return database.all(
     `SELECT id, status, pin_commit, error,

@@ -1,11 +1,11 @@
 /**
- * Tables of the run store and their migrations. A store written by an older version is brought forward in one transaction;
+ * Tables of the run store and their migrations. A store written by an older version is migrated in one transaction;
  * one written by a newer version is refused. Called by sqlite.ts only.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { ClearedError } from "../../kernel/errors.ts";
 
-// Steps carry the event number of their own, so that a run's event sequence is gapless without storing each step twice.
+// A step carries its own event number, so that a run's events are numbered without gaps and no step is stored twice.
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE runs (
      rid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL,
@@ -38,7 +38,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX emitted_open ON emitted (at) WHERE taken = 0;
    CREATE TABLE lease (one INTEGER PRIMARY KEY CHECK (one = 1), owner TEXT NOT NULL, pid INTEGER NOT NULL, epoch INTEGER NOT NULL, beat INTEGER NOT NULL);
    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);`,
-  // Looked at twice a second: ten thousand runs that wait without a deadline cost nothing.
+  // Queried twice a second: ten thousand runs that wait without a deadline must cost nothing.
   "CREATE INDEX runs_wake ON runs (wake_at) WHERE status = 'waiting' AND wake_at IS NOT NULL;",
   `CREATE TABLE notices (
      key TEXT PRIMARY KEY, channel TEXT NOT NULL, payload TEXT NOT NULL, state TEXT NOT NULL,
@@ -48,16 +48,16 @@ const MIGRATIONS: readonly string[] = [
   `CREATE TABLE pauses (
      id INTEGER PRIMARY KEY, agent TEXT, by TEXT, reason TEXT NOT NULL, at INTEGER NOT NULL, ended_at INTEGER, ended_by TEXT);
    CREATE INDEX pauses_open ON pauses (agent) WHERE ended_at IS NULL;`,
-  // Where the history of a run lies: bundle null: in the tables above; > 0: in that bundle of the archive; 0: not kept; -1: too large to move.
-  // adopted 1: the run came with a bundle; this store has not seen it.
+  // Where the history of a run is: bundle null: in the tables above; > 0: in that bundle of the archive; 0: dropped; -1: too large to move.
+  // adopted 1: the run came with a bundle; this store did not execute it.
   `CREATE TABLE bundles (bid INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
    ALTER TABLE runs ADD COLUMN bundle INTEGER;
    ALTER TABLE runs ADD COLUMN adopted INTEGER;
    CREATE INDEX runs_ended ON runs (rid) WHERE bundle IS NULL AND ended_at IS NOT NULL;
    CREATE INDEX runs_wrong ON runs (rid) WHERE status IN ('failed', 'diverged');
    CREATE INDEX cards_proposals ON cards (id) WHERE kind = 'proposal';`,
-  // A request to a model: first with the most it can use and cost (1e-12 US dollars; null: no price is known), then with what it did. stop null:
-  // never settled. model_marks: what people made of what a model had chosen.
+  // A request to a model: first with the most it can use and cost (1e-12 US dollars; null: no known price), then with the actual figures.
+  // stop null: never settled. model_marks: how people decided on what a model had chosen.
   `CREATE TABLE model_calls (
      id INTEGER PRIMARY KEY, at INTEGER NOT NULL, day TEXT NOT NULL, run TEXT, agent TEXT, proposal TEXT, model TEXT NOT NULL, role TEXT,
      tokens INTEGER NOT NULL, cost INTEGER, input INTEGER, cached INTEGER, written INTEGER, output INTEGER, stop TEXT) STRICT;
@@ -66,13 +66,13 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX model_calls_proposal ON model_calls (proposal) WHERE proposal IS NOT NULL;
    CREATE TABLE model_marks (site TEXT NOT NULL, class TEXT NOT NULL, card INTEGER NOT NULL, confirmed INTEGER NOT NULL, PRIMARY KEY (card, site)) STRICT;
    CREATE INDEX model_marks_site ON model_marks (site, class);`,
-  // Requests to the meta-agent: how each ended (JSON; null: not yet), and what happened in it, a message or a note a row.
+  // Requests to the meta-agent: how each ended (JSON; null: not yet), and its messages and notes, one per row.
   `CREATE TABLE asks (
      id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, text TEXT NOT NULL, by TEXT, base TEXT NOT NULL, prompt TEXT NOT NULL,
      end TEXT, ended_at INTEGER) STRICT;
    CREATE TABLE ask_rows (
      ask INTEGER NOT NULL, n INTEGER NOT NULL, at INTEGER NOT NULL, document TEXT NOT NULL, PRIMARY KEY (ask, n)) WITHOUT ROWID, STRICT;`,
-  // Tasks of other agents: what was said of each beside the events of its run. after: the number of the run's events it came after.
+  // Tasks of other agents: entries of each beside the events of its run. after: the number of the run's events before the entry.
   `CREATE TABLE tasks (
      tid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT NOT NULL, alias TEXT,
      draft TEXT NOT NULL, run TEXT, at INTEGER NOT NULL);
@@ -81,18 +81,17 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE task_entries (
      tid INTEGER NOT NULL, n INTEGER NOT NULL, after INTEGER NOT NULL, key TEXT UNIQUE, at INTEGER NOT NULL, body TEXT NOT NULL,
      PRIMARY KEY (tid, n)) WITHOUT ROWID;`,
-  // Where a caller wants to be told of its task. sent: the number of the change that was delivered last; events, entries: how much of the task
-  // had been looked at by then.
+  // Where a caller wants its task reported. sent: number of the last change delivered; events, entries: how much of the task was read for it.
   `CREATE TABLE task_pushes (
      tid INTEGER NOT NULL, pid TEXT NOT NULL, dialect TEXT NOT NULL, config TEXT NOT NULL, state TEXT NOT NULL, sent INTEGER NOT NULL,
      due_at INTEGER NOT NULL, attempts INTEGER NOT NULL, events INTEGER NOT NULL, entries INTEGER NOT NULL,
      last_error TEXT, PRIMARY KEY (tid, pid));
    CREATE INDEX task_pushes_state ON task_pushes (state, due_at);`,
-  // Which task of an agent elsewhere belongs to a call (run/step) that has not come to its end.
+  // Which task of a remote agent belongs to a call (run/step) that has not ended.
   `CREATE TABLE a2a_calls (
      key TEXT PRIMARY KEY, run TEXT NOT NULL, agent TEXT NOT NULL, task TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL,
      timeout INTEGER NOT NULL, answered TEXT, sent INTEGER NOT NULL) STRICT;`,
-  // removed: when what was said of a task that has ended was let go; its row and keys stay, so that no message of it starts a second run.
+  // removed: when the entries of an ended task were deleted; its row and keys stay, so that no message of it starts a second run.
   "ALTER TABLE tasks ADD COLUMN removed INTEGER;",
 ];
 
@@ -103,7 +102,7 @@ export function migrate(db: DatabaseSync): void {
   if (versionOf(db) === SCHEMA_VERSION) return;
   db.exec("BEGIN IMMEDIATE");
   try {
-    // Asked again inside: another process may have brought the store forward in between.
+    // Read again inside the transaction: another process may have migrated the store meanwhile.
     for (const sql of MIGRATIONS.slice(versionOf(db))) db.exec(sql);
     db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
   } catch (error) {
@@ -112,22 +111,21 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
-/** Ends a transaction that something broke. A full disk may have ended it already, or refuse even this: what broke it is what there is to say. */
+/** Ends a failed transaction. A full disk may have ended it already or refuse the rollback too; only the first error is reported. */
 export function rollBack(db: DatabaseSync): void {
   try {
     if (db.isTransaction) db.exec("ROLLBACK");
   } catch {
-    // SQLite has let go of its changes all the same.
+    // SQLite has discarded the changes anyway.
   }
 }
 
 function versionOf(db: DatabaseSync): number {
   const { user_version: found } = db.prepare("PRAGMA user_version").get() as { user_version: number };
-  if (found > SCHEMA_VERSION) {
+  if (found > SCHEMA_VERSION)
     throw new ClearedError(
       "STORE_VERSION",
       `The run store has version ${found}; this Cleared reads up to ${SCHEMA_VERSION}. Start the newer version.`,
     );
-  }
   return found;
 }

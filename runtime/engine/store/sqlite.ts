@@ -1,5 +1,5 @@
 /**
- * The embedded engine: the Engine port on one SQLite file. It stores and finds runs; executing them is worker.ts and run.ts.
+ * The embedded engine: the Engine port on one SQLite file. It stores and finds runs; worker.ts and run.ts execute them.
  * Invariants: (cause, agent, key) starts one run; a signal is stored before its run is woken; only the lease holder writes.
  */
 import { ClearedError } from "../../kernel/errors.ts";
@@ -15,8 +15,8 @@ import { createWorker } from "./worker.ts";
 const ENDED: readonly RunStatus[] = ["done", "failed", "diverged", "canceled"];
 
 /**
- * The engine on an open store. `onError` hears of executions that failed outside any run (a fenced owner, a full disk).
- * Runs that a dead owner left running are queued again by `work`. `archive`: where closed histories lie.
+ * The engine on an open store. `onError` receives failures that belong to no run (a fenced owner, a full disk).
+ * `work` queues again the runs that a dead owner left running. `archive`: where closed histories are stored.
  */
 export function createEngine(
   database: Database,
@@ -34,58 +34,46 @@ export function createEngine(
     if (row === undefined) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
     return row;
   };
-  /** @throws RUN_STATUS where a run takes back what this one wrote (rules/tools/undo.ts): it must not go on as if that stood */
-  const assertStands = (run: string): void => {
+  /** @throws RUN_STATUS where another run undoes what this one wrote (rules/tools/undo.ts): it must not continue as if that were in place */
+  const assertNotUndone = (run: string): void => {
     const open = "status <> 'canceled' AND (outcome IS NULL OR outcome = 'completed')";
     const back = database.get<RunRow>(`SELECT * FROM runs WHERE cause_key LIKE 'once undo ' || ? || '/%' AND ${open}`, run);
     if (back === undefined) return;
     const says = `${back.id} (${back.agent}, ${back.status}) takes back what it wrote. Reject that if it waits and is not meant; else`;
     throw new ClearedError("RUN_STATUS", `${run} cannot go on: ${says} start a new run.`);
   };
-  /** The row of the run, with its first event; undefined where its cause has one. */
+  /** Inserts a run with its first event and returns its rid; undefined when its cause already started a run. */
   const insert = (spec: RunSpec, id: string, created: Json): number | undefined => {
+    const { cause, pin } = spec;
     const made = database.get<{ rid: number }>(
       `INSERT INTO runs (id, agent, cause_kind, cause_key, cause_detail, mode, pin_commit, pin_blob, pin_api, input, parent, priority, not_before, given, started_by, status, attempt, events, created_at)
        VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',0,1,?) ON CONFLICT (cause_kind, agent, cause_key) DO NOTHING RETURNING rid`,
-      id,
-      spec.agent,
-      spec.cause.kind,
-      spec.cause.key,
-      spec.cause.detail === undefined ? null : JSON.stringify(spec.cause.detail),
-      spec.mode,
-      spec.pin.commit,
-      spec.pin.blob,
-      spec.pin.api,
-      JSON.stringify(spec.input),
-      spec.parent ?? null,
-      spec.priority ?? 0,
-      spec.notBefore ?? null,
-      spec.given === undefined ? null : JSON.stringify(spec.given),
-      spec.by ?? null,
-      clock.now(),
+      ...[id, spec.agent, cause.kind, cause.key, cause.detail === undefined ? null : JSON.stringify(cause.detail), spec.mode],
+      ...[pin.commit, pin.blob, pin.api, JSON.stringify(spec.input), spec.parent ?? null, spec.priority ?? 0, spec.notBefore ?? null],
+      ...[spec.given === undefined ? null : JSON.stringify(spec.given), spec.by ?? null, clock.now()],
     );
     if (made !== undefined) addEvent(database, made.rid, "created", clock.now(), created, 1);
     return made?.rid;
   };
-  /** A key that somebody outside has chosen stands for one thing. @throws RUN_KEY */
+  /** A key chosen by a caller identifies one request. @throws RUN_KEY when it is reused with other input */
   const assertSame = async (spec: RunSpec, known: RunRow): Promise<void> => {
     const { id, input, given, bundle } = await histories.whole(known);
-    // Of one whose archive is lost nobody knows what it was given.
+    // The input of a run whose archive is lost is unknown, so it cannot be compared.
     if (bundle === 0 || canonicalJson([JSON.parse(input), JSON.parse(given ?? "null")]) === canonicalJson([spec.input, spec.given ?? null]))
       return;
-    const next = "Send what is another matter under a key of its own; repeat the same matter unchanged";
+    const next = "Use a new key for another request; repeat the same request unchanged";
     throw new ClearedError("RUN_KEY", `This key started ${id} of ${spec.agent} with other input. Nothing was started. ${next}.`);
   };
   const queue = (row: RunRow, from: string) => queueRun(database, row.rid, clock.now(), from);
-  /** Puts a run into the queue again, its history back into the tables. `allow` answers why it goes on, null where it does so already. */
-  const goOn = async (run: string, allow: (row: RunRow) => string | null): Promise<void> => {
+  /** Queues a run again, with its history back in the tables. `allow` returns why it continues, or null where it already does. */
+  const requeue = async (run: string, allow: (row: RunRow) => string | null): Promise<void> => {
     const away = histories.load(need(run));
     const history = away && (await away);
     database.write(() => {
       const row = need(run);
       const from = allow(row);
       if (from === null) return;
-      assertStands(run);
+      assertNotUndone(run);
       histories.reopen(row, history);
       if (row.status === "failed") forgetFailure(database, row.rid);
       queue(row, from);
@@ -108,7 +96,7 @@ export function createEngine(
         return [run, isNew, isNew ? worker.claim(run) : () => undefined];
       }, true);
       begin();
-      // Many that start at once share one sync, or that of their first act outside; whoever learns of a run knows that it stays.
+      // Runs that start at once share one sync, or that of their first act outside; once a caller has the id, the run is durable.
       await database.synced(true);
       if (!created && (kind === "command" || kind === "webhook")) await assertSame(spec, need(id));
       return { id, created };
@@ -123,12 +111,7 @@ export function createEngine(
         if (isDecided(database, run, gate)) return "closed" as const;
         database.run(
           "INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?)",
-          row.rid,
-          gate,
-          given.length,
-          key,
-          JSON.stringify(payload),
-          clock.now(),
+          ...[row.rid, gate, given.length, key, JSON.stringify(payload), clock.now()],
         );
         addEvent(database, row.rid, "signal", clock.now(), { gate, key });
         settle?.(readSignals(database, row.rid, gate));
@@ -168,7 +151,7 @@ export function createEngine(
     },
 
     retry: (run) =>
-      goOn(run, (row) => {
+      requeue(run, (row) => {
         if (row.status === "queued" || isUnderWay(row)) return null;
         if (row.status !== "done" && row.status !== "canceled") return "resume";
         throw new ClearedError(
@@ -190,17 +173,17 @@ export function createEngine(
       if (query.reason !== undefined) where.push("reason = ?") && values.push(query.reason);
       if (query.before !== undefined) where.push("rid < (SELECT rid FROM runs WHERE id = ?)") && values.push(query.before);
       const limit = query.limit ?? 50;
-      const some = (words: string, statuses: readonly string[]): RunRow[] =>
+      const select = (condition: string, statuses: readonly string[]): RunRow[] =>
         database.all<RunRow>(
-          `SELECT * FROM runs WHERE ${[words, ...where].join(" AND ")} ORDER BY rid DESC LIMIT ?`,
+          `SELECT * FROM runs WHERE ${[condition, ...where].join(" AND ")} ORDER BY rid DESC LIMIT ?`,
           ...[...statuses, ...values, limit],
         );
-      // The few that are open or went wrong have indexes of their own: among a year of runs that are done they would be looked for in vain.
-      const groups = [OPEN, WRONG, "status IN ('done', 'canceled')"].flatMap((words) => {
-        const wanted = query.status?.filter((status) => words.includes(`'${status}'`)) ?? [];
-        return wanted.length === 0 ? [] : some(`${words} AND status IN (${wanted.map(() => "?").join(",")})`, wanted);
+      // The few open and failed runs have indexes of their own: finding them among a year of finished runs would be slow.
+      const groups = [OPEN, WRONG, "status IN ('done', 'canceled')"].flatMap((condition) => {
+        const wanted = query.status?.filter((status) => condition.includes(`'${status}'`)) ?? [];
+        return wanted.length === 0 ? [] : select(`${condition} AND status IN (${wanted.map(() => "?").join(",")})`, wanted);
       });
-      const rows = query.status === undefined ? some("1", []) : groups.sort((a, b) => b.rid - a.rid).slice(0, limit);
+      const rows = query.status === undefined ? select("1", []) : groups.sort((a, b) => b.rid - a.rid).slice(0, limit);
       return Promise.all(rows.map(record));
     },
 
@@ -213,7 +196,7 @@ export function createEngine(
         const batch = await histories.events(row, next);
         for (const event of batch) yield event;
         next = (batch.at(-1)?.seq ?? next - 1) + 1;
-        // A batch is a part of them.
+        // A batch may not be all of the events.
         if (batch.length > 0) continue;
         if (options.follow !== true || ended || options.abort?.aborted === true) return;
         await watch.next(run, 200);
@@ -224,10 +207,10 @@ export function createEngine(
       const until = options.timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + options.timeoutMs;
       for (;;) {
         const row = need(run);
-        const goesOn = row.reason === "slow_call" || row.reason === "timer";
-        const resting = ENDED.includes(row.status) || (row.status === "waiting" && options.ended !== true && !goesOn);
-        if (resting) await database.synced();
-        if (resting || Date.now() >= until) return record(row);
+        const continues = row.reason === "slow_call" || row.reason === "timer";
+        const settled = ENDED.includes(row.status) || (row.status === "waiting" && options.ended !== true && !continues);
+        if (settled) await database.synced();
+        if (settled || Date.now() >= until) return record(row);
         await watch.next(run, until - Date.now());
       }
     },
@@ -237,7 +220,7 @@ export function createEngine(
       const [source, steps] = [await record(need(run)), await histories.steps(need(run))];
       database.write(() => {
         const row = need(run);
-        assertStands(run);
+        assertNotUndone(run);
         const copy = insert(
           {
             ...source,
@@ -255,7 +238,7 @@ export function createEngine(
         ) as number;
         for (const step of steps) {
           if (step.seq >= count || step.state === "intent") break;
-          // A yes was given to the run it was made for: a copy keeps a no, and the figures a person wrote in.
+          // An approval counts only for its own run: a copy keeps a rejection, and the figures a person wrote in.
           const changes = step.changes.flatMap((change) => {
             if (change.op !== "decided" || change.decision === "rejected") return [change];
             return change.decision === "edited"
@@ -271,7 +254,7 @@ export function createEngine(
     },
 
     migrate: (run, pin) =>
-      goOn(run, (row) => {
+      requeue(run, (row) => {
         if (row.status === "done" || row.status === "canceled")
           throw new ClearedError("RUN_STATUS", `${run} is ${row.status}; only a run that has not ended can move to other code.`);
         if (isUnderWay(row)) throw new ClearedError("RUN_STATUS", `${run} is executing now. Try again when it waits or has failed.`);

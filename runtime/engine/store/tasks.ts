@@ -1,6 +1,6 @@
 /**
- * Tasks of other agents as the store keeps them: a row for each, and what was said of it beside the events of its run. An entry is placed
- * behind the number of events its run had at that moment, so that both lists have one order, which never changes.
+ * Tasks of other agents as stored: one row each, and its entries beside the events of its run. An entry records the number of events its run
+ * had at that moment, so that entries and events together have one order, which never changes.
  */
 import type { Database } from "./database.ts";
 import type { Json } from "../../kernel/ports.ts";
@@ -25,22 +25,22 @@ export interface TaskRow {
   context: string;
   /** The id its caller gave it (tasks/send). */
   alias: string | null;
-  /** What is known of its input so far, JSON. */
+  /** The input known so far, JSON. */
   draft: string;
   run: string | null;
   at: number;
-  /** When what was said of it was let go. */
+  /** When its entries were deleted. */
   removed: number | null;
 }
 
-/** A change of a task that is no event of its run. */
+/** A change of a task that is not an event of its run. */
 export interface Said {
   state: TaskState;
   /** What its caller wrote. */
   message?: TaskMessage;
-  /** What it is told: the question, or why it ended. */
+  /** What its caller is told: the question, or why it ended. */
   parts?: TaskPart[];
-  /** Hash of what came under this entry's key. */
+  /** Hash of the message that came with this entry's key. */
   content?: string;
 }
 
@@ -51,21 +51,21 @@ export interface Entry extends Said {
 }
 
 export type TaskStore = ReturnType<typeof createTaskStore>;
-/** What becomes known with what is said. */
+/** What changes together with an entry. */
 type More = { key: string | null; draft?: string; run?: string | null };
 
-// What a run's last change of status was: its end, which stays when its history is moved into the archive, or its last event.
+// When a task last changed: the end of its run, which stays in the row when the history is archived, or its last status event or entry.
 const MOVED = `max(coalesce(r.ended_at, (SELECT max(at) FROM events WHERE events.rid = r.rid AND type = 'status'), 0),
   (SELECT max(at) FROM task_entries WHERE task_entries.tid = t.tid))`;
 
-/** Bytes by owner, as far as somebody has asked; one count for all who write to a store. */
+/** Bytes by owner, for owners that were asked about; one count for all writers of a store. */
 const STORED = new WeakMap<Database, Map<string, number>>();
 
-/** How the last entry of a task `t` without a run stands, and since when. */
+/** An expression over the last entry of a task `t`. */
 const lastOf = (what: string) => `(SELECT ${what} FROM task_entries e WHERE e.tid = t.tid ORDER BY n DESC LIMIT 1)`;
 const ENDED = "json_extract(body, '$.state') IN ('completed', 'failed', 'canceled', 'rejected')";
 
-// Of tasks that nobody can hear of any more: their run is over or there never was one, no address waits to be told, and no run of their session goes on.
+// Tasks that nobody can follow any more: the run has ended or none was started, no push is open, and no run of their context is open.
 const OVER = `SELECT t.tid, t.owner FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.removed IS NULL AND t.at < ?1 AND
   CASE WHEN t.run IS NOT NULL THEN coalesce(r.ended_at, 0) < ?1 AND (r.id IS NULL OR r.ended_at IS NOT NULL)
     ELSE ${lastOf(`at < ?1 AND ${ENDED}`)} END
@@ -97,27 +97,24 @@ export function createTaskStore(database: Database) {
     byAlias: (owner: string, alias: string) =>
       database.get<TaskRow>(
         "SELECT * FROM tasks WHERE owner = ? AND alias = ? AND removed IS NULL ORDER BY tid DESC LIMIT 1",
-        owner,
-        alias,
+        ...[owner, alias],
       ),
-    /** Of the context, those that have not ended, the youngest first; no more than 50. */
+    /** Tasks of the context that have not ended, newest first; no more than 50. */
     openIn: (owner: string, context: string) =>
       database.all<TaskRow>(
         `SELECT t.* FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND t.removed IS NULL AND r.ended_at IS NULL
          AND (t.run IS NOT NULL OR NOT ${lastOf(ENDED)}) ORDER BY tid DESC LIMIT 50`,
         ...[owner, context],
       ),
-    /** Of the context, the last ones, the oldest of them first. */
+    /** The last tasks of the context, oldest first. */
     inContext: (owner: string, context: string, most: number) =>
       database
         .all<TaskRow>(
           "SELECT * FROM tasks WHERE owner = ? AND context = ? AND removed IS NULL ORDER BY tid DESC LIMIT ?",
-          owner,
-          context,
-          most,
+          ...[owner, context, most],
         )
         .reverse(),
-    /** The last runs of the context, the youngest first. */
+    /** The last runs of the context, newest first. */
     runsIn: (owner: string, context: string) =>
       database.all<{ run: string; agent: string; input: string }>(
         "SELECT r.id AS run, r.agent, r.input FROM tasks t JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND t.removed IS NULL ORDER BY tid DESC LIMIT 8",
@@ -136,11 +133,10 @@ export function createTaskStore(database: Database) {
       database
         .all<{ n: number; after: number; at: number; body: string }>(
           "SELECT n, after, at, body FROM task_entries WHERE tid = ? AND n >= ? ORDER BY n",
-          tid,
-          from,
+          ...[tid, from],
         )
         .map(toEntry),
-    /** Makes a task with what is said of it. */
+    /** Creates a task with its first entries. */
     create(row: Omit<TaskRow, "tid" | "removed">, { key, first, also }: { key: string | null; first: Said; also: Said | null }): void {
       const { id, owner, context, alias, draft, run, at } = row;
       database.write(() => {
@@ -152,12 +148,12 @@ export function createTaskStore(database: Database) {
         grow(owner, Buffer.byteLength(draft) + add(tid, 0, at, key, first) + (also === null ? 0 : add(tid, 0, at, null, also)));
       });
     },
-    /** False, and nothing is said, where the task has ended, or begun its run, since `row` was read. */
+    /** Adds entries. False, and nothing is added, where the task has ended or begun its run since `row` was read. */
     say: (row: TaskRow, at: number, said: readonly Said[], { key, draft, run }: More = { key: null }): boolean =>
       database.write(() => {
         const open = `SELECT 1 FROM tasks t WHERE tid = ? AND run IS NULL AND NOT ${lastOf(ENDED)}`;
         if (row.run === null && database.get(open, row.tid) === undefined) return false;
-        // With the entry that starts its run nothing of the run has been told yet.
+        // The entry that starts the run comes before all of the run's events.
         const after = row.run === null ? 0 : database.get<{ n: number }>("SELECT events AS n FROM runs WHERE id = ?", row.run)?.n;
         for (const [i, one] of said.entries()) grow(row.owner, add(row.tid, after ?? 0, at, i === 0 ? key : null, one));
         if (draft !== undefined) {
@@ -167,14 +163,14 @@ export function createTaskStore(database: Database) {
         if (run != null) database.run("UPDATE tasks SET run = ? WHERE tid = ?", run, row.tid);
         return true;
       }),
-    /** Bytes that the tasks of an owner take up. */
+    /** Bytes that the tasks of an owner occupy. */
     stored: (owner: string): number =>
       stored.getOrInsertComputed(owner, () => {
         const entries = "(SELECT coalesce(sum(octet_length(body)), 0) FROM task_entries e WHERE e.tid = t.tid)";
         const all = `SELECT coalesce(sum(octet_length(draft) + ${entries}), 0) AS n FROM tasks t WHERE owner = ? AND removed IS NULL`;
         return database.get<{ n: number }>(all, owner)?.n ?? 0;
       }),
-    /** Says `end` of tasks that wait for their caller's answer since before `before`; answers their ids, no more than `most`. */
+    /** Adds `end` to tasks that have waited for their caller's answer since before `before`; returns their ids, no more than `most`. */
     endUnanswered: (before: number, at: number, end: Said, most: number): string[] =>
       database.write(() => {
         const waits = lastOf("at < ?1 AND json_extract(body, '$.state') = 'input-required'");
@@ -184,14 +180,14 @@ export function createTaskStore(database: Database) {
           return row.id;
         });
       }),
-    /** Lets go of what was said of tasks that have ended before `before`; answers how many, no more than `most`. Their keys stay. */
+    /** Deletes the entries of tasks that ended before `before`; returns how many tasks, no more than `most`. Their keys stay. */
     removeEnded: (before: number, at: number, most: number): number =>
       database.write(() => {
         const over = database.all<{ tid: number; owner: string }>(OVER, before, most);
         for (const { tid, owner } of over) {
           database.run("DELETE FROM task_pushes WHERE tid = ?", tid);
           database.run("DELETE FROM task_entries WHERE tid = ? AND key IS NULL", tid);
-          // Which words came under the key still counts.
+          // A repeated key is still compared with the hash of its first message.
           const left = "json_object('state', json_extract(body, '$.state'), 'content', json_extract(body, '$.content'))";
           database.run(`UPDATE task_entries SET body = ${left} WHERE tid = ?`, tid);
           database.run("UPDATE tasks SET draft = '', removed = ? WHERE tid = ?", at, tid);
@@ -199,7 +195,7 @@ export function createTaskStore(database: Database) {
         }
         return over.length;
       }),
-    /** Those that changed last come first. `since`: only what changed at this time or later, ms. */
+    /** Last changed first. `since`: only tasks that changed at this time or later, ms. */
     list: ({ owner, context, since }: { owner: string; context?: string | undefined; since?: number | undefined }) =>
       database.all<{ tid: number; id: string; moved: number }>(
         `SELECT * FROM (SELECT t.tid, t.id, ${MOVED} AS moved FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ifnull(?, t.context) AND t.removed IS NULL)

@@ -1,6 +1,6 @@
 /**
  * Claims queued runs and executes them, at most `concurrency` at a time. A waiting run costs a row and nothing else.
- * A run whose slow call is still under way frees its place; when the call has answered it is queued again.
+ * A run with a slow call under way frees its place; when the call has returned, the run is queued again.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Clock, RunLog, Working } from "../../kernel/ports.ts";
@@ -9,7 +9,7 @@ import { addEvent, openLog, queueRun } from "./history.ts";
 import { pauseOf, pauseWords } from "./pauses.ts";
 import { OPEN, type RunRow, type Watch, toRecord } from "./rows.ts";
 
-/** How an execution ended for the worker: over, or parked on a call that goes on in this process. */
+/** How an execution ended for the worker: finished, or waiting for a call that continues in this process. */
 export type Execution = void | { later: Promise<void> };
 
 export function createWorker(database: Database, clock: Clock, watch: Watch, onError: (error: unknown) => void) {
@@ -23,7 +23,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
       `SELECT * FROM runs WHERE ${OPEN} AND status = 'queued' AND (not_before IS NULL OR not_before <= ?) ORDER BY priority DESC, rid LIMIT 1`,
       clock.now(),
     );
-  // Not durable on purpose: if it is lost, the run is still queued and nothing has happened yet. A paused one is put aside instead.
+  // Relaxed on purpose: if it is lost, the run is still queued and nothing has happened yet. A run of a paused agent waits instead.
   const claim = (): RunRow | undefined =>
     database.write(() => {
       const row = firstQueued();
@@ -38,8 +38,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
       const startedAt = row.started_at ?? clock.now();
       const begun = database.get<{ events: number }>(
         "UPDATE runs SET status = 'running', reason = NULL, waits_for = NULL, wake_at = NULL, attempt = attempt + 1, started_at = ?, events = events + 1 WHERE rid = ? RETURNING events",
-        startedAt,
-        row.rid,
+        ...[startedAt, row.rid],
       );
       addEvent(database, row.rid, "status", clock.now(), { status: "running", attempt: row.attempt + 1 }, begun?.events);
       return { ...row, status: "running", reason: null, waits_for: null, attempt: row.attempt + 1, started_at: startedAt };
@@ -52,7 +51,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
     });
   };
 
-  /** Runs whose execution is gone go back to the queue: their history says where to go on. All that a dead owner left, or one of ours. */
+  /** Queues again runs whose execution is gone, to continue from their history: with null all that a dead owner left, else one of ours. */
   const recover = (rid: number | null) =>
     queueAgain(
       database.all(
@@ -64,9 +63,9 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
   const due = () => queueAgain(database.all("SELECT rid FROM runs WHERE status = 'waiting' AND wake_at <= ?", clock.now()), "timer");
 
   return {
-    /** There may be something to claim. */
+    /** Called when there may be something to claim. */
     wake: (): void => pump?.(),
-    /** Claims the first run in the queue, most likely `run`, in the caller's transaction, if there is a place. What it answers is called after the commit. */
+    /** Claims the first run in the queue, most likely `run`, in the caller's transaction, if a place is free. Call the result after the commit. */
     claim: (run: string): (() => void) => claimNow(run),
     abort: (run: string): void => active.get(run)?.abort(),
     work(execute: (log: RunLog) => Promise<Execution>, { concurrency }: { concurrency: number }): Working {
@@ -75,12 +74,12 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
       let stopping = false;
       const under = new Set<Promise<void>>();
       const stranded = new Set<number>();
-      // A full disk refuses everything for a while: it is said once a minute.
-      let said = { text: "", at: 0 };
-      const trouble = (error: unknown) => {
+      // A full disk may refuse everything for a while, so the same error is reported once a minute.
+      let reported = { text: "", at: 0 };
+      const report = (error: unknown) => {
         const now = { text: error instanceof Error ? error.message : String(error), at: performance.now() };
-        if (now.text === said.text && now.at - said.at < 60_000) return;
-        said = now;
+        if (now.text === reported.text && now.at - reported.at < 60_000) return;
+        reported = now;
         onError(error);
       };
 
@@ -103,12 +102,12 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
             });
           }
         } catch (error) {
-          trouble(error);
-          // Not the run's failure but this process's: it stays as recorded. After a full disk it is tried again, a fenced owner is over.
+          report(error);
+          // A failure of this process, so the run stays as recorded. It is executed again, unless another process owns the workspace now.
           if (error instanceof ClearedError && error.code === "OWNER_FENCED") stopping = true;
           else stranded.add(row.rid);
         } finally {
-          // It may have been claimed anew already, when its slow call had answered.
+          // The run may have been claimed again already, once its slow call had returned.
           if (active.get(row.id) === controller) active.delete(row.id);
           free += 1;
           pump?.();
@@ -127,20 +126,20 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
         if (row === undefined) return nothing;
         return () => {
           begin(row);
-          // Another one's time had come: there may be a place for both.
+          // Another run came first: there may be a place for both.
           if (row.id !== run) pump?.();
         };
       };
       pump = () => {
         try {
-          // Asked first: most of the time nothing is queued, and a transaction costs ten times the question.
+          // Queried first: most of the time nothing is queued, and a transaction costs ten times as much as the query.
           while (hasPlace() && firstQueued() !== undefined) {
             const row = claim();
             if (row === undefined) return;
             begin(row);
           }
         } catch (error) {
-          trouble(error);
+          report(error);
         }
       };
       const tick = () => {
@@ -151,11 +150,11 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
             stranded.delete(rid);
           }
         } catch (error) {
-          trouble(error);
+          report(error);
         }
         pump?.();
       };
-      // Deadlines and not_before; everything else wakes the pump itself.
+      // For deadlines and not_before only; everything else calls `wake`.
       const timer = setInterval(tick, 500);
       tick();
 

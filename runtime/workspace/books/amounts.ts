@@ -1,11 +1,11 @@
 /**
- * Exact sums of amounts as whole numbers of the smallest unit: BigInt, because decimal.js costs about ten times as much
+ * Exact sums of amounts as whole numbers of the smallest unit, in BigInt, because decimal.js takes about ten times as long
  * on a hundred thousand entries (spec/books.md 2). Text in, text out; a JS number never holds an amount.
  */
 
 export interface Exact {
   units: bigint;
-  /** Digits after the point that `units` counts. */
+  /** Digits after the decimal point in `units`. */
   scale: number;
 }
 
@@ -40,7 +40,7 @@ export function plus(a: Exact, b: Exact): Exact {
 
 export const minus = (a: Exact, b: Exact): Exact => plus(a, { units: -b.units, scale: b.scale });
 
-/** The same amount with the other sign; zero has none. */
+/** The amount with its sign reversed; zero has no sign. */
 export function negated(amount: string): string {
   if (amount.startsWith("-")) return amount.slice(1);
   return /^[0.]+$/.test(amount) ? amount : `-${amount}`;
@@ -59,7 +59,7 @@ export function decimalsOf(text: string): number {
   return Math.max(0, end - point - 1);
 }
 
-/** The amount with exactly `places` digits, or null when it has more than that. `text` is any decimal text. */
+/** The amount with exactly `places` digits, or null if it has more. `text` is any decimal text. */
 export function withPlaces(text: string, places: number): string | null {
   return decimalsOf(text) > places ? null : fromExact(toExact(text), places);
 }

@@ -1,6 +1,6 @@
 /**
- * Balance assertions under a change of the books. An assertion that stands at HEAD still holds when nothing before it moved its account,
- * so only the movement is followed; a new one needs the whole sum, which is kept per month.
+ * Balance assertions under a change of the books. An assertion at HEAD still holds if no change before it moved its account, so only the
+ * movements are followed; a new assertion needs the full sum, which is stored per month.
  */
 import type { Entry, Tree } from "../../kernel/ports.ts";
 import { addTo, type Exact, fromExact, minus, plus, toExact, totalOf, type Totals } from "./amounts.ts";
@@ -23,8 +23,8 @@ export interface FailedAssertion {
 }
 
 /**
- * Assertions that the changes make false, oldest first. `added`: ids of new entries. One that was wrong before and is not moved is not
- * reported (that is for `cleared verify`), nor is one that the changes make true or less wrong: what was missing comes back.
+ * Assertions that the changes make false, oldest first. `added`: ids of new entries. An assertion that was false before and is not moved is
+ * not reported (`cleared verify` does that), nor is one that the changes make true or less wrong, because a missing row came back.
  * @throws JOURNAL_FORM when an entry that counts for one cannot be read
  */
 export async function checkAssertions(head: Tree, changes: readonly MonthChange[], added: ReadonlySet<string>): Promise<FailedAssertion[]> {
@@ -32,7 +32,7 @@ export async function checkAssertions(head: Tree, changes: readonly MonthChange[
   return (await failedIn(head, changes, added, isNew)) ?? (await failedIn(head, changes, added, true)) ?? [];
 }
 
-/** `wholeSum`: all postings are added up; without it null is answered when they would be needed. */
+/** `wholeSum`: all postings are added up; without it, null is returned if they would be needed. */
 async function failedIn(
   head: Tree,
   changes: readonly MonthChange[],
@@ -51,7 +51,7 @@ async function failedIn(
     const change = byFile.get(file);
     if (change === undefined && !wholeSum && (file < first.file || !isMoved(moved))) continue;
     if (change === undefined && !isMoved(moved)) {
-      // Nothing before it has moved: of the month only its sums are asked.
+      // Nothing before this month has moved, so only its sums are needed.
       addTotals(sum, (await digestOf(head, file)).totals);
       continue;
     }
@@ -84,7 +84,7 @@ async function failedIn(
   return failed;
 }
 
-/** Between zero and what it was. */
+/** True when the difference lies between zero and what it was. */
 function isNearer(now: Exact, was: Exact): boolean {
   const change = minus(was, now).units;
   return now.units > 0n ? change > 0n : change < 0n;
@@ -116,7 +116,7 @@ function addTotals(into: Totals, totals: Totals): void {
   for (const [account, row] of totals) for (const [currency, value] of row) addTo(into, account, currency, value);
 }
 
-/** All postings of a tree. @throws JOURNAL_FORM when not all can be read */
+/** The sums of all postings of a tree. @throws JOURNAL_FORM when not all can be read */
 export async function totalsOf(tree: Tree): Promise<Totals> {
   await assertWhole(tree);
   const sum: Totals = new Map();

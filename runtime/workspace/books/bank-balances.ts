@@ -1,7 +1,7 @@
 /**
- * The legs on one account as a run sees them, and what the bank's balances prove about them: which hold, which rows explain that one does
- * not any more, and how far a statement is from the books. Sums only; view-balances.ts writes. Months that the run has not touched are
- * read once for each content, and of their entries only what sums and stated balances need is kept.
+ * The legs on one account as a run sees them, and what the bank's balances prove about them: which hold, which rows explain one that no
+ * longer holds, and the gap between a statement and the books. Sums only; view-balances.ts writes. A month that the run has not touched is
+ * read once per content, and only what sums and stated balances need is cached.
  */
 import type { Entry, Tree } from "../../kernel/ports.ts";
 import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
@@ -24,7 +24,7 @@ export const isCheckpoint = ({ entry }: Pick<Leg, "entry">): boolean => ownKind(
 export const through = (legs: readonly Leg[], date: string): Exact => sumOf(legs, ({ entry }) => entry.date <= date);
 const size = ({ units, scale }: Exact): Exact => ({ units: units < 0n ? -units : units, scale });
 
-/** The sum of those that count: a long history is added up several times at each import, nearly all of it in one unit. */
+/** The sum of the legs that count. Fast for legs of one scale: each import adds up a long history several times. */
 export function sumOf(legs: readonly Leg[], counts: (leg: Leg) => boolean = () => true): Exact {
   let { units, scale } = ZERO;
   for (const leg of legs) {
@@ -35,7 +35,7 @@ export function sumOf(legs: readonly Leg[], counts: (leg: Leg) => boolean = () =
   return { units, scale };
 }
 
-/** True when a balance that the bank proved on this day or later holds, with so much carried in before all legs. */
+/** True when a balance that the bank stated on this day or later holds, with `carried` brought in before all legs. */
 export function isProven(legs: readonly Leg[], date: string, carried: Exact): boolean {
   let sum = carried;
   return legs.some(({ entry, amount, assertion }) => {
@@ -44,7 +44,7 @@ export function isProven(legs: readonly Leg[], date: string, carried: Exact): bo
   });
 }
 
-/** A stated balance. `was` and `off`: what it says minus what the books said before the fresh rows came in, and say now. */
+/** A stated balance. `was` and `off`: the balance minus that of the books, before the fresh rows came in and now. */
 export interface Held {
   entry: Entry;
   assertion: Exact;
@@ -66,12 +66,12 @@ export function balancesIn(legs: readonly Leg[], isFresh: (entry: Entry) => bool
   return held;
 }
 
-/** Those of the bank that do not hold. */
+/** Balances of the bank that do not hold. */
 export function failing(balances: readonly Held[]): Held[] {
   return balances.filter(({ entry, off }) => ownKind(entry) === "closing" && off.units !== 0n);
 }
 
-/** By how much the first opening was off, when rows that have just come in explain all of it; else null, and the gap is said. */
+/** How far the first opening was off, if rows that have just come in explain all of it; else null, and the gap is reported. */
 export function explainedShift(
   { first, opening, closing, morning }: Stated,
   legs: readonly Leg[],
@@ -84,8 +84,8 @@ export function explainedShift(
   const has = through(legs, closing.date);
   const gap = minus(toExact(closing.amount), has);
   if (gap.units === 0n) return null;
-  // A row was missing where the opening was computed from a closing balance: all that the bank has stated is off by the same, where it
-  // stands or at the end of its day.
+  // A row was missing when the opening was computed from a closing balance: then every balance of the bank is off by the same amount, at
+  // its place or at the end of its day.
   const isOff = ({ entry, assertion, off }: Held): boolean =>
     [off, minus(assertion, through(legs, entry.date))].some((one) => minus(one, gap).units === 0n);
   if (held.length > 0 && held.every(isOff)) return gap;
@@ -106,8 +106,8 @@ export function explainedShift(
 }
 
 /**
- * What the bank says minus what the books say; null when the statement ends within a day, at a place that the rows of that day can
- * reach, and a balance of the bank at the end of that day or later holds.
+ * The bank's balance minus that of the books; null when the statement ends within a day, at a balance that some of the rows of that day
+ * add up to, and a balance of the bank at the end of that day or later holds.
  */
 export function unexplained(
   { first, opening }: Stated,
@@ -121,7 +121,7 @@ export function unexplained(
   const day = legs.filter((leg) => leg.entry.date === closing.date && !isStart(leg));
   const own = day.filter(({ entry }) => isListed(entry, listed));
   const others = day.filter(({ entry }) => !isListed(entry, listed));
-  // Of one day alone, it may also begin within it, after rows that only another statement has.
+  // A statement of a single day may also begin within it, after rows that only another statement lists.
   const begins =
     first === closing.date && opening !== null ? sumsOf(others).map((sum) => minus(toExact(opening), plus(start, sum))) : [ZERO];
   const gaps = first === closing.date ? begins : [minus(toExact(closing.amount), plus(start, sumOf(own)))];
@@ -129,10 +129,10 @@ export function unexplained(
   return [gap, ...gaps].reduce((a, b) => (minus(size(b), size(a)).units < 0n ? b : a));
 }
 
-// More than a day of a small business has. With so many, and for a day that has more, every balance can be reached.
+// More than a day of a small business needs. With more sums than this, rows could add up to any balance, which proves nothing.
 const MOST_SUMS = 4096;
 
-/** The sums of all selections among the legs, each once; none when they are too many to tell anything. */
+/** The distinct sums of all subsets of the legs; none when there are more than MOST_SUMS. */
 function sumsOf(legs: readonly Leg[]): Exact[] {
   let sums = new Map([["0", ZERO]]);
   for (const { amount } of legs) {
@@ -143,18 +143,18 @@ function sumsOf(legs: readonly Leg[]): Exact[] {
   return [...sums.values()];
 }
 
-/** A row that a script booked as several entries gives them its own key with a number behind it. */
+/** True for an entry of a listed row. A row booked as several entries gives them its key, numbered from the second on (`#2`). */
 export function isListed({ id, date, tags }: Entry, listed: ReadonlySet<string>): boolean {
   const key = tags["key"] ?? "";
   return listed.has(id) || (key.includes("#") && listed.has(entryId(date, key.slice(0, key.indexOf("#")))));
 }
 
-// An import looks at the legs of its account a few times, and the books are long.
+// An import reads the legs of its account several times, and the books are long.
 const kept = new WeakMap<Overlay, { at: string; legs: Kept<string, Promise<readonly Leg[]>> }>();
 
 /**
- * The legs on one account in one currency, in the order of the books. What one day has that states no balance stands as one leg, with the
- * sum: but in months that the run has written to, and in those of `days`, of which each leg is asked. @throws JOURNAL_FORM
+ * The legs on one account in one currency, in the order of the books. Consecutive legs of a day that state no balance are summed into one,
+ * except in months that the run has written to and in those of `days`, where each leg is needed. @throws JOURNAL_FORM
  */
 export async function legsOf(overlay: Overlay, account: string, currency: string, days: readonly string[] = []): Promise<readonly Leg[]> {
   const at = `${(await overlay.head()).commit} ${overlay.version()}`;
@@ -166,7 +166,7 @@ export async function legsOf(overlay: Overlay, account: string, currency: string
 
 async function readLegs(overlay: Overlay, account: string, currency: string, asked: ReadonlySet<string>): Promise<Leg[]> {
   const legs: Leg[] = [];
-  // What the run has committed is as new as what it has not.
+  // Months that the run has already committed to count as written.
   const own = new Set(Array.from(overlay.mine.keys(), monthOfId));
   for (const file of await overlay.months()) {
     const head = await overlay.untouched(file);
@@ -178,9 +178,9 @@ async function readLegs(overlay: Overlay, account: string, currency: string, ask
   return legs;
 }
 
-// A long history is added up at each import and at each trial of one: some thirty sums a month.
+// A long history is added up at each import and at each trial of one; a month has about thirty sums.
 const keptDays = new Kept<string, readonly Leg[]>(50_000, ({ length }) => 1 + length);
-// A month of so many takes longer to read than what is kept of it on the disk.
+// Entries of a month above which reading its legs from the disk cache is faster than parsing it.
 const MANY = 300;
 
 async function daysAt(head: Tree, file: string, account: string, currency: string): Promise<readonly Leg[]> {
@@ -188,7 +188,7 @@ async function daysAt(head: Tree, file: string, account: string, currency: strin
   return keptDays.load(name, async () => {
     let text = head.kept?.get("legs", name) ?? null;
     if (text === null) {
-      // Most accounts have nothing in most months, which their sums tell.
+      // Most accounts have nothing in most months, and the month's sums show that.
       const isThere = (await digestOf(head, file)).totals.get(account)?.has(currency) === true;
       const entries = isThere ? await readEntries(head, file) : [];
       text = briefly(legsIn(entries, account, currency));
@@ -210,19 +210,19 @@ function legsIn(entries: readonly Entry[], account: string, currency: string): L
   );
 }
 
-/** Legs that state a balance or belong to the books themselves are whole, those of a day between two of them one sum. As text: it is kept on the disk. */
+/** Legs in the form of the disk cache: those that state a balance or have a key of the books' own in full, those of a day between two such as one sum. */
 function briefly(legs: readonly Leg[]): string {
   const days: [Pick<Entry, "date">, Exact, Exact | null][] = [];
   let isOpen = false;
   for (const { entry, amount, assertion } of legs) {
-    const isWhole = assertion !== null || ownKind(entry) !== null;
+    const isFull = assertion !== null || ownKind(entry) !== null;
     const day = days.at(-1);
-    if (isOpen && !isWhole && day?.[0].date === entry.date) day[1] = plus(day[1], amount);
-    else days.push([isWhole ? plain(entry) : { date: entry.date }, amount, assertion]);
-    isOpen = !isWhole;
+    if (isOpen && !isFull && day?.[0].date === entry.date) day[1] = plus(day[1], amount);
+    else days.push([isFull ? plain(entry) : { date: entry.date }, amount, assertion]);
+    isOpen = !isFull;
   }
   return JSON.stringify(days.map(([entry, ...sums]) => [entry, ...sums.map((sum) => sum && fromExact(sum, sum.scale))]));
 }
 
-// The status is asked of none of them, and no statement lists a sum.
+// The rest of a summed leg's entry: nothing reads its status, and no statement lists it.
 const BRIEF = { id: "", status: "auto-confirmed" as const, counterparty: "", description: "", tags: Object.freeze({}), postings: [] };

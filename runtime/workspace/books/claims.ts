@@ -1,6 +1,6 @@
 /**
- * What the receipts of a tree say about rows of the books: which days a statement listed, which entries its rows became or were already,
- * and what has become of them. The books are compared with it, so that a row that is gone is neither forgotten nor booked again by itself.
+ * What the receipts of a tree say about rows of the books: which days a statement listed, and which entries its rows became or matched.
+ * The books are compared with these claims, so that a deleted row is neither forgotten nor booked again without a person's decision.
  */
 import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -13,22 +13,22 @@ import { treeOver } from "../git/tree.ts";
 
 type Span = Record<"account" | "from" | "to", string>;
 
-/** What is known of a receipt without reading it again. */
+/** What is cached of a receipt, so that it need not be read again. */
 interface Summary {
   spans: Span[];
-  /** Its statement does not tie, or waits for a person. */
+  /** True when its statement does not tie, or waits for a person. */
   isUnsettled: boolean;
 }
 
-// A receipt never changes under its blob's id. Ten years of a busy business are some ten thousand.
+// By blob id, so an entry never goes stale. Ten years of a busy business have about ten thousand receipts.
 const summaries = new Kept<string, Summary>(50_000);
-// Parsed ones cost a millisecond for each 50 rows, and every import reads those of the days before and those that do not tie, several times.
-// In memory one takes some six times its text: fifteen statements of 10,000 rows, thousands of a day.
+// Parsing takes a millisecond per 50 rows, and every import reads the receipts of the days before and those that do not tie several times.
+// In memory a receipt takes about six times its text. This holds fifteen statements of 10,000 rows, or thousands of single days.
 const receipts = new Kept<string, KeptReceipt>(150_000, ({ rows }) => 50 + rows);
 
 /**
- * Receipts of statements that list days of the account between the two, and those of the account that do not tie or wait. One that a
- * person has made unreadable stops no import: `cleared verify` names it.
+ * Receipts of statements that list days of the account in the span, and those of the account that do not tie or wait. A receipt that a
+ * person made unreadable does not stop an import: `cleared verify` reports it.
  */
 export async function receiptsAbout(tree: Tree, { account, from, to }: Span): Promise<KeptReceipt[]> {
   const found: KeptReceipt[] = [];
@@ -49,7 +49,7 @@ export async function receiptTree(overlay: Overlay): Promise<Tree> {
   return treeOver(await overlay.head(), new Map(own));
 }
 
-/** Every receipt of the tree; what cannot be read is added to the findings. */
+/** Every receipt of the tree; unreadable ones are added to the findings. */
 export async function allReceipts(tree: Tree, findings: Finding[] = []): Promise<KeptReceipt[]> {
   const files = (await tree.list(RECEIPTS)).filter(({ path }) => path.endsWith(".yaml"));
   const read = await Promise.all(files.map(({ path, blob }) => load(tree, path, blob, findings)));
@@ -69,34 +69,34 @@ async function load(tree: Tree, path: string, blob: string, findings: Finding[])
   }
 }
 
-// As receipt.ts writes it. Reading YAML takes a hundred times as long, and a process that imports looks at every receipt once.
+// The form that receipt.ts writes. Parsing YAML takes a hundred times as long, and a process that imports reads every receipt once.
 const SPAN = /^ {4}- account: (?:"([^"\\\n]*)"|([^"'\n]*))\n {6}currency: .*\n {6}from: (\S+)\n {6}to: (\S+)$/gm;
 
 async function summaryOf(tree: Tree, path: string, blob: string): Promise<Summary> {
   const text = (await tree.read(path)) ?? "";
   const spans = [...text.matchAll(SPAN)].map(([, quoted, plain = "", from = "", to = ""]) => ({ account: quoted ?? plain, from, to }));
   const isAsWritten = spans.length === (text.match(/^ {4}- account: /gm) ?? []).length && /^gap: (?:null|".*")$/m.test(text);
-  if (!isAsWritten) return summaryByHand(await load(tree, path, blob, []));
+  if (!isAsWritten) return summaryOfParsed(await load(tree, path, blob, []));
   return { spans, isUnsettled: !/^asked: \[\]\nremoved: \[\]$/m.test(text) || !/^gap: null$/m.test(text) };
 }
 
-/** Of a receipt that a person has edited. */
-function summaryByHand(receipt: KeptReceipt | null): Summary {
+/** The summary of a receipt that a person has edited. */
+function summaryOfParsed(receipt: KeptReceipt | null): Summary {
   if (receipt === null) return { spans: [], isUnsettled: false };
   const { record, gap, asked, removed } = receipt;
   const spans = record.stated.map(({ account, from, to }) => ({ account, from: from ?? "null", to: to ?? "null" }));
   return { spans, isUnsettled: gap !== null || asked.length + removed.length > 0 };
 }
 
-/** Ids of entries that the receipt says are in the books. */
+/** Ids of the entries that are in the books according to the receipt. */
 export function claimedBy({ record }: KeptReceipt): string[] {
   return [...new Set([...Object.keys(record.booked), ...record.known, ...Object.values(record.same)])];
 }
 
-/** Ids of the entries that rows of the statement are, or may be while somebody is asked. */
+/** Ids of the entries that rows of the statement are, or may be while a person is asked. */
 export const listedBy = (receipt: KeptReceipt): Set<string> => new Set([...claimedBy(receipt), ...receipt.asked.map(({ entry }) => entry)]);
 
-/** Ids that receipts claim and the books do not have, by receipt, without those a person wants to stay away. */
+/** Ids that receipts claim and the books lack, by receipt, without those that a person decided to leave out. */
 export async function goneFrom(
   found: readonly KeptReceipt[],
   existing: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
@@ -112,7 +112,7 @@ export async function goneFrom(
   return gone;
 }
 
-/** Those of the ids that a tree has, or may have: in a month with an entry that cannot be read nothing is said to be gone. */
+/** Those of the ids that a tree has, or may have: in a month with an unreadable entry every id counts as existing. */
 export async function existingIn(tree: Tree, ids: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>();
   for (const [file, group] of Map.groupBy(ids, monthOfId)) {

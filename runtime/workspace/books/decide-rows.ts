@@ -1,6 +1,6 @@
 /**
- * What a person's answer about rows of statements does to the books, as new file content on the tree at HEAD: rows that are the same as
- * entries, rows that are payments of their own, rows that come back after somebody has deleted them, rows that stay away.
+ * How a person's answer about rows of statements changes the books, as new file content on the tree at HEAD: rows that are the same as
+ * entries, rows that are separate payments, deleted rows that come back, and deleted rows that are left out.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { AskedRow, Entry, Files, Posting, Tree } from "../../kernel/ports.ts";
@@ -20,9 +20,9 @@ import { heal, placeBalances, settle } from "./view-balances.ts";
 import { factsOfKey } from "../statements/identity.ts";
 
 /**
- * Rows of a question: with a yes they are the entries they were compared with, which take over the bank's references; with a no they are
- * payments of their own, booked to the accounts of those entries. Once nothing of a statement is open, its balance is stated.
- * A row that is the same as a deleted entry stays out with it. @throws FILE_MISSING, JOURNAL_*
+ * Rows of a question. Approved: they are the entries they were compared with, which take the bank's references. Rejected: they are separate
+ * payments, booked to the accounts of those entries. Once no row of a statement is open, its balance is stated.
+ * A row that is the same as a deleted entry is left out with it. @throws FILE_MISSING, JOURNAL_*
  */
 export async function decideSame(
   head: Tree,
@@ -66,7 +66,7 @@ export async function decideSame(
   return filesOf(head, overlay, config, references);
 }
 
-/** The receipt with these rows answered: they are entries that were there, or have become entries through it or another one. */
+/** The receipt with these rows answered: they are existing entries, or became entries through this receipt or another one. */
 function answered(
   receipt: KeptReceipt,
   own: readonly AskedRow[],
@@ -79,7 +79,7 @@ function answered(
   const amounts = Object.fromEntries(own.map(({ id, amount }) => [id, amount]));
   if (as === "booked") return { ...rest, new: receipt.new + own.length, record: { ...record, booked: { ...record.booked, ...amounts } } };
   if (as === "known") return { ...rest, known: receipt.known + own.length, record: { ...record, known: [...record.known, ...ids] } };
-  // A second equal row that there is not is no row of the statement.
+  // A twin that was no second payment is not a row of the statement.
   const same = own.filter(({ why }) => why !== "twin").map(({ id, entry }) => [id, entry]);
   const known = own.map(({ entry }) => entry).filter((entry) => !deleted.has(entry));
   return {
@@ -90,22 +90,22 @@ function answered(
   };
 }
 
-/** The entry of a row that is a payment of its own: on the accounts of the one it is like, else beside suspense for a person to confirm. */
+/** The entry of a row that is a separate payment: on the accounts of `like`, else against suspense for a person to confirm. */
 function entryOf(row: AskedRow, like: Entry | null, by: string, chart: Chart, config: Config): Entry {
   const { id, date, amount, currency, description, key, reference } = row;
   const bank = accountOf(chart, factsOfKey(key)?.account ?? "").name;
   const onBank = (like?.postings ?? []).filter((one) => one.account === bank && one.currency === currency);
-  const isWhole = onBank.length === 1 && minus(toExact(onBank[0]?.amount ?? "0"), toExact(amount)).units === 0n;
+  const fits = onBank.length === 1 && minus(toExact(onBank[0]?.amount ?? "0"), toExact(amount)).units === 0n;
   const counterpart = { account: accountOf(chart, config.accounts.suspense).name, amount: negated(amount), currency };
-  const postings: readonly Posting[] = like !== null && isWhole ? like.postings : [{ account: bank, amount, currency }, counterpart];
+  const postings: readonly Posting[] = like !== null && fits ? like.postings : [{ account: bank, amount, currency }, counterpart];
   const places = placesOf(chart, currency);
   return cleanEntry({
     id,
     date,
-    status: like !== null && isWhole && like.status !== "pending-review" ? "user-confirmed" : "pending-review",
+    status: like !== null && fits && like.status !== "pending-review" ? "user-confirmed" : "pending-review",
     counterparty: like?.counterparty ?? "",
     description,
-    tags: { by, key, ...(reference === id ? {} : { ref: reference }), ...(isWhole ? { ev: `like ${like?.id ?? ""}` } : {}) },
+    tags: { by, key, ...(reference === id ? {} : { ref: reference }), ...(fits ? { ev: `like ${like?.id ?? ""}` } : {}) },
     postings: postings.map((one) => {
       return { ...bare(one), amount: one.currency === currency ? (withPlaces(one.amount, places) ?? one.amount) : one.amount };
     }),
@@ -113,7 +113,7 @@ function entryOf(row: AskedRow, like: Entry | null, by: string, chart: Chart, co
 }
 
 /**
- * Entries that were deleted by hand come back as they were; statements that did not tie without them are stated.
+ * Entries that were deleted by hand come back as they were; statements that did not tie without them get their balances.
  * `past`: the entries as the branch last had them. @throws JOURNAL_ENTRY_MISSING, JOURNAL_*
  */
 export async function reviveRows(
@@ -123,7 +123,7 @@ export async function reviveRows(
   { by }: { by: string },
   config: Config,
 ): Promise<Files> {
-  // What a person had corrected comes back as they had corrected it.
+  // A person's corrections of these entries come back with them.
   const corrections = [...past.values()].filter(({ tags }) => ids.includes(tags["corrects"] ?? "")).map(({ id }) => id);
   const wanted = [...new Set([...ids, ...corrections])];
   const [there, chart] = [await existingIn(head, wanted), await loadChart(head)];
@@ -154,7 +154,7 @@ export async function reviveRows(
   return filesOf(head, overlay, config, new Map());
 }
 
-/** Entries that were deleted by hand stay away for good: their receipts say so, and nobody is asked again. */
+/** Entries that were deleted by hand are left out for good: their receipts record it, and nobody is asked again. */
 export async function leaveOut(head: Tree, ids: readonly string[]): Promise<Files> {
   const left = new Set(ids);
   const files: Files = new Map();

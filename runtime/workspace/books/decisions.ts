@@ -1,8 +1,7 @@
 /**
- * What a person's decision on a card does to the books, as new file content on the tree at HEAD: an entry is confirmed, moved to another
- * account or set aside in suspense; a refused row is marked as dealt with. A confirmed entry is never edited: a correction moves its leg
- * that is not the bank's, on the first open day on which every stated balance holds. The bank's leg stays, so what the bank said stays true;
- * the two are linked by `corrects:`.
+ * How a person's decision on a card changes the books, as new file content on the tree at HEAD: an entry is confirmed, moved to another
+ * account or put in suspense; a refused row is closed. A confirmed entry is never edited: a correction, linked by `corrects:`, moves the leg
+ * that is not the bank's, on the first open day on which every stated balance holds. The bank's leg stays, so the bank's balances hold.
  */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Entry, Files, Tree } from "../../kernel/ports.ts";
@@ -18,9 +17,9 @@ import { negated } from "./amounts.ts";
 
 export interface EntryDecision {
   approve: boolean;
-  /** Who decided; for the tag `by`. */
+  /** The person who decided, for the tag `by`. */
   by: string;
-  /** Number or name of the account the leg that is not the bank's shall be on. */
+  /** Number or name of the account to which the leg that is not the bank's moves. */
   account?: string;
   reason?: string;
 }
@@ -30,9 +29,9 @@ export interface DecisionRules extends BookRules {
 }
 
 /**
- * Approve: user-confirmed; approve with another account: user-corrected, the leg moves there; reject: user-corrected, what is not the
- * bank's moves to suspense. Legs of a voided entry stay, else it and its reversal would no longer cancel out. An entry that already
- * reads like that gives no change, so a decision can be repeated after a crash.
+ * Approve: user-confirmed; approve with another account: user-corrected, the leg moves there; reject: user-corrected, the legs that are not
+ * the bank's move to suspense. Legs of a voided entry stay, because it and its reversal must cancel out. If the entry already has the
+ * result, nothing changes, so a decision can be repeated after a crash.
  * @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS, ACCOUNT_UNKNOWN, JOURNAL_*
  */
 export async function confirmEntry(head: Tree, id: string, decision: EntryDecision, rules: DecisionRules): Promise<Files> {
@@ -41,7 +40,7 @@ export async function confirmEntry(head: Tree, id: string, decision: EntryDecisi
   const chart = await loadChart(head);
   const reversal = await reversalOf(entry, monthsOf(head));
   if (reversal !== null && decision.account !== undefined)
-    throw unfit(id, `has been voided by ${reversal}, so its account does not matter any more. Approve it without one, or reject it.`);
+    throw unfit(id, `has been voided by ${reversal}, so its account no longer matters. Approve it without an account, or reject it.`);
   const to = reversal !== null ? undefined : decision.approve ? decision.account : rules.accounts.suspense;
   const target = to === undefined ? null : accountOf(chart, to).name;
   if (entry.status !== "pending-review") {
@@ -60,7 +59,7 @@ function decide(entry: Entry, { approve, by, reason }: EntryDecision, target: st
   const tags = { ...entry.tags, by, ...(note === undefined ? {} : { note }) };
   if (target === null) return { ...entry, status: "user-confirmed", tags };
   const legs = otherLegs(entry, chart);
-  const unclear = "has not exactly one leg beside the bank's, so it is not clear which one moves. Void it and write a new entry.";
+  const unclear = "does not have exactly one leg beside the bank's, so it is not clear which one moves. Void it and write a new entry.";
   if (legs.length === 0 || (approve && legs.length > 1)) throw unfit(entry.id, unclear);
   if (approve && entry.postings.some(({ account }, i) => account === target && !legs.includes(i))) throw wouldCancel(entry.id, target);
   const isThere = approve && entry.postings[legs[0] ?? 0]?.account === target;
@@ -68,19 +67,19 @@ function decide(entry: Entry, { approve, by, reason }: EntryDecision, target: st
   return { ...entry, status: isThere ? "user-confirmed" : "user-corrected", tags, postings };
 }
 
-/** Places of the legs on income and expense, else of the others that are not on an asset or liability, else of the second of two. */
+/** Indexes of the legs on income and expense, else of those on equity, else of the leg of two that is not the bank's. */
 export function otherLegs(entry: Entry, chart: Chart): number[] {
   const types = entry.postings.map(({ account }) => chart.byWord.get(account)?.type);
   const places = (wanted: readonly (string | undefined)[]): number[] => types.flatMap((type, i) => (wanted.includes(type) ? [i] : []));
   for (const found of [places(["income", "expense"]), places(["equity"])]) if (found.length > 0) return found;
   if (entry.postings.length !== 2 || places(["asset", "liability"]).length !== 2) return [];
-  // Between two own accounts: the one whose number the row's key does not begin with moves.
+  // A transfer between two own accounts: the key begins with the number of the bank's account, so the other leg moves.
   const bank = chart.byWord.get(entry.tags["key"]?.split(":")[0] ?? "")?.name;
   const leg = entry.postings.findIndex(({ account }) => account !== bank);
   return bank === undefined || leg < 0 ? [] : [leg];
 }
 
-/** Takes a refused row (or all of them, for ALL_ROWS) off the receipt's open rows; no change when it is not there. @throws FILE_MISSING, FILE_INVALID */
+/** Removes a refused row (or all of them, for ALL_ROWS) from the receipt; no change if it is already removed. @throws FILE_MISSING, FILE_INVALID */
 export async function closeRow(head: Tree, hash: string, line: number): Promise<Files> {
   const path = receiptFile(hash);
   const receipt = await receiptAt(head, hash);
@@ -93,7 +92,7 @@ export async function closeRow(head: Tree, hash: string, line: number): Promise<
   return new Map([[path, receiptToYaml({ ...receipt, refused })]]);
 }
 
-/** Adds the dialect that was guessed for a statement, under a name of its own; no change when it is there. @throws CONFIG_INVALID */
+/** Adds the dialect that was guessed for a statement, under an unused name; no change if it exists. @throws CONFIG_INVALID */
 export async function addDialect(head: Tree, text: string): Promise<Files> {
   const { parseDialects } = await import("../statements/dialect.ts");
   for (let n = 1; ; n++) {
@@ -111,7 +110,7 @@ export const wouldCancel = (id: string, target: string): ClearedError =>
 
 const numberOf = ({ tags }: Entry): number => Number(tags["key"]?.split(":")[2] ?? 0);
 
-/** The corrections of an entry in the order in which they were made. They are of its day or later, and cannot be voided. */
+/** The corrections of an entry in the order in which they were made. They are dated its day or later, and cannot be voided. */
 export async function correctionsOf({ id, date }: Pick<Entry, "id" | "date">, books: Months): Promise<Entry[]> {
   const found: Entry[] = [];
   for (const file of await books.months()) {
@@ -121,7 +120,7 @@ export async function correctionsOf({ id, date }: Pick<Entry, "id" | "date">, bo
   return found.sort((a, b) => numberOf(a) - numberOf(b));
 }
 
-/** The entry as it reads with its corrections; itself when there are none. */
+/** The entry with its corrections applied; the same object when there are none. */
 export function asCorrected(entry: Entry, corrections: readonly Entry[]): Entry {
   if (corrections.length === 0) return entry;
   const moved = (account: string): string =>
@@ -129,7 +128,7 @@ export function asCorrected(entry: Entry, corrections: readonly Entry[]): Entry 
   return { ...entry, status: "user-corrected", postings: entry.postings.map((one) => ({ ...one, account: moved(one.account) })) };
 }
 
-/** The entry that an id means for a correction: of a correction the one that it corrects. @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS */
+/** The entry to correct: that of the id, or if it is a correction the entry it corrects. @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS */
 export async function correctable(head: Tree, id: string): Promise<Entry> {
   const found = isEntryId(id) ? await findEntry(head, id) : null;
   const of = found?.tags["corrects"];
@@ -140,18 +139,18 @@ export async function correctable(head: Tree, id: string): Promise<Entry> {
     throw unfit(entry.id, "waits to be confirmed. `cleared queue` has its card; `cleared approve N --account NUMBER` moves it there.");
   if (kind !== null) throw unfit(entry.id, `is ${kind === "void" ? "a reversal" : "a stated balance"} and cannot be corrected.`);
   const reversal = await reversalOf(entry, monthsOf(head));
-  if (reversal !== null) throw unfit(entry.id, `has been voided by ${reversal}, so its account does not matter any more.`);
+  if (reversal !== null) throw unfit(entry.id, `has been voided by ${reversal}, so its account no longer matters.`);
   return entry;
 }
 
 /**
- * Books the correction that moves an entry to `account`; no change when the same person has moved it there, so that it can be repeated after
+ * Books the correction that moves an entry to `account`; no change if the same person last moved it there, so that it can be repeated after
  * a crash. @throws JOURNAL_*, ACCOUNT_UNKNOWN, USAGE without an account
  */
 export async function correctEntry(head: Tree, id: string, decision: EntryDecision, rules: DecisionRules): Promise<Files> {
   const entry = await correctable(head, id);
   if (decision.account === undefined)
-    throw new ClearedError("USAGE", `Say on which account ${entry.id} belongs: \`cleared correct ${entry.id} --account NUMBER\`.`);
+    throw new ClearedError("USAGE", `Name the account for ${entry.id}: \`cleared correct ${entry.id} --account NUMBER\`.`);
   const chart = await loadChart(head);
   const { name: target } = accountOf(chart, decision.account);
   const corrections = await correctionsOf(entry, monthsOf(head));
@@ -160,7 +159,7 @@ export async function correctEntry(head: Tree, id: string, decision: EntryDecisi
   const legs = postings.filter((_, i) => places.includes(i));
   const [from, second] = new Set(legs.map(({ account }) => account));
   if (from === undefined || second !== undefined)
-    throw unfit(entry.id, `has not exactly one account beside the bank's, so it is not clear what moves.`);
+    throw unfit(entry.id, `does not have exactly one account beside the bank's, so it is not clear which leg moves.`);
   if (from === target) {
     if (corrections.at(-1)?.tags["by"] === decision.by) return new Map();
     throw unfit(entry.id, `is on ${target} already.`);
@@ -182,7 +181,7 @@ export async function correctEntry(head: Tree, id: string, decision: EntryDecisi
       return await (await applyEdits(head, { ...noEdits(), add: [on(date)] }, rules)).files();
     } catch (error) {
       if (!(error instanceof ClearedError) || error.code !== "JOURNAL_ASSERTION") throw error;
-      // Of an account of one's own that a bank states as well: its balances stay true, and what comes after them is corrected.
+      // The account has balances stated by a bank too: they must hold, so the correction is dated after the one that would fail.
       date = shifted(dayOfId((error.data as { entry: string }).entry), 1);
     }
   }

@@ -22,12 +22,12 @@ export function entryId(date: string, key: string): string {
 
 export const isEntryId = (text: string): boolean => /^\d{6}-[0-9a-hjkmnp-tv-z]{10}$/.test(text);
 
-/** `2026-11-06` of an id of that day; its two digits of a year mean 1970 to 2069. */
+/** `2026-11-06` of an id of that day; its two-digit year means 1970 to 2069. */
 export function dayOfId(id: string): string {
   return `${id.slice(0, 2) >= "70" ? "19" : "20"}${id.slice(0, 2)}-${id.slice(2, 4)}-${id.slice(4, 6)}`;
 }
 
-/** What an entry with a key of the books' own is: a stated balance, a reversal or a correction. Scripts cannot give such keys. */
+/** The kind of an entry with a key of the books' own: a stated balance, a reversal or a correction. Scripts cannot use such keys. */
 export function ownKind(entry: Pick<Entry, "tags">): "opening" | "closing" | "void" | "correct" | null {
   const word = /^(opening|closing|void|correct):/.exec(entry.tags["key"] ?? "")?.[1];
   return (word as ReturnType<typeof ownKind> | undefined) ?? null;

@@ -1,10 +1,9 @@
 /**
  * The invariants of one entry: balanced in every currency, one amount per leg, known accounts, a real day outside the closed period,
- * an id that is the hash of its key, exact decimals. Every write passes here, and so does `cleared verify`. And the way from what a script
- * hands in to an entry: legs with debit or credit become signed postings on accounts of the chart, amounts get the currency's digits. All of
- * it is untrusted; what does not fit is refused here, at the call, and not first at the commit. And reversals: an entry is cancelled by its
- * mirror image, once, and never edited. What a reversal mirrors may change between the call and the commit (a person moves a leg, another
- * run voids it first), so the commit looks again.
+ * an id that is the hash of its key, exact decimals. Every write is checked here, and so is every entry by `cleared verify`. Also turns a
+ * script's draft into an entry: legs with debit or credit become signed postings on accounts of the chart, amounts get the currency's digits.
+ * Drafts are untrusted and refused at the call, not only at the commit. Also reversals: an entry is cancelled by its mirror image, once, and
+ * never edited. The entry may change between the call and the commit (a person moves a leg, another run voids it), so the commit checks again.
  */
 import { isBookDay } from "../../kernel/day.ts";
 import { ClearedError, type Code } from "../../kernel/errors.ts";
@@ -18,7 +17,7 @@ import { accountHint, type Chart, placesOf } from "./main-journal.ts";
 import { monthFile } from "../layout.ts";
 import { findEntry, monthFiles, wholeMonth } from "./months.ts";
 
-/** What config.yaml rules about the books. */
+/** The settings of config.yaml that restrict the books. */
 export type BookRules = Pick<Config, "closed_through">;
 
 interface Fault {
@@ -35,7 +34,7 @@ export function faultsOf(entry: Entry, chart: Chart): Fault[] {
   if (!isBookDay(entry.date)) fault("JOURNAL_DATE", `"${entry.date.slice(0, 20)}" is not a day from 1970 to 2069. Write YYYY-MM-DD.`);
   const key = entry.tags["key"];
   if (key === undefined)
-    fault("JOURNAL_KEY", `${entry.id} has no key tag, so its id cannot be checked. Add a line "    ; key: ..." with words of your own.`);
+    fault("JOURNAL_KEY", `${entry.id} has no key tag, so its id cannot be checked. Add a line "    ; key: ..." with any unique text.`);
   else if (entryId(entry.date, key) !== entry.id)
     fault("JOURNAL_KEY", `The id ${entry.id} is not the hash of its key and day; ${entryId(entry.date, key)} would be.`);
   for (const name of Object.keys(entry.tags))
@@ -44,9 +43,8 @@ export function faultsOf(entry: Entry, chart: Chart): Fault[] {
   else if (entry.postings.length === 1 && !isStatement(entry)) fault("JOURNAL_LEG", "The entry has only one leg.");
   for (const posting of entry.postings) legFaults(posting, isStatement(entry), chart, fault);
   if (faults.length === 0) {
-    for (const [currency, rest] of imbalance(entry)) {
+    for (const [currency, rest] of imbalance(entry))
       fault("JOURNAL_UNBALANCED", `The legs do not add up to zero: ${fromExact(rest, 2)} ${currency} too much on the debit side.`);
-    }
   }
   return faults;
 }
@@ -80,7 +78,7 @@ function legFaults(posting: Posting, statement: boolean, chart: Chart, fault: (c
   if (cost !== undefined && cost.currency === currency) fault("JOURNAL_LEG", `The cost on ${account} is in the leg's own currency.`);
 }
 
-/** What is left over by currency; a leg with a total price counts in the price's currency, with the leg's sign. */
+/** The non-zero sums by currency; a leg with a total price counts in the price's currency, with the leg's sign. */
 function imbalance(entry: Entry): [string, Exact][] {
   const sums = new Map<string, Exact>();
   for (const { amount, currency, cost } of entry.postings) {
@@ -92,7 +90,7 @@ function imbalance(entry: Entry): [string, Exact][] {
   return [...sums].filter(([, rest]) => rest.units !== 0n);
 }
 
-// Entries without a fault on a chart. Nobody changes an entry that is made, and each is asked at its call, by its receipt and by its commit.
+// Entries known to have no fault on a chart. Entries are immutable, and each is checked at its call, for its receipt and at its commit.
 const faultless = new WeakMap<Entry, Chart>();
 
 /** @throws the first fault of the entry, or JOURNAL_CLOSED when its day lies in the closed period */
@@ -106,21 +104,20 @@ export function assertEntry(entry: Entry, chart: Chart, rules: BookRules): void 
   assertOpen(entry.date, rules);
 }
 
-/** Why something is not done with an entry as it is: "ENTRY has been voided ...". */
+/** The error for an operation that the state of an entry does not allow: "ENTRY has been voided ...". */
 export const unfit = (id: string, why: string, data?: Record<string, unknown>): ClearedError =>
   new ClearedError("JOURNAL_STATUS", `${id} ${why}`, { data });
 
 /** @throws JOURNAL_CLOSED */
 export function assertOpen(date: string, rules: BookRules): void {
-  if (rules.closed_through !== undefined && date <= rules.closed_through) {
+  if (rules.closed_through !== undefined && date <= rules.closed_through)
     throw new ClearedError(
       "JOURNAL_CLOSED",
-      `${date} lies in the period closed through ${rules.closed_through}. Date the entry after that day, or move closed_through back in config.yaml first.`,
+      `${date} is in the period closed through ${rules.closed_through}. Date the entry after that day, or move closed_through back in config.yaml first.`,
     );
-  }
 }
 
-/** What a card says of an entry, so that it can be read without the books: date, account, amount and currency, leg by leg. */
+/** An entry as a card shows it, readable without the books: date, account, amount and currency, leg by leg. */
 export const legsOf = ({ date, postings }: Entry): string[] =>
   postings.map(({ account, amount, currency }) => `${date}  ${account}  ${amount} ${currency}`);
 
@@ -141,7 +138,7 @@ export function toEntry(
   if (key.length > MAX_KEY || key.trim() === "")
     throw new ClearedError("JOURNAL_KEY", `A key has 1 to ${MAX_KEY} characters; this one has ${key.trim().length}.`);
   if (draft.status === "voided")
-    throw new ClearedError("JOURNAL_STATUS", "An entry is not written as voided. Write it, then journal_void it.");
+    throw new ClearedError("JOURNAL_STATUS", "An entry cannot be added as voided. Add it, then void it with journal_void.");
   for (const name of Object.keys(draft.tags)) {
     if (OWN_TAGS.has(name) || !isTagName(name))
       throw new ClearedError(
@@ -149,9 +146,12 @@ export function toEntry(
         `"${name.slice(0, 40)}" is not a tag an entry may carry. Use small letters, digits, "-" and "_".`,
       );
   }
-  // Else a script could pass for a stated balance, which a later import moves or removes.
+  // Otherwise an entry of a script could look like a stated balance, which a later import moves or removes.
   if (/^(?:opening|closing|void|correct):/.test(key))
-    throw new ClearedError("JOURNAL_KEY", `"${key.slice(0, 60)}" begins like a key of the books' own. Choose another first word.`);
+    throw new ClearedError(
+      "JOURNAL_KEY",
+      `"${key.slice(0, 60)}" begins with a word reserved for the books' own entries. Choose another first word.`,
+    );
   const entry = cleanEntry({
     id: entryId(draft.date, key.toWellFormed()),
     date: draft.date,
@@ -169,9 +169,8 @@ function toPosting(leg: EntryDraft["legs"][number], chart: Chart, home: string):
   const account = accountOf(chart, leg.account);
   const currency = leg.currency ?? home;
   const given = [leg.debit, leg.credit].filter((value) => value !== undefined);
-  if (given.length !== 1 || given[0] === undefined) {
+  if (given.length !== 1 || given[0] === undefined)
     throw new ClearedError("JOURNAL_LEG", `The leg on ${account.name} needs exactly one of debit and credit; it has ${given.length}.`);
-  }
   const amount = positive(given[0], currency, chart, account.name);
   const posting = { account: account.name, amount: leg.debit === undefined ? `-${amount}` : amount, currency };
   if (leg.cost === undefined) return posting;
@@ -179,9 +178,8 @@ function toPosting(leg: EntryDraft["legs"][number], chart: Chart, home: string):
 }
 
 function positive(text: string, currency: string, chart: Chart, account: string): string {
-  if (typeof text !== "string" || !AMOUNT_PATTERN.test(text)) {
+  if (typeof text !== "string" || !AMOUNT_PATTERN.test(text))
     throw new ClearedError("JOURNAL_AMOUNT", `"${String(text).slice(0, 60)}" is not an amount. Write it as text such as "42.99".`);
-  }
   if (!CURRENCY_PATTERN.test(currency))
     throw new ClearedError("JOURNAL_AMOUNT", `"${currency.slice(0, 20)}" is not a currency such as USD.`);
   if (toExact(text).units <= 0n)
@@ -192,19 +190,18 @@ function positive(text: string, currency: string, chart: Chart, account: string)
   return written;
 }
 
-/** The account of a number or name. @throws ACCOUNT_UNKNOWN with the nearest one */
+/** The account with this number or name. @throws ACCOUNT_UNKNOWN with the nearest ones */
 export function accountOf(chart: Chart, word: string): Account {
   const account = chart.byWord.get(String(word));
-  if (account === undefined) {
+  if (account === undefined)
     throw new ClearedError(
       "ACCOUNT_UNKNOWN",
       `No account has the number or name "${String(word).slice(0, 80)}".${accountHint(chart, String(word))}`,
     );
-  }
   return account;
 }
 
-/** The books as reversals are looked for in them: a run's view, or a tree. */
+/** The books in which reversals are searched: a run's view, or a tree. */
 export interface Months {
   /** Oldest first. */
   months(): Promise<string[]>;
@@ -215,12 +212,12 @@ export function monthsOf(tree: Tree): Months {
   return { months: () => monthFiles(tree), month: async (file) => (await wholeMonth(tree, file))?.entries ?? [] };
 }
 
-/** A leg without the balance that it states. */
+/** A leg without its balance assertion. */
 export const bare = ({ assertion: _, ...leg }: Posting): Posting => leg;
 
 const keyOf = (entry: Entry): string => `void:${entry.id}`;
 
-/** The mirror image of an entry, of today: a balance that the bank stated for an earlier day stays true. */
+/** The mirror image of an entry, dated today, so that balances the bank stated for earlier days still hold. */
 export function mirrorOf(entry: Entry, reason: string, context: { today: string; run: string }): Entry {
   const date = entry.date > context.today ? entry.date : context.today;
   return cleanEntry({
@@ -234,7 +231,7 @@ export function mirrorOf(entry: Entry, reason: string, context: { today: string;
   });
 }
 
-/** Id of the reversal of an entry, or null. It is of the entry's day or later, so only those months are read. */
+/** Id of the reversal of an entry, or null. It is dated the entry's day or later, so only those months are read. */
 export async function reversalOf(entry: Entry, books: Months): Promise<string | null> {
   for (const file of await books.months()) {
     if (file < monthFile(entry.date)) continue;
@@ -244,18 +241,17 @@ export async function reversalOf(entry: Entry, books: Months): Promise<string | 
   return null;
 }
 
-/** @throws WORKSPACE_CONFLICT when an added reversal does not mirror what the books hold by now, or is the second one */
+/** @throws WORKSPACE_CONFLICT when an added reversal does not mirror the entry at HEAD, or is a second one */
 export async function assertReversals(head: Tree, added: readonly Entry[]): Promise<void> {
   for (const reversal of added.filter((entry) => entry.status === "voided")) {
     const id = reversal.tags["voids"] ?? "";
     const entry = added.find((other) => other.id === id) ?? (await findEntry(head, id));
-    if (entry === null || !isMirror(entry, reversal) || (await reversalOf(entry, monthsOf(head))) !== null) {
+    if (entry === null || !isMirror(entry, reversal) || (await reversalOf(entry, monthsOf(head))) !== null)
       throw new ClearedError(
         "WORKSPACE_CONFLICT",
         `${id} was changed, voided or removed since the run voided it. Start the run again; it will read the new books.`,
         { data: { entry: id } },
       );
-    }
   }
 }
 

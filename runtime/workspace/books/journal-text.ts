@@ -1,7 +1,7 @@
 /**
  * Text of the native journal: one strict parser and one canonical printer for a month's entries, so that equal content is equal bytes
- * (spec/books.md 2). The form is what hledger (`check -s`) and Ledger (`--pedantic --strict`) both read.
- * Text from banks and scripts is untrusted: `cleanEntry` takes out whatever either tool would read as something else.
+ * (spec/books.md 2). Both hledger (`check -s`) and Ledger (`--pedantic --strict`) read this form.
+ * Text from banks and scripts is untrusted: `cleanEntry` removes whatever either tool would interpret as syntax.
  */
 import { keysInOrder } from "../../kernel/canonical.ts";
 import { sharedText } from "../../kernel/kept.ts";
@@ -21,18 +21,18 @@ const MAX_COUNTERPARTY = 200;
 export const MAX_KEY = 300;
 
 const HEADER = /^(\d{4}-\d{2}-\d{2}) ([*!]) \((\d{6}-[0-9a-z]{10})\) (\S.*)$/;
-// A comment for one of the two tools. Alone on its line it hides no entry.
+// A comment line for one of the two tools. Without an indented body it cannot hide an entry.
 const REMARK = /^[;#%|*]/;
 const TAG = /^ {4}; ([a-z][a-z0-9_-]*): (\S.*)$/;
 const AMOUNT = /^(-?[\d.]+) ([A-Z]{2,12})(?: @@ ([\d.]+) ([A-Z]{2,12}))?(?: = (-?[\d.]+) ([A-Z]{2,12}))?$/;
-// Both tools give these tag names a meaning of their own (another date, another payee, a valuation).
+// The tools give these tag names a special meaning (another date, another payee, a valuation).
 const RESERVED_TAGS: ReadonlySet<string> = new Set(["date", "date2", "payee", "value", "type", "status", "uuid"]);
 
 export const isTagName = (name: string): boolean => /^[a-z][a-z0-9_-]{0,29}$/.test(name) && !RESERVED_TAGS.has(name);
 
 /** One line of text without control, format and bidi characters; runs of blanks become one. */
 function oneLine(text: string, max: number): string {
-  // Cf holds the bidi controls, which would show a reviewer another order than the bytes have; Co and Cn are dropped by nobody's loss.
+  // Cf includes the bidi controls, which would show a reviewer another order than that of the bytes; Co and Cn have no assigned meaning.
   const plain = /^[\x20-\x7e]*$/.test(text)
     ? text
     : text
@@ -47,11 +47,11 @@ function oneLine(text: string, max: number): string {
 const headerText = (text: string, max: number): string => oneLine(text.replaceAll(";", ",").replaceAll("|", "/"), max);
 
 /**
- * A tag's value as both tools keep it whole: hledger ends a value at a comma, Ledger reads `[2026` as another date of the entry.
+ * A tag's value that both tools read completely: hledger ends a value at a comma, Ledger reads `[2026` as another date of the entry.
  */
 const tagText = (text: string): string => oneLine(text.replaceAll(",", ";").replaceAll("[", "(").replaceAll("]", ")"), MAX_TEXT);
 
-/** The key is hashed into the id, so its tag is reversible: whatever is not plain is percent-encoded. */
+/** The id is the hash of the key, so the key's tag must be reversible: special characters are percent-encoded. */
 function encodeKey(key: string): string {
   return /^[\x21-\x24\x26-\x2b\x2d-\x3a\x3c-\x5a\x5c\x5e-\x7e]*$/.test(key)
     ? key
@@ -67,14 +67,14 @@ function decodeKey(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Not our encoding: then it is taken as it stands, and verify finds that the id is not its hash.
+    // Not our encoding: the text is taken literally, and `cleared verify` reports that the id is not its hash.
     return text;
   }
 }
 
 const cleaned = new WeakSet<Entry>();
 
-/** The entry as it reads after being written: untrusted text made harmless, empty tags dropped. One that is so already is itself. */
+/** The entry as it reads after being written: untrusted text made harmless, empty tags dropped. A clean entry is returned unchanged. */
 export function cleanEntry(entry: Entry): Entry {
   if (cleaned.has(entry)) return entry;
   const tags: Record<string, string> = {};
@@ -96,7 +96,7 @@ export function cleanEntry(entry: Entry): Entry {
   return clean;
 }
 
-/** Canonical text of an entry that `cleanEntry` or the parser gave; ends with a line feed. */
+/** Canonical text of an entry from `cleanEntry` or the parser; ends with a line feed. */
 export function printEntry(entry: Entry): string {
   const { counterparty, description } = entry;
   const words = counterparty === "" ? description : `${counterparty} | ${description}`;
@@ -119,8 +119,8 @@ function printPosting(posting: Posting): string {
 export const printEntries = (entries: readonly Entry[]): string => entries.map(printEntry).join("\n");
 
 /**
- * Entries of a journal file and what is wrong with its text, by line. An entry that cannot be read is a finding and is left out, because
- * nothing is guessed; `unread` is the first of them: whoever adds up the entries has not added up the file.
+ * Entries of a journal file, and the faults of its text by line. An unreadable entry is a finding and is left out, because nothing is
+ * guessed. `unread` is the first of these: if it is not null, a sum of the entries is not the sum of the file.
  */
 export function parseJournal(text: string, file: string): { entries: ParsedEntry[]; findings: Finding[]; unread: Finding | null } {
   const entries: ParsedEntry[] = [];
@@ -179,22 +179,22 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
 
 const written = new WeakMap<object, readonly Entry[]>();
 
-/** Entries that a step adds, with the text that is kept of them. */
+/** The change of a step that adds entries, with the text that is recorded. */
 export function toChange(entries: readonly Entry[]): { op: "entries"; text: string } {
   const change = { op: "entries" as const, text: printEntries(entries) };
   written.set(change, entries);
   return change;
 }
 
-/** Entries of a text that was printed here; read once for each change. */
+/** Entries of a change from `toChange`; its text is parsed at most once. */
 export function entriesOf(change: { text: string }): readonly Entry[] {
   return written.getOrInsertComputed(change, () => parseJournal(change.text, "").entries);
 }
 
-// Words with single blanks between, without any character that one of the two tools or the key's tag reads as something else.
+// Words separated by single blanks, without any character that is special to one of the tools or to the encoding of the key.
 const PLAIN = /^[!-$&-+\--:<-Z\\^-{}~]+(?: [!-$&-+\--:<-Z\\^-{}~]+)*$/;
 
-/** True for nearly every entry: it reads as it would be printed, which to find out by printing takes as long as parsing. */
+/** True if the entry's text is certainly canonical, as for nearly every entry. Printing it to compare would take as long as parsing. */
 function isPlain({ status, counterparty, description, tags }: Entry, header: string, body: readonly string[]): boolean {
   const isSure = (text: string): boolean => text.length <= MAX_COUNTERPARTY && PLAIN.test(text);
   if (!isSure(description) || (counterparty !== "" && !isSure(counterparty))) return false;
@@ -228,13 +228,13 @@ function parseEntry(header: string, body: string[], wrong: (offset: number, mess
   const bar = words.indexOf(" | ");
   const tags: Record<string, string> = {};
   const postings: Posting[] = [];
-  // Never a tag of the object: taking it out again would make that one three times as large.
+  // Never put into `tags`: deleting it there again would make that object three times as large.
   let status: EntryStatus | undefined;
   for (const [index, text] of body.entries()) {
     const tag = postings.length === 0 ? TAG.exec(text) : null;
     if (tag !== null) {
       const name = sharedText(tag[1] ?? "");
-      // A blank nobody sees is found by comparing with the canonical form, below.
+      // A trailing blank is reported by the comparison with the canonical form.
       const value = (tag[2] ?? "").trimEnd();
       if (Object.hasOwn(tags, name) || (name === "status" && status !== undefined)) wrong(index + 1, `The tag "${name}" appears twice.`);
       if (name === "status") status = (ENTRY_STATUSES.find((one) => one === value) ?? value) as EntryStatus;

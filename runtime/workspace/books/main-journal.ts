@@ -1,6 +1,6 @@
 /**
  * main.journal: commodities, tags, the chart of accounts and one include per month. People edit it, so it is read strictly and
- * changed by adding single lines; only the two-line form of a commodity is accepted by both tools in strict mode.
+ * changed by adding single lines. Both tools accept only the two-line form of a commodity in strict mode.
  */
 import { didYouMean } from "../../kernel/errors.ts";
 import { CURRENCY_PATTERN, currencyPlaces } from "../../kernel/money.ts";
@@ -9,7 +9,7 @@ import { MAIN_JOURNAL } from "../layout.ts";
 
 export interface Chart {
   accounts: Account[];
-  /** By number and by name; both spellings lead to the same account. */
+  /** By number and by name; both give the same account. */
   byWord: Map<string, Account>;
   /** Digits after the point by currency. */
   places: Map<string, number>;
@@ -17,18 +17,18 @@ export interface Chart {
   /** Included files, in the order of the text. */
   includes: string[];
   findings: Finding[];
-  /** The first line that may hold or include entries and is not read, or null. */
+  /** The first line that may be or include entries and is not read, or null. */
   unread: Finding | null;
 }
 
 const TYPES: Record<string, Account["type"]> = { A: "asset", L: "liability", E: "equity", R: "income", X: "expense" };
-// An entry, an automated one, or a file with more of them.
+// An entry, an automated or periodic one, or an included file.
 const BOOKS = /^(?:[0-9=~]|include )/;
 const MONTH = /^journal\/\d{4}\/(?:0[1-9]|1[0-2])\.journal$/;
 
 export const isMonthFile = (path: string): boolean => MONTH.test(path);
 
-/** Reads main.journal; what it does not understand is a finding. */
+/** Reads main.journal; every line it does not understand is a finding. */
 export function parseMain(text: string): Chart {
   const chart: Chart = { accounts: [], byWord: new Map(), places: new Map(), tags: new Set(), includes: [], findings: [], unread: null };
   const lines = text.split("\n");
@@ -63,13 +63,13 @@ export function parseMain(text: string): Chart {
   return chart;
 }
 
-/** An include of a month's file is read, even where it stands twice. */
+/** An include of a month's file is read, even if it is listed twice. */
 const isUnread = (line: string): boolean => BOOKS.test(line) && !isMonthFile(line.slice("include ".length));
 
-/** Adds the account at line i; answers how many more lines belong to it. */
+/** Adds the account at line i; returns how many more lines belong to it. */
 function readAccount(chart: Chart, name: string, lines: string[], i: number, wrong: (index: number, message: string) => void): number {
   const facts = /^ {4}; type: ([A-Z]), id: (\S+)$/.exec(lines[i + 1] ?? "");
-  // What either tool would read as a comment, a virtual posting or the end of the name.
+  // Characters that either tool would read as a comment, a virtual posting or the end of the name.
   if (!/^[^\s;()[\]*!"|-][^;\t]*$/.test(name) || / {2}| $/.test(name)) {
     wrong(i, `"${name}" is not an account name that both tools read.`);
     return facts === null ? 0 : 1;
@@ -100,12 +100,12 @@ export function accountHint(chart: Chart, word: string): string {
   return nearest.length === 0 ? "" : ` The nearest are ${nearest.map(({ id, name }) => `${id} ${name}`).join(", ")}.`;
 }
 
-/** Digits after the point in the books: as declared, else the currency's usual ones. One without any is written 100.00, which says the same. */
+/** Digits after the point in the books: as declared, else the usual number for the currency, at least 2: 100 yen are written 100.00. */
 export const placesOf = (chart: Chart, currency: string): number => chart.places.get(currency) ?? usualPlaces(currency);
 
 const usualPlaces = (currency: string): number => Math.max(2, currencyPlaces(currency));
 
-/** The text with an include for a month's file, in the order of dates; unchanged when it is there. */
+/** The text with an include for a month's file, in the order of dates; unchanged if it has one. */
 export function addInclude(text: string, path: string): string {
   const line = `include ${path}`;
   const lines = text.split("\n");
@@ -121,14 +121,14 @@ export function addInclude(text: string, path: string): string {
 /** The text without the include of a month's file. */
 export const dropInclude = (text: string, path: string): string => text.replace(`include ${path}\n`, "");
 
-/** The text with a commodity of its usual digits. */
+/** The text with the declaration of a commodity with its usual digits. */
 export const addCommodity = (text: string, currency: string): string =>
   declare(text, [`commodity ${currency}`, `    format 1,000.${"0".repeat(usualPlaces(currency))} ${currency}`]);
 
 /** The text with a tag's declaration. */
 export const addTag = (text: string, name: string): string => declare(text, [`tag ${name}`]);
 
-/** After the last declaration of that kind, else before the accounts. */
+/** Inserts the lines after the last declaration of the same kind, else before the accounts. */
 function declare(text: string, block: readonly [string, ...string[]]): string {
   const lines = text.split("\n");
   if (lines.includes(block[0])) return text;

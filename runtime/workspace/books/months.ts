@@ -23,37 +23,37 @@ export interface Month {
   totals: Totals;
 }
 
-// Parsed entries cost about twelve times their text; 6 MiB of text (20,000 entries, twice what a large statement books) keep a proposal over 100,000 entries below 400 MB.
+// Parsed entries take about twelve times their text; with 6 MiB of text (20,000 entries, twice a large statement), a proposal over 100,000 entries stays below 400 MB.
 const CACHE_CHARS = 6 * 1024 * 1024;
 const cache = new Kept<string, Month>(CACHE_CHARS, ({ text }) => text.length);
 const charts = new Kept<string, Chart>(8);
 
-/** The month's entries, or null when the tree has no such file. */
+/** The month, or null when the tree has no such file. */
 export async function loadMonth(tree: Tree, file: string): Promise<Month | null> {
   const blob = await tree.blob(file);
   if (blob === null) return null;
   return cache.load(`${file}@${blob}`, async () => toMonth(file, (await tree.read(file)) ?? ""));
 }
 
-/** What is asked of all months of a long history: a fortieth of their entries. */
+/** What every month of a long history is asked for; it takes a fortieth of the size of the entries. */
 export interface Digest {
   /** Characters of its ids. */
   size: number;
   readonly ids: ReadonlySet<string>;
   totals: Totals;
-  /** Ids of the entries that a person has confirmed or corrected; and of those that the month's reverse or correct. */
+  /** Ids of the entries that a person has confirmed or corrected, and of those that entries of this month reverse or correct. */
   decided: readonly string[];
   voids: readonly string[];
   corrects: readonly string[];
 }
 
-// Characters of a month's text that take longer to read than what is kept of them on the disk.
+// Characters of a month's text above which reading its digest from the disk cache is faster than parsing it.
 const LARGE = 65_536;
 
 const NOTHING: Digest = { size: 0, ids: new Set(), totals: new Map(), decided: [], voids: [], corrects: [] };
 const digests = new Kept<string, Digest>(3_000_000, ({ size }) => 1000 + size);
 
-/** Ids and sums of the month. @throws JOURNAL_FORM when an entry cannot be read: its row would be booked again, a sum would be wrong */
+/** Ids and sums of the month. @throws JOURNAL_FORM when an entry cannot be read: its row would be booked twice, and sums would be wrong */
 export async function digestOf(tree: Tree, file: string): Promise<Digest> {
   const blob = await tree.blob(file);
   if (blob === null) return NOTHING;
@@ -63,7 +63,7 @@ export async function digestOf(tree: Tree, file: string): Promise<Digest> {
   });
 }
 
-/** The same of those entries of the month that can be read. */
+/** The digest of those entries of the month that can be read. */
 export const digestOfReadable = (tree: Tree, file: string): Promise<Digest> =>
   digestOf(tree, file).catch(async () => fromText(toText((await loadMonth(tree, file)) ?? toMonth(file, ""))));
 
@@ -91,7 +91,7 @@ function fromText(text: string): Digest {
   let ids: ReadonlySet<string> | null = null;
   return {
     ...{ size: all.length, totals, decided, voids, corrects },
-    // Of most months nobody asks: a text is a third of the set.
+    // Made when needed: for most months it never is, and the text takes a third of the memory.
     get ids() {
       return (ids ??= new Set(all === "" ? [] : all.split(" ")));
     },
@@ -121,12 +121,12 @@ function sumOf(entries: readonly Entry[]): Totals {
 function misplaced(entries: readonly ParsedEntry[], file: string): Finding | null {
   const entry = entries.find(({ date }) => monthFile(date) !== file);
   if (entry === undefined) return null;
-  return { code: "JOURNAL_DATE", at: { file, line: entry.line }, message: `${entry.date} lies outside this file's month.` };
+  return { code: "JOURNAL_DATE", at: { file, line: entry.line }, message: `${entry.date} is outside this file's month.` };
 }
 
 /**
- * The month, to be added up or searched.
- * @throws JOURNAL_FORM when an entry of it cannot be read: a sum without it would be wrong and look right
+ * The month, for sums and searches.
+ * @throws JOURNAL_FORM when an entry of it cannot be read: a sum without that entry would be wrong without anybody noticing
  */
 export async function wholeMonth(tree: Tree, file: string): Promise<Month | null> {
   const month = await loadMonth(tree, file);
@@ -134,17 +134,17 @@ export async function wholeMonth(tree: Tree, file: string): Promise<Month | null
   return month;
 }
 
-/** Its entries, which nobody keeps: for what goes through a long history. @throws JOURNAL_FORM, as wholeMonth */
+/** The month's entries, without caching them: for reading through a long history. @throws JOURNAL_FORM, as wholeMonth */
 export async function readEntries(tree: Tree, file: string): Promise<readonly Entry[]> {
   const blob = await tree.blob(file);
   const month = cache.get(`${file}@${blob}`) ?? toMonth(file, (await tree.read(file)) ?? "");
   if (month.unread !== null) throw notWhole(month.unread);
-  // The next question is what is in it.
+  // Its digest is usually needed next.
   if (blob !== null) digested(month, blob, tree);
   return month.entries;
 }
 
-/** Before anything is added up. @throws JOURNAL_FORM when main.journal holds or includes entries that no month's file has */
+/** Call before adding up the books. @throws JOURNAL_FORM when main.journal holds or includes entries that no month's file has */
 export async function assertWhole(tree: Tree): Promise<void> {
   const { includes, unread } = await loadChart(tree);
   if (unread !== null) throw notWhole(unread);
@@ -154,7 +154,7 @@ export async function assertWhole(tree: Tree): Promise<void> {
   }
 }
 
-/** What the work comes to, or what is done instead where the books cannot be read as a whole. */
+/** The result of `work`, or of `otherwise` if the books cannot be read completely. */
 export async function ifWhole<T, E = null>(work: () => Promise<T>, otherwise = (_: ClearedError): E => null as E): Promise<T | E> {
   try {
     return await work();
@@ -167,7 +167,7 @@ export async function ifWhole<T, E = null>(work: () => Promise<T>, otherwise = (
 function notWhole({ at, message }: Finding): ClearedError {
   return new ClearedError(
     "JOURNAL_FORM",
-    `The books cannot be read as a whole, so nothing is added up or looked for in them: ${formatAt(at)}: ${message} Correct it and commit; \`cleared verify\` names every such line.`,
+    `The books cannot be read completely, so no sum or search of them is possible: ${formatAt(at)}: ${message} Correct it and commit; \`cleared verify\` names every such line.`,
     { at },
   );
 }
@@ -191,13 +191,13 @@ export async function monthFiles(tree: Tree): Promise<string[]> {
     .sort();
 }
 
-// A long history is asked for a million ids, of a few hundred months.
+// A long history has a million ids in a few hundred months.
 const fileOfMonth = new Map<string, string>();
 
-/** The only month's file that may hold this id: two digits of a year from 1970 to 2069. */
+/** The only month's file that may hold this id; its two-digit year means 1970 to 2069. */
 export const monthOfId = (id: string): string => fileOfMonth.getOrInsertComputed(id.slice(0, 4), () => monthFile(dayOfId(id)));
 
-/** The entry of that id, or null. @throws JOURNAL_FORM when it may be one that cannot be read */
+/** The entry of that id, or null. @throws JOURNAL_FORM when it may be an entry that cannot be read */
 export async function findEntry(tree: Tree, id: string): Promise<ParsedEntry | null> {
   const file = monthOfId(id);
   return (await loadMonth(tree, file))?.byId.get(id) ?? (await wholeMonth(tree, file))?.byId.get(id) ?? null;

@@ -1,7 +1,7 @@
 /**
- * Taking entries back by meaning: what commits added to the books goes, what they changed or removed comes back, on whatever HEAD is by
- * then. Where a later stated balance or a closed period stands on it, each entry gets a reversal of today instead. Never an edit of what
- * a person has decided since.
+ * Undo of entries by meaning: entries that the commits added are removed, entries that they changed or removed come back, on the HEAD of
+ * the moment. If a later stated balance or a closed period prevents that, each entry gets a reversal dated today instead. Entries that a
+ * person has decided since are never edited.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Entry, Tree } from "../../kernel/ports.ts";
@@ -25,21 +25,21 @@ export interface BooksUndone {
   files: Map<string, string | null>;
   removed: number;
   reversed: number;
-  /** Entries that read again as they did before. */
+  /** Entries that are again as they were before. */
   restored: number;
-  /** What is left as it is and why, a sentence each. */
+  /** What was left unchanged and why, a sentence each. */
   notes: string[];
 }
 
-/** An entry before the commits and as they left it. */
+/** An entry before the commits and after them. */
 interface Net {
   was: Entry | null;
   left: Entry | null;
 }
 
 /**
- * Takes back what the commits (oldest first) did to the books.
- * @throws UNDO_REFUSED when an entry was decided or changed since, or when neither removing nor reversing keeps the books true
+ * Undoes what the commits (oldest first) did to the books.
+ * @throws UNDO_REFUSED when an entry was decided or changed since, or when the books would be invalid after removing and after reversing
  */
 export async function undoBooks(
   head: Tree,
@@ -116,7 +116,7 @@ async function editsOf(head: Tree, nets: ReadonlyMap<string, Net>): Promise<{ ed
 
 function putBack(edits: Edits, was: Entry): void {
   edits.add.push(plain(was));
-  // A stated balance that no longer holds is no reason to keep everything.
+  // A stated balance that no longer holds must not prevent the undo, so it is left out instead.
   if (ownKind(was) === "closing") edits.soft.add(was.id);
 }
 

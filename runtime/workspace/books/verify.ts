@@ -1,7 +1,7 @@
 /**
  * `cleared verify`: every invariant over the whole journal of a tree, collected as findings with file and line, and the balances.
- * It trusts no cache and nothing that wrote the books. The second opinion: hledger and Ledger, in their strict modes, on the same files, and
- * all balances compared exactly with ours; a tool that is missing is said, never counted as agreement.
+ * It trusts no cache and nothing that wrote the books. The second opinion: hledger and Ledger check the same files in their strict modes,
+ * and all their balances are compared exactly with ours; a missing tool is reported, never counted as agreement.
  */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { readRecords } from "../statements/records.ts";
 export interface Verified {
   findings: Finding[];
   balances: Balances;
-  /** False when an entry cannot be read, so that the balances lack it. */
+  /** False when an entry cannot be read and is missing from the balances. */
   whole: boolean;
   entries: number;
 }
@@ -64,8 +64,7 @@ export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promi
             found.push({ code: "JOURNAL_FORM", at, message: `The commodity ${unit} is not declared in main.journal.` });
         }
       }
-      if (monthFile(entry.date) !== file)
-        found.push({ code: "JOURNAL_DATE", at, message: `${entry.date} lies outside this file's month.` });
+      if (monthFile(entry.date) !== file) found.push({ code: "JOURNAL_DATE", at, message: `${entry.date} is outside this file's month.` });
       if (entry.date < day)
         found.push({ code: "JOURNAL_FORM", at, message: `${entry.date} comes after ${day}; entries are sorted by day.` });
       day = entry.date;
@@ -111,13 +110,13 @@ function includeFindings(main: string, chart: Chart, files: string[]): Finding[]
     if (!isMonthFile(path)) wrong(path, 1, "The file's path is not journal/YYYY/MM.journal.");
     else if (!chart.includes.includes(path)) wrong(path, 1, `The file is not included in ${MAIN_JOURNAL}, so other tools do not see it.`);
   }
-  // Ledger checks assertions in the order of the text: includes out of order make it fail on books that hold.
+  // Ledger checks assertions in the order of the text, so includes out of order make it fail on correct books.
   if (chart.includes.some((path, i) => i > 0 && path < (chart.includes[i - 1] ?? "")))
     wrong(MAIN_JOURNAL, lineOf(chart.includes[0] ?? ""), "The includes are not in the order of dates.");
   return found;
 }
 
-/** Adds the entry to the totals; answers the assertions that fail. */
+/** Adds the entry to the totals; returns its failing assertions. */
 function assertionFindings(entry: ParsedEntry, totals: Totals, at: { file: string; line: number }): Finding[] {
   const found: Finding[] = [];
   for (const { account, amount, currency, assertion } of entry.postings) {
@@ -135,7 +134,7 @@ function assertionFindings(entry: ParsedEntry, totals: Totals, at: { file: strin
 export interface Opinion {
   tool: "hledger" | "ledger";
   status: "agrees" | "differs" | "refuses" | "not installed";
-  /** The tool's own words, or the first differences. */
+  /** The tool's message, or the first differences. */
   message: string;
 }
 
@@ -144,8 +143,8 @@ const MAX_OUTPUT = 64 * 1024 * 1024;
 const MAX_ACCOUNTS = 1_000_000;
 
 /**
- * What both tools say about the books of a tree that our own check has passed. They get a copy outside of the workspace: Ledger runs Python
- * that stands in a journal and hledger reads its options from the folder it runs in, and our check passes neither. `balances` are ours.
+ * The opinions of both tools on the books of a tree that our own check has passed. They get a copy outside of the workspace: Ledger would run
+ * Python in a journal and hledger reads options from its working directory, and our check passes neither. `balances` are ours.
  */
 export async function secondOpinion(tree: Tree, balances: Balances): Promise<Opinion[]> {
   const dir = await mkdtemp(join(makeOwnFolder(userState()), "books-"));
@@ -160,7 +159,7 @@ export async function secondOpinion(tree: Tree, balances: Balances): Promise<Opi
   }
 }
 
-/** What both tools say about the journal in `dir`, whose text is trusted; `balances` are ours. */
+/** The opinions of both tools on the journal in `dir`, whose text is trusted; `balances` are ours. */
 export async function verifyIndependent(dir: string, balances: Balances): Promise<Opinion[]> {
   return Promise.all([hledger(dir, balances), ledger(dir, balances)]);
 }
@@ -177,7 +176,7 @@ async function hledger(dir: string, ours: Balances): Promise<Opinion> {
 }
 
 async function ledger(dir: string, ours: Balances): Promise<Opinion> {
-  // `amount` is the account's own sum; each further commodity stands on a line of its own below.
+  // `amount` is the account's own sum; each further commodity is on a separate line below.
   const format = "\u0001%(account)\u0002%(scrub(amount))\n";
   const strict = ["--args-only", "--no-pager", "-f", MAIN_JOURNAL, "--pedantic", "--strict"];
   const list = await run("ledger", [...strict, "bal", "--flat", "--no-total", "--empty", "--format", format], dir);
@@ -225,7 +224,7 @@ function refusal(tool: Opinion["tool"], ran: Ran): Opinion {
 
 function run(command: string, args: string[], cwd: string): Promise<Ran> {
   return new Promise((resolve) => {
-    // A UTF-8 locale: hledger refuses any non-ASCII text without one. Init files of the user are of no concern here.
+    // hledger refuses non-ASCII text without a UTF-8 locale. HOME hides init files of the user.
     const env = { PATH: process.env["PATH"] ?? "", LC_ALL: "C.UTF-8", HOME: "/nonexistent" };
     const child = execFile(command, args, { cwd, env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT }, (error, out, err) => {
       resolve({ code: error === null ? 0 : error.code === "ENOENT" ? "missing" : 1, out, err: err || (error?.message ?? "") });

@@ -1,8 +1,8 @@
 /**
- * What a statement says about balances, written into the books: an opening entry at the first import of an account, and the closing
- * balance as an assertion when every row is booked and the sum ties. An older statement moves the opening back in time; what later
- * statements proved stays true. An opening or an assertion gives way only to rows that have just come in and explain all of it.
- * Statements whose rows are in the books by now are settled: by an import, for those before it that did not tie, and by a decision.
+ * Writes the balances of a statement into the books: an opening entry at the first import of an account, and the closing balance as an
+ * assertion when every row is booked and the sum ties. An older statement moves the opening back in time, and balances that later statements
+ * proved still hold. An opening or an assertion is changed only by rows that have just come in and explain all of the difference.
+ * Earlier statements whose rows are in the books meanwhile are settled, by a later import or by a decision.
  */
 import type { Entry } from "../../kernel/ports.ts";
 import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
@@ -31,25 +31,25 @@ import type { Overlay } from "../overlay.ts";
 import { receiptFile } from "../layout.ts";
 import { isOpenReceipt, type KeptReceipt, receiptToYaml, type Stated } from "../statements/receipt.ts";
 
-/** A statement beside the books that its balances are written into. */
+/** A statement, and the books that its balances are written into. */
 export interface StatedContext {
   overlay: Overlay;
   config: Config;
   /** The last day of the closed period, or undefined. */
   closed: string | undefined;
-  /** Who writes: the tag of a run or of a person. */
+  /** The author of the entries: the tag of a run or of a person. */
   by: { run: string } | { by: string };
   hash: string;
   /** Ids of the entries that the rows of the statement are. */
   listed: ReadonlySet<string>;
-  /** True for an entry of this statement that is new: only such a one explains that an opening or an assertion changes. */
+  /** True for a new entry of this statement: only such entries can explain a change of an opening or an assertion. */
   isFresh(entry: Entry): boolean;
-  /** True while a row of the statement is refused, not booked or asked about: then nothing is proven. */
+  /** True while a row of the statement is refused, not booked or asked about: then its balance proves nothing. */
   isOpen: boolean;
   isAsked: boolean;
 }
 
-/** True when the books tie to the closing balance once these rows are booked, too. @throws JOURNAL_FORM */
+/** True when the books, with these rows booked too, tie to the closing balance. @throws JOURNAL_FORM */
 export async function tiesWith(part: Stated, rows: readonly { date: string; amount: string }[], overlay: Overlay): Promise<boolean> {
   const { closing, currency } = part;
   if (closing === null) return false;
@@ -58,14 +58,14 @@ export async function tiesWith(part: Stated, rows: readonly { date: string; amou
   return minus(toExact(closing.amount), plus(through(await legsOf(overlay, name, currency), closing.date), more)).units === 0n;
 }
 
-/** False when looking at the statement again changes nothing: it does not tie, and the account has its opening. @throws JOURNAL_FORM */
+/** False when checking the statement again would change nothing: it does not tie, and the account has its opening. @throws JOURNAL_FORM */
 export async function mayTie(part: Stated, overlay: Overlay): Promise<boolean> {
   const { name } = accountOf(await loadChart(await overlay.head()), part.account);
   const legs = await legsOf(overlay, name, part.currency);
   return (part.opening !== null && !legs.some(isCheckpoint)) || tiesWith(part, [], overlay);
 }
 
-/** The bank's balances that hold at the end of their day go there when rows of that day have come in behind them. @throws JOURNAL_FORM */
+/** Moves balances of the bank to the end of their day, where they hold, when rows of that day were added after them. @throws JOURNAL_FORM */
 export async function placeBalances(overlay: Overlay, account: string, currency: string, closed: string | undefined): Promise<void> {
   const legs = await legsOf(overlay, account, currency);
   for (const { entry, assertion } of failing(balancesIn(legs, () => false))) {
@@ -75,14 +75,14 @@ export async function placeBalances(overlay: Overlay, account: string, currency:
   }
 }
 
-/** Opening and closing of one account's part; answers what the bank says minus what the books say, or null. @throws JOURNAL_FORM */
+/** Writes opening and closing of one account; returns the bank's balance minus that of the books, or null. @throws JOURNAL_FORM */
 export async function stateBalances(part: Stated, context: StatedContext): Promise<string | null> {
   return stateClosing(part, context, await stateOpening(part, context));
 }
 
 /**
- * Writes the closing balance where it ties; answers what the bank says minus what the books say, or null. `held`: ids of the bank's balances
- * that held before the new entries came in, as stateOpening answers them. @throws JOURNAL_FORM
+ * Writes the closing balance if it ties; returns the bank's balance minus that of the books, or null. `held`: ids of the bank's balances
+ * that held before the new entries came in, from stateOpening. @throws JOURNAL_FORM
  */
 export async function stateClosing(part: Stated, context: StatedContext, held: ReadonlySet<string>): Promise<string | null> {
   const { overlay, config, closed, hash } = context;
@@ -111,7 +111,7 @@ export async function stateClosing(part: Stated, context: StatedContext, held: R
   return gapOf(part, context.listed, overlay);
 }
 
-/** What the bank says minus what the books say, or null. `listed`: ids of the entries that the statement's rows are. @throws JOURNAL_FORM */
+/** The bank's balance minus that of the books, or null. `listed`: ids of the entries that the statement's rows are. @throws JOURNAL_FORM */
 export async function gapOf(part: Stated, listed: ReadonlySet<string>, overlay: Overlay): Promise<string | null> {
   const { closing, currency } = part;
   if (closing === null) return null;
@@ -123,10 +123,10 @@ export async function gapOf(part: Stated, listed: ReadonlySet<string>, overlay: 
 }
 
 /**
- * Openings are checkpoints: each states what the account held before a statement's first row and carries what is missing up to there.
+ * Openings are checkpoints: each states what the account held before a statement's first row, and books the amount missing up to there.
  * The first one is the opening balance; a later one exists only while statements between two imported ones are missing, and shrinks to
- * nothing as they come in. Amounts are computed anew from what the checkpoints state, so nothing depends on the order of imports.
- * Answers the ids of the bank's balances that held before the statement's new entries came in. @throws JOURNAL_FORM
+ * zero as they come in. Amounts are recomputed from what the checkpoints state, so nothing depends on the order of imports.
+ * Returns the ids of the bank's balances that held before the statement's new entries came in. @throws JOURNAL_FORM
  */
 export async function stateOpening(part: Stated, context: StatedContext): Promise<Set<string>> {
   const { overlay, config, isOpen, isAsked, listed } = context;
@@ -145,7 +145,7 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
   const [earliest] = old;
   if (earliest === undefined && (opening === null || isAsked)) return ids;
   const before = (date: string): Exact => sumOf(rows, ({ entry }) => entry.date < date);
-  /** With so much carried in, this statement's closing balance or a later one that the bank proved holds. */
+  /** True if, with `carried` brought in, this statement's closing balance or a later balance of the bank holds. */
   const holds = (date: string, carried: Exact): boolean => {
     const isOwn =
       closing !== null && closing.date >= date && minus(toExact(closing.amount), plus(carried, through(rows, closing.date))).units === 0n;
@@ -153,12 +153,12 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
   };
   if (earliest === undefined || first < earliest.entry.date) {
     const morning = rows.filter(({ entry }) => entry.date === first && !isListed(entry, listed));
-    // Of one day alone, nobody knows whether rows that only another statement has stand before or behind it.
+    // For a statement of a single day, rows that only another statement lists may come before or after it.
     if (earliest === undefined && morning.length > 0 && closing?.date === first) return ids;
     if (earliest === undefined && (await isMissed(part.account, first, overlay))) return ids;
     if (opening !== null) stated.set(first, minus(toExact(opening), sumOf(morning)));
     else if (earliest !== undefined) {
-      // The statement does not say what it began with: what the later one says, less the rows in between.
+      // The statement has no opening balance: it is that of the later one, less the rows in between.
       const between = sumOf(rows, ({ entry }) => entry.date >= first && entry.date < earliest.entry.date);
       stated.set(first, minus(stated.get(earliest.entry.date) ?? ZERO, between));
       stated.delete(earliest.entry.date);
@@ -170,7 +170,7 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
   }
   const places = placesOf(chart, currency);
   const equity = accountOf(chart, config.accounts.opening).name;
-  /** A row that was deleted by hand is missed and not carried in: a checkpoint that was off stays off. */
+  /** A row that was deleted by hand must not be carried in by a checkpoint, so a checkpoint that was off stays off. */
   const missed = new Map(balances.filter(isCheckpoint).map(({ entry, was }) => [entry.date, was]));
   if (earliest !== undefined && !stated.has(earliest.entry.date)) missed.set(first, missed.get(earliest.entry.date) ?? ZERO);
   let carried = ZERO;
@@ -184,14 +184,14 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
     const other = { account: equity, amount: fromExact({ units: -amount.units, scale: amount.scale }, places), currency };
     const tags = { key: isGap ? `${key}:gap` : key, ...context.by };
     const description = isGap ? "Balance brought forward, statements before this day are missing" : "Opening balance";
-    // A leg of zero is no leg; the entry then only states what the account holds.
+    // A leg of zero is not allowed beside others; the entry then only states what the account holds.
     wanted.push(stating(date, description, tags, amount.units === 0n ? [leg] : [leg, other]));
   }
   for (const { entry } of old) if (!wanted.some((other) => isSame(entry, other))) overlay.record({ op: "remove", id: entry.id });
   for (const entry of wanted) {
     if (old.some((other) => isSame(other.entry, entry))) continue;
     overlay.add([entry]);
-    // What is missing may be rows of the statement itself while some are open.
+    // While rows of the statement itself are open, the missing amount may be theirs.
     if (!isOpen && entry.tags["key"] === `${key}:gap`) {
       const [missing] = entry.postings;
       const body = { account: part.account, date: entry.date, missing: `${missing?.amount ?? ""} ${currency}`, entry: entry.id };
@@ -201,11 +201,11 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
   return ids;
 }
 
-/** An entry of the books' own that states what an account holds. */
+/** An entry of the books' own that states the balance of an account. */
 const stating = (date: string, description: string, tags: { key: string }, postings: Entry["postings"]): Entry =>
   cleanEntry({ id: entryId(date, tags.key), date, status: "bootstrap-confirmed", counterparty: "", description, tags, postings });
 
-/** True when rows of the account up to that day were deleted by hand: an opening would carry them in, and they could not come back. */
+/** True when rows of the account up to that day were deleted by hand: an opening would include them, and they could not come back. */
 async function isMissed(account: string, day: string, overlay: Overlay): Promise<boolean> {
   const receipts = await receiptsAbout(await receiptTree(overlay), { account, from: "0000-00-00", to: day });
   return (await goneFrom(receipts, (ids) => overlay.existing(ids))).length > 0;
@@ -219,13 +219,13 @@ const isHome = (part: Stated, config: Config): boolean => part.currency === conf
 
 type SettleContext = Pick<StatedContext, "overlay" | "config" | "closed" | "by">;
 
-/** A receipt's statement beside the books. `isFresh`: entries of it that are new. */
+/** The context of a receipt's statement. `isFresh`: true for its new entries. */
 export const contextOf = (receipt: KeptReceipt, context: SettleContext, isFresh: (entry: Entry) => boolean): StatedContext => ({
   ...context,
   ...{ hash: receipt.hash, listed: listedBy(receipt), isFresh, isOpen: isOpenReceipt(receipt), isAsked: receipt.asked.length > 0 },
 });
 
-/** The receipt once its balances are stated. @throws JOURNAL_FORM */
+/** States the balances of a receipt; returns it with its gap. @throws JOURNAL_FORM */
 export async function settle(receipt: KeptReceipt, context: SettleContext, isFresh: (entry: Entry) => boolean): Promise<KeptReceipt> {
   const gaps: (string | null)[] = [];
   for (const part of receipt.record.stated) gaps.push(await stateBalances(part, contextOf(receipt, context, isFresh)));
@@ -233,16 +233,16 @@ export async function settle(receipt: KeptReceipt, context: SettleContext, isFre
 }
 
 /**
- * Statements that did not tie or wait for an answer, looked at again: rows that are in the books by now are asked about no more, and
+ * Checks statements again that did not tie or wait for an answer: rows that are in the books meanwhile are no longer asked about, and
  * balances that tie now are stated. @throws JOURNAL_FORM
  */
 export async function heal(receipts: readonly KeptReceipt[], context: SettleContext): Promise<void> {
   const { overlay } = context;
   for (const receipt of receipts) {
     const now = await withoutAnswered(receipt, overlay);
-    const mayBeTied =
+    const mayTieNow =
       receipt.gap !== null && (await Promise.all(receipt.record.stated.map((part) => mayTie(part, overlay)))).includes(true);
-    if (now === receipt && (!mayBeTied || isOpenReceipt(receipt))) continue;
+    if (now === receipt && (!mayTieNow || isOpenReceipt(receipt))) continue;
     const after = isOpenReceipt(now) ? now : await settle(now, context, () => false);
     if (now === receipt && after.gap === receipt.gap) continue;
     const path = receiptFile(receipt.hash);
@@ -251,7 +251,7 @@ export async function heal(receipts: readonly KeptReceipt[], context: SettleCont
   }
 }
 
-/** Rows that were asked about or deleted, and are in the books by now. */
+/** The receipt without those asked or removed rows that are in the books meanwhile; they count as known. */
 async function withoutAnswered(receipt: KeptReceipt, overlay: Overlay): Promise<KeptReceipt> {
   const { asked, removed, record } = receipt;
   const there = await overlay.existing([...asked.map(({ id }) => id), ...removed]);

@@ -1,5 +1,5 @@
 /**
- * The books through one run's eyes (interface Books of ports.ts): HEAD plus what the run wrote. A row of a statement is booked under the
+ * The books as one run sees them (interface Books of ports.ts): HEAD plus what the run wrote. A row of a statement is booked under the
  * row's own key, so the same row is the same entry in every run and every clone.
  */
 import { isDay } from "../../kernel/day.ts";
@@ -15,10 +15,10 @@ import type { Chart } from "./main-journal.ts";
 import { addPostings, assertWhole, loadChart } from "./months.ts";
 import type { Overlay } from "../overlay.ts";
 
-/** A row of a statement, as far as booking it goes. */
+/** The part of a statement's row that booking it needs. */
 export interface BookedRow extends Pick<Row, "id" | "date" | "currency"> {
   key: string;
-  /** Entry that stands for the row without being its own: said to be the same, asked about, or deleted by hand. Nothing is written then. */
+  /** Id of another entry that represents the row: decided to be the same, asked about, or deleted by hand. Then nothing is written. */
   held?: string;
 }
 
@@ -28,14 +28,14 @@ export interface BooksContext {
   rules(): Promise<BookRules & { currency: string }>;
   /** The day in the workspace's time zone. */
   today(): string;
-  /** Rows parsed in this run under a reference, in the order of their statements. */
+  /** Rows with a reference that this run parsed, in the order of their statements. */
   rowsOf(reference: string): readonly BookedRow[];
 }
 
 /** Books of a run. */
 export function createBooks(context: BooksContext): Books {
   const { overlay } = context;
-  /** Where the search for an unused key of a reference goes on: thousands of rows may share one reference. */
+  /** Where the search for an unused key of a reference continues: thousands of rows may share one reference. */
   const positions = new Map<string, number>();
   const chart = async (): Promise<Chart> => loadChart(await overlay.head());
 
@@ -47,7 +47,7 @@ export function createBooks(context: BooksContext): Books {
     const holders: (string | undefined)[] = [];
     for (const draft of drafts) {
       const { key, ref, currency = rules.currency, held } = keyOf(draft, context, used, positions, moved);
-      // A leg without a currency is in the row's own, so that a script that knows of one currency books a EUR row as EUR.
+      // A leg without a currency gets that of the row, so that a script written for one currency books a EUR row as EUR.
       entries.push(toEntry(draft, key, { run: context.run, ...(ref === undefined ? {} : { ref }) }, accounts, { ...rules, currency }));
       used.add(key);
       holders.push(held);
@@ -63,7 +63,7 @@ export function createBooks(context: BooksContext): Books {
       ids.add(entry.id);
       return { entry_id: held ?? entry.id, known: isKnown };
     });
-    // Nothing is recorded before every draft has been checked: a call that fails has changed nothing.
+    // Recorded only after every draft has been checked, so that a failing call changes nothing.
     if (fresh.length > 0) overlay.add(fresh);
     if (known.length > 0) overlay.record({ op: "known", keys: known });
     for (const [reference, position] of moved) positions.set(reference, position);
@@ -92,11 +92,11 @@ export function createBooks(context: BooksContext): Books {
     },
     void: async (id, reason) => {
       const entry = await existing(id);
-      const stated = ownKind(entry);
-      const isOdd = entry.status === "voided" ? "itself a reversal" : stated === "correct" ? "a correction" : "a stated balance";
-      if (entry.status === "voided" || stated !== null) throw unfit(entry.id, `is ${isOdd} and cannot be voided.`);
+      const kind = ownKind(entry);
+      const what = entry.status === "voided" ? "itself a reversal" : kind === "correct" ? "a correction" : "a stated balance";
+      if (entry.status === "voided" || kind !== null) throw unfit(entry.id, `is ${what} and cannot be voided.`);
       const earlier = await reversalOf(entry, overlay);
-      if (earlier !== null) throw unfit(entry.id, `has been voided already, by ${earlier}.`, { void_entry_id: earlier });
+      if (earlier !== null) throw unfit(entry.id, `has already been voided, by ${earlier}.`, { void_entry_id: earlier });
       const now = asCorrected(entry, await correctionsOf(entry, overlay)).postings;
       const at = now.findIndex(({ account }, i) => account !== entry.postings[i]?.account);
       const back = `cleared correct ${entry.id} --account "${entry.postings[at]?.account}"`;
@@ -122,7 +122,7 @@ export function createBooks(context: BooksContext): Books {
   };
 }
 
-/** Key and reference tag of a draft. A row used before in this run gives `#2`, `#3` and so on. */
+/** Key and reference tag of a draft. A further entry of the same row in this run gets `#2`, `#3` and so on. */
 function keyOf(
   draft: EntryDraft,
   context: BooksContext,
@@ -144,12 +144,11 @@ function keyOf(
     const round = Math.floor(position / rows.length) + 1;
     const key = round === 1 ? row.key : `${row.key}#${round}`;
     if (used.has(key) || context.overlay.usedKeys.has(key)) continue;
-    if (row.date !== draft.date) {
+    if (row.date !== draft.date)
       throw new ClearedError(
         "JOURNAL_DATE",
-        `The row "${reference.slice(0, 60)}" is of ${row.date}, the entry of ${draft.date}. An entry of a statement's row carries the row's date; use an entry with its own key for another day.`,
+        `The row "${reference.slice(0, 60)}" is dated ${row.date}, the entry ${draft.date}. An entry for a statement's row must have the row's date; give an entry for another day its own key.`,
       );
-    }
     moved.set(reference, position);
     const { currency, held } = row;
     return { key, currency, ...(reference === row.id ? {} : { ref: reference }), ...(held === undefined ? {} : { held }) };

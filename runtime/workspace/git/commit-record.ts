@@ -1,6 +1,6 @@
 /**
- * The record of a commit that is being made: written down before the branch moves, gone once index and files have followed. Killed in
- * between, whoever opens the repository next, or commits next, finishes from it.
+ * The record of a commit in progress: written before the branch moves, removed once index and files have followed. After a kill in between,
+ * the next process that opens the repository or commits finishes from it.
  */
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ export function createRecord({ dir, objects, worktree, lock, head: headOf, block
       for (const { path } of intent.touched) assertPath(path);
       return intent;
     } catch {
-      // It is renamed into place whole; anything else was not written by us and says nothing about the tree.
+      // We rename complete files into place, so an invalid one is not ours and says nothing about the tree.
       await drop();
       return null;
     }
@@ -81,7 +81,7 @@ export function createRecord({ dir, objects, worktree, lock, head: headOf, block
       await file.close();
       await rename(draft, recordFile);
     },
-    /** Index and files follow the branch if it has moved. Answers why that must wait: git is busy, another branch, a folder nobody may write to. */
+    /** Brings index and files to the branch if it has moved. Returns why that must wait, or null: git is busy, another branch, a read-only folder. */
     async finish(): Promise<string | null> {
       if ((await read()) === null) return null;
       if (!(await lock.take(LOCK_WAIT_MS))) return lockedBy("index.lock");

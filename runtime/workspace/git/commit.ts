@@ -1,7 +1,7 @@
 /**
  * The committer: one run's changes become one commit on the branch, and the user's index and files follow at exactly those paths.
- * Objects first, then a record of what is about to happen, then the branch by compare-and-swap, then index and files. The swap is
- * the point of no return: killed before it nothing has happened; killed after it the next call finishes from the record.
+ * The order: objects, a record of the commit, the branch by compare-and-swap, then index and files. The swap is the point of no return:
+ * after a kill before it nothing has happened; after a kill behind it the next call finishes from the record.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,11 +29,11 @@ interface Change extends Touched {
 }
 
 const LOCK_WAIT_MS = 2000;
-// Each loss means that somebody else committed in the same few milliseconds.
+// Each failed try means that another process committed in the same few milliseconds.
 const TRIES = 12;
-// fast-import keeps every object it wrote in memory; a fresh one now and then keeps the host small.
+// fast-import remembers every object it wrote; restarting it now and then bounds its memory.
 const IMPORTS_PER_PROCESS = 500;
-/** Author and committer of what the runtime commits. */
+/** Author and committer of commits by the runtime. */
 const AUTHOR = "Cleared <cleared@localhost>";
 export const IMPORT = ["fast-import", "--quiet", "--force", "--date-format=raw"];
 
@@ -42,10 +42,10 @@ const takeMoved: Take<true> = (output) => {
   return end === -1 ? { need: output.length + 1 } : { value: true, used: end + "commit: ok\n".length };
 };
 
-/** A file as fast-import takes it: its content, the id of a blob that the repository has, or null when it goes. */
+/** A file for fast-import: its content, the id of a blob that the repository has, or null to remove it. */
 export type ImportedFile = [path: string, file: { mode: string; text: string | Uint8Array } | { mode: string; oid: string } | null];
 
-/** One commit for fast-import, marked :1, and what is asked after it. The files lie over those of the first parent, unless it stands `alone`. */
+/** One commit for fast-import, marked :1, and the commands `after` it. The files are laid over those of the first parent, unless `alone`. */
 export function commitStream(
   ref: string,
   commit: { at: number; message: string; parents: readonly string[]; alone?: boolean; files: Iterable<ImportedFile> },
@@ -78,7 +78,7 @@ export function createCommitter(parts: CommitterParts) {
   let note: ReturnType<typeof keepNote> | null = null;
   const ref = () => `refs/heads/${parts.branch()}`;
 
-  /** What really changes: unchanged files are dropped. */
+  /** The wanted files that differ from the tree. */
   async function compare(tree: FileTree, wanted: Map<string, string | null>): Promise<Change[]> {
     const changes: Change[] = [];
     for (const [path, text] of wanted) {
@@ -101,7 +101,7 @@ export function createCommitter(parts: CommitterParts) {
     return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  /** Writes blobs, trees and the commit; answers its id. No ref a person looks at moves. */
+  /** Writes blobs, trees and the commit; returns its id. Moves no ref but refs/cleared/wip. */
   async function write(parent: string, message: string, changes: readonly Change[]): Promise<string> {
     if (++imports % IMPORTS_PER_PROCESS === 0) {
       await importer.close();
@@ -112,7 +112,7 @@ export function createCommitter(parts: CommitterParts) {
     note ??= keepNote(gitDir);
     const done = `progress cleared ${imports}\n`;
     const files = changes.map(({ path, next, bytes }): ImportedFile => [path, next && bytes && { mode: next.mode, text: bytes }]);
-    // The answer to `progress` comes after the checkpoint: by then the objects are on disk.
+    // The answer to `progress` comes after the checkpoint, so the objects are on disk when it arrives.
     const stream = commitStream(
       "refs/cleared/wip",
       { at: Date.now(), message, parents: [parent], files },
@@ -127,7 +127,7 @@ export function createCommitter(parts: CommitterParts) {
         return { value: id ?? "", used: end + done.length };
       });
       const report = join(gitDir, `fast_import_crash_${importer.pid}`);
-      // Its own report of a crash says nothing that its last words do not say, and holds the books' text.
+      // Its crash report says no more than its last output does, and contains text of the books.
       answer.catch(() => rm(report, { force: true })).catch(() => undefined);
       return answer;
     });
@@ -136,7 +136,7 @@ export function createCommitter(parts: CommitterParts) {
     return id;
   }
 
-  /** Compare-and-swap of the branch. False: somebody else moved it. @throws GIT_STATE while another git holds a lock, GIT_FAILED */
+  /** Compare-and-swap of the branch. False: another process moved it. @throws GIT_STATE while another git holds a lock, GIT_FAILED */
   async function move(to: string, from: string): Promise<boolean> {
     return writing(gitDir, { [ref()]: to }, async () => {
       return mover.ask(`start\nupdate ${ref()} ${to} ${from}\ncommit\n`, takeMoved).catch(async (error: unknown) => {
@@ -149,7 +149,7 @@ export function createCommitter(parts: CommitterParts) {
 
   type Attempt = CommitResult | "again";
 
-  /** Files that differ are a person's edit, unless another process of ours is just bringing them to a newer HEAD. */
+  /** Files that differ are a person's edit, unless another process of ours is bringing them to a newer HEAD. */
   async function edit(paths: string[], head: string): Promise<Attempt> {
     return (await record.read()) !== null || (await parts.head()) !== head ? "again" : { status: "user_edit", paths };
   }
@@ -180,7 +180,7 @@ export function createCommitter(parts: CommitterParts) {
       parts.reached("draft");
       if (!(await lock.take(LOCK_WAIT_MS))) return { status: "blocked", reason: lockedBy("index.lock") };
       parts.reached("locked");
-      // What was looked at without the lock is looked at again under it: the index by its mark, the files by their content.
+      // Everything read without the lock is checked again under it: the index by its mark, the files by their content.
       if ((await worktree.indexMark()) !== mark || (await parts.blockedBy()) !== null) return "again";
       if ((await worktree.editedFiles(changes)).length > 0) return "again";
       await record.write({ commit, touched: changes.map(({ path, old, next }) => ({ path, old, next })) });
@@ -216,9 +216,9 @@ export function createCommitter(parts: CommitterParts) {
   const inTurn = createTurns();
 
   return {
-    /** Finishes what a killed process began; answers why that must wait, or null. */
+    /** Finishes the commit of a killed process; returns why that must wait, or null. */
     finish: record.finish,
-    /** One at a time; one that fails does not stop the next. */
+    /** Commits are made one at a time; a failed commit does not stop the next. */
     commit: (request: CommitRequest): Promise<CommitResult> =>
       inTurn(async () => {
         const message = composeMessage(request.message, request.trailers);

@@ -1,25 +1,25 @@
 /**
- * What git is started with: settings and an environment under which no program runs that a repository's own configuration names, because a
- * workspace may have come as a folder, `.git/config` and all.
+ * Settings and environment of every git process. No program runs that a repository's own configuration names, because a workspace may have
+ * been received as a folder, including its `.git/config`.
  */
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { isEndless, oddKind } from "../own-folders.ts";
 
-// A commit that is recorded must survive a power cut; git by default syncs nothing (spec/engine.md 7).
+// A recorded commit must survive a power cut, and git by default syncs nothing (spec/engine.md 7).
 // Hooks and fsmonitor would run the user's programs inside the committer.
 export const SETTINGS = [
   ["core.fsync", "all"],
   ["core.fsyncMethod", "batch"],
-  // A month of a busy bank is 500 kB of text: level 1 takes a third of the time and git packs it again anyway.
+  // A month of a busy bank is 500 kB of text: level 1 takes a third of the time, and git compresses it again when packing.
   ["core.compression", "1"],
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
   ["core.alternateRefsCommand", ":"],
   ["log.showSignature", "false"],
   ["push.gpgSign", "false"],
-  // A collection may ask a program which objects are recent; none is begun behind our back.
+  // A collection may run a program that names recent objects, so none may start automatically.
   ["gc.auto", "0"],
   ["maintenance.auto", "false"],
   // A submodule has a configuration of its own.
@@ -32,10 +32,10 @@ export const SETTINGS = [
 ] as const;
 export const FLAGS = SETTINGS.flatMap(([key, value]) => ["-c", `${key}=${value}`]);
 
-// What points git elsewhere, asks questions or changes the language of its messages.
+// Variables that redirect git, make it prompt or change the language of its messages.
 const LEFT_OUT = /^(GIT_|SSH_ASKPASS|EDITOR$|VISUAL$|PAGER$|LC_|LANGUAGE$)/i;
 
-/** What one command of git gets; `extra` wins. */
+/** The environment of one git command; `extra` overrides. */
 export function commandEnv(extra: Record<string, string>): Record<string, string> {
   return {
     ...Object.fromEntries(Object.entries(process.env).flatMap(([key, value = ""]) => (LEFT_OUT.test(key) ? [] : [[key, value]]))),
@@ -44,7 +44,7 @@ export function commandEnv(extra: Record<string, string>): Record<string, string
     GIT_OPTIONAL_LOCKS: "0",
     GIT_LITERAL_PATHSPECS: "1",
     GIT_NO_REPLACE_OBJECTS: "1",
-    // A missing object is not fetched from where the repository says it is; `ext::sh -c ...` is an address, too.
+    // A missing object is not fetched from an address that the repository names, which could be `ext::sh -c ...`.
     GIT_NO_LAZY_FETCH: "1",
     GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
     GIT_ASKPASS: "",
@@ -54,14 +54,14 @@ export function commandEnv(extra: Record<string, string>): Record<string, string
   };
 }
 
-// These run no program that could be configured, but hooks and the like, which are switched off above. Whatever writes the index does: it
-// reads files anew, through their filters, that have changed in the same instant.
+// These run no configurable program except hooks and the like, which are switched off above. Commands that write the index are not among them:
+// they reread files that changed in the same instant, through their filters.
 const PLAIN = /^(?:cat-file|config|diff-tree|fast-import|for-each-ref|init|log|ls-files|merge-base|remote|rev-list|rev-parse|update-ref)$/;
 const TRANSPORT = /^(?:core\.(?:sshcommand|gitproxy)|credential\..*helper)$/;
 
 /**
- * What keeps the programs that the repository itself names from being run by this command: filters are put out of action, and a file that
- * needs one fails; a transport that would use one is refused. @throws GIT_STATE
+ * Variables that keep this command from running programs that the repository itself names: filters are disabled, so a file that needs one
+ * fails; a transport that would use such a program is refused. @throws GIT_STATE
  */
 export async function heldBack(dir: string, args: readonly string[], configOf: ConfigOf): Promise<Record<string, string>> {
   if (PLAIN.test(args[0] ?? "") && !args.includes("--filters")) return {};
@@ -70,7 +70,7 @@ export async function heldBack(dir: string, args: readonly string[], configOf: C
   if (reaches !== undefined)
     throw new ClearedError(
       "GIT_STATE",
-      `This repository's own configuration sets ${reaches}, a program that git would start for \`git ${args[0]}\`. Put it into your own (git config --global), and take it out here: git config --unset-all ${reaches}.`,
+      `This repository's own configuration sets ${reaches}, a program that git would start for \`git ${args[0]}\`. Set it in your own configuration (git config --global) and remove it here: git config --unset-all ${reaches}.`,
     );
   const filters = new Set(own.flatMap((key) => /^(filter\..*)\.(?:clean|smudge|process)$/s.exec(key)?.[1] ?? []));
   const settings = [...filters].flatMap((name) => [
@@ -86,7 +86,7 @@ type ConfigOf = (dir: string) => Promise<string>;
 
 const keysOf = new Map<string, { stamp: string; keys: string[] }>();
 
-/** The keys that the repository's own configuration sets; read again when its one file has changed, and each time where it has several. */
+/** Keys set in the repository's own configuration; read again when its file has changed, or each time if it includes other files. */
 async function ownKeys(dir: string, configOf: ConfigOf): Promise<string[]> {
   const { ino, size, mtimeNs, ctimeNs } = statSync(join(dir, ".git", "config"), { bigint: true, throwIfNoEntry: false }) ?? {};
   const stamp = [ino, size, mtimeNs, ctimeNs].join(" ");
@@ -98,19 +98,19 @@ async function ownKeys(dir: string, configOf: ConfigOf): Promise<string[]> {
   return keys;
 }
 
-/** A pipe or device where git reads a file by itself, for which it would wait without end; undefined: there is none. */
+/** A pipe or device where git reads a file, which would block git forever; undefined if there is none. */
 export function endlessFile(dir: string): ClearedError | undefined {
   const reads = ({ name, parentPath }: Dirent) =>
     /^\.git(?:attributes|ignore)$/.test(name) || `${parentPath}/`.startsWith(join(dir, ".git/"));
   const found = entriesOf(dir).find((entry) => isEndless(entry) && reads(entry));
   const path = found && join(found.parentPath, found.name);
-  return found && new ClearedError("FILE_INVALID", `${path} is ${oddKind(found)}, for which git waits without end. Remove it.`);
+  return found && new ClearedError("FILE_INVALID", `${path} is ${oddKind(found)}, which blocks git forever. Remove it.`);
 }
 
 function entriesOf(dir: string): Dirent[] {
   try {
     return readdirSync(dir, { recursive: true, withFileTypes: true });
   } catch {
-    return []; // git, or a person, has just removed a folder: it is looked at again when git still waits
+    return []; // git or a person has just removed a folder: checked again while git still waits
   }
 }

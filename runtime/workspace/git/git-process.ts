@@ -1,6 +1,6 @@
 /**
- * How git is started: one-shot commands, and kept-open commands for the hot path, in the environment of environment.ts.
- * Only the git*.ts files of this folder import this one; nothing else in the product runs git.
+ * Starting git: one-shot commands, and kept-open commands for the hot path, in the environment of environment.ts.
+ * Nothing else in the product starts git processes, except simple-git for the first commit (init.ts).
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { constants, setPriority } from "node:os";
@@ -9,7 +9,7 @@ import { standsStill, whileAwake } from "../../kernel/processes.ts";
 import { type Lost, isLost, persist } from "../../sandbox/lost.ts";
 import { FLAGS, commandEnv, endlessFile, heldBack } from "./environment.ts";
 
-// A group of its own: Ctrl-C reaches the whole terminal group and would kill a commit that is being finished.
+// A separate process group: Ctrl-C reaches the whole terminal group and would kill a commit that is being finished.
 const DETACHED = process.platform !== "win32";
 
 const configOf = async (dir: string): Promise<string> => (await tryGit(dir, ["config", "--list", "--show-scope", "-z"])).stdout.toString();
@@ -18,23 +18,23 @@ export interface GitOutput {
   status: number;
   stdout: Buffer;
   stderr: string;
-  /** By a signal: whether it has done its work is not known. */
+  /** Ended by a signal: whether it did its work is unknown. */
   killed: boolean;
 }
 
 interface GitInput {
   input?: string | Buffer;
   env?: Record<string, string>;
-  /** It yields to everything else on the machine, and ends when told to, with the commands it has started. */
+  /** Runs at low priority; an abort ends the command and those it has started. */
   aside?: AbortSignal;
 }
 
-// These may be asked again when they were killed in the middle of their answer.
+// Commands that only read, so they can be repeated after a kill.
 const READS = new Set(
   "cat-file config diff-tree for-each-ref hash-object log ls-files merge-base remote rev-list rev-parse status".split(" "),
 );
 
-/** Runs one git command to its end and answers whatever it said. @throws GIT_FAILED when git cannot be started, or a read is killed each time */
+/** Runs one git command and returns its status and output. @throws GIT_FAILED when git cannot be started, or a read is killed each time */
 export async function tryGit(dir: string, args: string[], options: GitInput = {}): Promise<GitOutput> {
   const given = { ...options, env: { ...(await heldBack(dir, args, configOf)), ...options.env } };
   if (!READS.has(args[0] ?? "")) return runOnce(dir, args, given);
@@ -45,7 +45,7 @@ export async function tryGit(dir: string, args: string[], options: GitInput = {}
   });
 }
 
-/** Does again what failed because its git was killed, some times, after `tidy`. */
+/** Repeats work that failed because its git was killed, a few times, each after `tidy`. */
 export async function unlessKilled<T>(work: () => Promise<T>, tidy: () => void = () => undefined): Promise<T> {
   let last: unknown;
   const done = await persist(async (): Promise<{ value: T } | Lost> => {
@@ -62,15 +62,15 @@ export async function unlessKilled<T>(work: () => Promise<T>, tidy: () => void =
   return done.value;
 }
 
-/** Processes of git that were started here and have not ended. */
+/** Running git processes that this process started. */
 const running = new Set<number>();
 
 export const isOurGit = (pid: number): boolean => running.has(pid);
 
-// A git that somebody has stopped holds up whoever waits for its answer, perhaps with a lock in its hands.
+// A suspended git process (SIGSTOP) blocks whoever waits for its answer, and may hold a lock: it is killed after this time.
 const STOPPED_MS = 5000;
 
-/** `stuck`: hears why git will never answer; `waits`: somebody waits for its answer. */
+/** `stuck` is called with the reason when git will never answer; `waits`: whether anything waits for its answer. */
 function startGit(dir: string, args: string[], env: Record<string, string>, stuck: (why: ClearedError) => unknown, waits = () => true) {
   const child = spawn("git", [...FLAGS, ...args], { cwd: dir, env: commandEnv(env), stdio: "pipe", detached: DETACHED });
   const { pid } = child;
@@ -115,7 +115,7 @@ function runOnce(dir: string, args: string[], options: GitInput): Promise<GitOut
         killed: signal !== null,
       }),
     );
-    // A command that ends early closes its input; its own words say why.
+    // A command that ends early closes its input; its error output says why.
     child.stdin.on("error", () => undefined);
     child.stdin.end(options.input ?? "");
   });
@@ -126,18 +126,18 @@ function stepAside(child: ChildProcess, pid: number, stop: AbortSignal): void {
     try {
       act();
     } catch {
-      // It has ended, or the machine gives no priorities: it works all the same.
+      // It has ended, or the system refuses priorities: it works without.
     }
   };
   const end = () => unlessGone(() => void (DETACHED ? process.kill(-pid, "SIGTERM") : child.kill()));
   unlessGone(() => setPriority(pid, constants.priority.PRIORITY_LOW));
   stop.addEventListener("abort", end);
-  // It may have been told before it was started, while the repository's configuration was read.
+  // The abort may have come before the start, while the repository's configuration was read.
   if (stop.aborted) end();
   child.once("close", () => stop.removeEventListener("abort", end));
 }
 
-/** Like tryGit, but a non-zero exit is an error. @throws GIT_FAILED with git's own words */
+/** Like tryGit, but a non-zero exit is an error. @throws GIT_FAILED with the message of git */
 export async function git(dir: string, args: string[], options: GitInput = {}): Promise<Buffer> {
   const done = await tryGit(dir, args, options);
   if (done.status !== 0) throw gitFailed(`git ${args[0] ?? ""}`, done);
@@ -150,17 +150,16 @@ export function gitFailed(what: string, how: string | Pick<GitOutput, "stderr" |
   const said = stderr.trim().slice(-600);
   const lock = /Unable to create '(?:.*\/\.git\/)?(?:\.\/)?([^']+\.lock)': File exists/.exec(stderr)?.[1];
   if (lock !== undefined) return new ClearedError("GIT_STATE", lockedBy(lock), { data: { lock } });
-  if (/No space left on device|Out of diskspace|Disk quota exceeded/i.test(said)) {
+  if (/No space left on device|Out of diskspace|Disk quota exceeded/i.test(said))
     return new ClearedError(
       "STORE_FULL",
-      `The disk is full: ${what} wrote nothing that counts. Free space; the run goes on from its last recorded step.`,
+      `The disk is full: ${what} did not take effect. Free space; the run continues from its last recorded step.`,
     );
-  }
   const filter = /filter '([^']*)' failed/.exec(said)?.[1];
   if (filter !== undefined)
     return new ClearedError(
       "GIT_STATE",
-      `${what} needs filter.${filter}, a program that this repository's own configuration names and Cleared does not run. Put it into your own (git config --global), or take it out of .gitattributes.`,
+      `${what} needs filter.${filter}, a program that this repository's own configuration names and Cleared does not run. Set it in your own configuration (git config --global), or remove it from .gitattributes.`,
     );
   return new ClearedError(
     "GIT_FAILED",
@@ -169,12 +168,12 @@ export function gitFailed(what: string, how: string | Pick<GitOutput, "stderr" |
   );
 }
 
-/** What stands in the way, and what a person does about it. */
+/** The message that names a lock, and says what a person can do about it. */
 export function lockedBy(lock: string): string {
-  return `Another git command holds .git/${lock}. It goes on by itself when that ends; if no git is running, remove the file ".git/${lock}".`;
+  return `Another git command holds .git/${lock}. Work continues when that ends; if no git is running, remove the file ".git/${lock}".`;
 }
 
-/** Takes an answer off the front of the output, or says how many bytes it needs at least. */
+/** Takes an answer from the front of the output, or returns how many bytes it needs at least. */
 export type Take<T> = (output: Buffer) => { value: T; used: number } | { need: number };
 
 interface Asked {
@@ -184,8 +183,8 @@ interface Asked {
 }
 
 /**
- * A git command that stays open and answers questions in order. It is started by the first question and again after it died;
- * questions it left unanswered are rejected. Ends with its owner, because its input then closes.
+ * A git command that stays open and answers questions in order. The first question starts it, as does the next one after it died;
+ * unanswered questions are rejected. It ends with its owner, because its input then closes.
  */
 export class KeptGit {
   readonly #dir: string;
@@ -198,7 +197,7 @@ export class KeptGit {
   #need = 1;
   #words = "";
 
-  /** `killed` hears of each end by a signal. */
+  /** `killed` is called each time the process is ended by a signal. */
   constructor(dir: string, args: string[], killed: () => void = () => undefined) {
     this.#dir = dir;
     this.#args = args;
@@ -241,7 +240,7 @@ export class KeptGit {
     if (child !== this.#child) return;
     this.#chunks.push(chunk);
     this.#size += chunk.length;
-    // Joining only when an answer can be complete keeps a large blob linear.
+    // Chunks are joined only when an answer can be complete, so that a large blob takes linear time.
     while (this.#asked.length > 0 && this.#size >= this.#need) {
       const output = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
       this.#chunks = [output];
@@ -269,7 +268,7 @@ export class KeptGit {
     for (const asked of left) asked.reject(gitFailed(`git ${this.#args[0] ?? ""}`, how));
   }
 
-  /** Closes its input and waits until it is gone. */
+  /** Closes its input and waits until it has ended. */
   async close(): Promise<void> {
     const child = this.#child;
     if (child === null) return;

@@ -1,5 +1,5 @@
 /**
- * The one door to git (with git-*.ts beside it): one-shot commands for what people ask, kept-open ones for the committer's hot path.
+ * The Git port of a workspace: one-shot commands for rare questions, kept-open ones for the committer's hot path.
  * Reads and commits the configured branch, whatever is checked out.
  */
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
@@ -16,9 +16,9 @@ import { readOr } from "../own-folders.ts";
 import { createWorktree } from "./worktree.ts";
 
 export interface GitOptions {
-  /** The configured branch; asked anew each time, because config.yaml may change. */
+  /** The configured branch; read each time, because config.yaml may change. */
   branch: () => string;
-  /** Where texts made of files are kept. */
+  /** The disk cache for texts derived from files. */
   kept?: NonNullable<Tree["kept"]>;
   /** For the crash tests: called at each stage of a commit. */
   reached?: (stage: Stage) => void;
@@ -36,8 +36,8 @@ const IN_PROGRESS: [string, string][] = [
 ];
 
 /**
- * The common case, looked up without starting git: a .git folder of our own user that moves its work tree nowhere. Anything else, and
- * anything git itself might refuse, is left to git.
+ * The common case, found without starting git: a .git folder of this user that does not move its work tree. Everything else, and everything
+ * git itself might refuse, is left to git.
  */
 function plainGitDir(dir: string): string | null {
   try {
@@ -66,22 +66,21 @@ export async function findGitDir(dir: string): Promise<string> {
       `${dir} is not a git repository with files. Make a workspace with "cleared init DIR", or change into one.`,
     );
   }
-  if (realpathSync(top) !== realpathSync(dir)) {
+  if (realpathSync(top) !== realpathSync(dir))
     throw new ClearedError(
       "WORKSPACE_MISSING",
-      `${dir} lies inside the git repository ${top}; a workspace is the top folder of its own repository.`,
+      `${dir} is inside the git repository ${top}; a workspace must be the top folder of its own repository.`,
     );
-  }
   const [own, common] = [join(realpathSync(dir), ".git"), realpathSync(resolve(dir, shared))];
-  // A work tree of another repository is one that this repository knows; a file or link alone could lead to any.
+  // The repository must list this linked work tree as its own; a `.git` file or link alone could lead to any repository.
   const added =
     dirname(realpathSync(gitDir)) === join(common, "worktrees") && realpathSync(`${readFileSync(join(gitDir, "gitdir"))}`.trim()) === own;
   if (added || (common === realpathSync(gitDir) && (common === own || basename(common) !== ".git"))) return gitDir;
-  throw new ClearedError("FOLDER_UNSAFE", `${own} leads to the repository ${common}, which is another folder's. Remove ${own}.`);
+  throw new ClearedError("FOLDER_UNSAFE", `${own} leads to the repository ${common}, which belongs to another folder. Remove ${own}.`);
 }
 
 /**
- * Opens the repository at `dir`; first finishes a commit a killed process had begun.
+ * Opens the repository at `dir`; first finishes a commit that a killed process had begun.
  * @throws WORKSPACE_MISSING, GIT_FAILED
  */
 export async function createGit(dir: string, options: GitOptions): Promise<Git> {
@@ -94,7 +93,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
   // The last commit that git itself has found on the branch.
   let found: string | null = null;
   async function head(): Promise<string> {
-    // A loose ref comes before a packed one; whatever else stands there, and a commit seen for the first time, is left to git.
+    // A loose ref takes precedence over a packed one. Any other content, and a commit seen for the first time, is left to git.
     const loose = readOr(join(gitDir, ref()), "");
     if (found !== null && loose === `${found}\n`) return found;
     const asked = await objects.find(ref());
@@ -162,7 +161,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     isOnBranch: (commit) => isAncestor(dir, commit, ref()),
     commit: (request) => committer.commit(request),
     async find(run, step, since) {
-      // The text search only narrows; what counts are the trailers of our own last paragraph.
+      // The text search only narrows; the trailers in the last paragraph decide.
       const inRange = (await tryGit(dir, ["cat-file", "-e", `${since}^{commit}`])).status === 0 ? since : undefined;
       const entries = await commitsSaying(dir, ref(), `Run: ${run}`, inRange);
       return entries.find(({ trailers }) => trailers["Run"] === run && trailers["Step"] === String(step))?.commit ?? null;
@@ -188,7 +187,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
   };
 }
 
-/** What is asked of a repository without anything else of its workspace. */
+/** Opens a repository for one task, without the rest of its workspace. */
 export async function withGit<T>(dir: string, branch: string, ask: (git: Git) => Promise<T>): Promise<T> {
   const asked = await createGit(dir, { branch: () => branch });
   return ask(asked).finally(() => asked.close());

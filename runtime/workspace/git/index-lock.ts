@@ -1,7 +1,7 @@
 /**
- * The user's index.lock while a run's commit goes in: for these milliseconds no `git add` or `git commit` of the user may
- * read an index that does not know the run's files yet. Without it such a commit would delete the run's entries.
- * The lock carries our token; a tiny shell that outlives us removes it when we are killed, and the next start removes it too.
+ * Holds the user's index.lock while a run's commit is made: for these milliseconds no `git add` or `git commit` of the user may
+ * read an index that does not know the run's files yet. Without the lock such a commit would delete the run's entries.
+ * The lock contains our token; a small shell that outlives us removes it if we are killed, and so does the next start.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -13,20 +13,20 @@ import { exists, standsStill } from "../../kernel/processes.ts";
 import { readOr } from "../own-folders.ts";
 
 const TOKEN = /^cleared lock (\d+) [0-9a-f]+$/;
-// Answers only when our end of its input closes, which is when we are gone; by then only our own lock may be removed.
+// Acts only when its input closes, which means that we are gone; it removes the lock only if the token in it is ours.
 const CARETAKER =
   'while IFS= read -r line; do :; done; first=; IFS= read -r first < "$1"; [ "$first" = "$2" ] && rm -f -- "$1"; rm -f -- "$3" "$4"';
 
 export type IndexLock = ReturnType<typeof createIndexLock>;
 
-// Whoever holds it longer than this stands still; it looks before it goes on (assertHeld).
+// A process that holds the lock longer than this is suspended; when it continues it checks the lock first (assertHeld).
 const HELD_MS = 10_000;
 
-/** Removes what a killed process of ours left in the git folder; never touches a lock without our token. */
+/** Removes files of killed processes of ours from the git folder; never touches a lock without a token of ours. */
 function sweep(gitDir: string): void {
   const lock = join(gitDir, "index.lock");
   const holder = Number(TOKEN.exec(readOr(lock, "").slice(0, 200).trim())?.[1] ?? Number.NaN);
-  // Its content is older: it was linked into place.
+  // By ctime: the lock is a hard link, and its content is older.
   const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.ctimeMs ?? Number.POSITIVE_INFINITY);
   if (!Number.isNaN(holder) && (!exists(holder) || (age > HELD_MS && standsStill(holder)))) rmSync(lock, { force: true });
   for (const name of readdirSync(gitDir)) {
@@ -38,8 +38,8 @@ function sweep(gitDir: string): void {
 const AT_REST_MS = 5000;
 
 /**
- * Reads HEAD, index or files between two commits of ours: within one they disagree for some milliseconds, and what it brings looks like an
- * edit that takes it away. Goes on as it is where a lock has been forgotten.
+ * Reads HEAD, index or files between two commits of ours: during one they disagree for some milliseconds, and its files look as if a person
+ * had removed them. If a lock stays in place, it reads after AT_REST_MS anyway.
  */
 export async function betweenCommits<T>(gitDir: string, read: () => Promise<T>): Promise<T> {
   const standing = (): string | null => {
@@ -70,7 +70,7 @@ export function createIndexLock(gitDir: string) {
     if (caretaker !== null) return;
     writeFileSync(tokenFile, `${token}\n`);
     if (process.platform === "win32") return;
-    // A group of its own, because kill -9 of our group must not take it along.
+    // In a separate process group, so that kill -9 of our group does not end it too.
     const shell = spawn("/bin/sh", ["-c", CARETAKER, "sh", lock, token, tokenFile, draft], {
       stdio: ["pipe", "ignore", "ignore"],
       detached: true,
@@ -81,9 +81,9 @@ export function createIndexLock(gitDir: string) {
   }
 
   return {
-    /** Where the next index is made ready before it is renamed into place. */
+    /** Where the next index is prepared before it is renamed into place. */
     draft,
-    /** False when somebody else held the lock for the whole time. */
+    /** False if another process held the lock the whole time. */
     async take(timeoutMs: number): Promise<boolean> {
       prepare();
       const until = Date.now() + timeoutMs;
@@ -103,7 +103,7 @@ export function createIndexLock(gitDir: string) {
         await sleep(20);
       }
     },
-    /** @throws OWNER_FENCED when another process took it while this one stood still: what was begun under it is that one's to finish */
+    /** @throws OWNER_FENCED when another process took the lock while this one was suspended: that process finishes the commit */
     assertHeld(): void {
       if (readOr(lock, "").trim() === token) return;
       held = false;

@@ -1,7 +1,7 @@
 /**
- * What git leaves when it is killed: locks of refs and half-written packs. Each process of ours that lets git write keeps a note of what it
- * is about in the git folder, so that whoever comes after a kill can tell what was ours: a lock that appeared where and when we had begun to
- * move a ref. Everything else is somebody's and is never removed; what waits for it names it.
+ * Files that git leaves when it is killed: locks of refs and half-written packs. Each process of ours that lets git write keeps a note in the
+ * git folder, so that after a kill the next process can tell which files were ours: a lock that appeared where and when we had begun to move
+ * a ref. Any other lock belongs to someone else and is never removed; whatever waits for it names it.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync, mkdirSync } from "node:fs";
@@ -11,7 +11,7 @@ import { isOurGit, unlessKilled } from "./git-process.ts";
 import { STATE } from "../layout.ts";
 import { namesIn, readOr } from "../own-folders.ts";
 
-/** A move of refs that has begun: when, and the refs outside refs/cleared with what they are to be. */
+/** A move of refs that has begun: when (ms), and the refs outside refs/cleared with their new commits. */
 interface Move {
   at: number;
   refs: Record<string, string>;
@@ -22,31 +22,31 @@ interface Note {
   file: string;
   users: number;
   moves: Set<Move>;
-  /** A git was killed since it was begun. */
+  /** True if a git was killed since the note was begun. */
   killed: boolean;
 }
 
 const notes = new Map<string, Note>();
-// git waits 2 s for each lock; what appears later than this after a beginning is not from it.
+// git waits 2 s for each lock, so a lock that appears later than this after a move began is not from that move.
 const MOVE_MS = 10_000;
-// The kernel stamps files with a clock that is some ms behind.
+// The clock with which the kernel stamps files may be some ms behind.
 const STAMP_MS = 20;
-// While another git is at work nobody can tell its locks from those of a dead one, as long as they are fresh.
+// While another git is running, its locks cannot be told from those of a dead one until they are this old.
 const LOCK_MS = 60_000;
 const STANDS_MS = 2000;
 const OURS = "refs/cleared";
 
-/** The git folder of a work tree; of one that was added to another repository it lies there. */
+/** The git folder of a work tree; that of a linked work tree is inside the other repository. */
 export function gitDirOf(dir: string): string {
   const place = join(dir, ".git");
   if (statOf(place)?.isFile() !== true) return place;
   return resolve(dir, readFileSync(place, "utf8").slice("gitdir: ".length).trim());
 }
 
-/** What a file of git's holds, without asking git; null where there is none, or no plain one. */
+/** The content of a file of git, read directly; null if it does not exist or is not a plain file. */
 export const fileOfGit = (path: string): Buffer | null => (statOf(path)?.isFile() === true ? readFileSync(path) : null);
 
-/** Objects are being written until `drop` is called: what git leaves of them in the middle is ours. `killed`: one that wrote them was. */
+/** Notes that objects are being written until `drop`: half-written ones are ours. Call `killed` if a git that wrote them was killed. */
 export function keepNote(gitDir: string): { killed(): void; drop(): void } {
   const note = notes.getOrInsertComputed(gitDir, () => ({
     file: join(gitDir, `cleared-git-${identityOf(process.pid).replace(":", "-")}-${randomBytes(4).toString("hex")}`),
@@ -72,8 +72,8 @@ export function keepNote(gitDir: string): { killed(): void; drop(): void } {
       dropped = true;
       if (--note.users > 0) return;
       notes.delete(gitDir);
-      // Else it stays, for whoever comes when nobody is at work.
-      if (note.killed && gitAtWork(gitDir)) return;
+      // The note stays for a later process, which sweeps when no other git is running.
+      if (note.killed && otherGitRuns(gitDir)) return;
       if (note.killed) sweepObjects(gitDir);
       rmSync(note.file, { force: true });
     },
@@ -85,8 +85,8 @@ function write({ file, moves }: Note): void {
 }
 
 /**
- * Lets git write. When it is killed, what it left is removed and `work` is done again, so that it has to look first what is done already.
- * @param refs those outside refs/cleared, with the commit each is to name
+ * Lets git write. If git is killed, its leftovers are removed and `work` is repeated, so `work` must first check what is already done.
+ * @param refs those outside refs/cleared, with the commit each moves to
  */
 export async function writing<T>(gitDir: string, refs: Record<string, string>, work: () => Promise<T>): Promise<T> {
   const kept = keepNote(gitDir);
@@ -110,20 +110,20 @@ export async function writing<T>(gitDir: string, refs: Record<string, string>, w
     try {
       write(note);
     } catch {
-      // A disk that is full now: what was done is done, and the note is wrong for some seconds at most.
+      // The disk is full: the work is done, and the note is outdated for some seconds at most.
     }
     kept.drop();
   }
 }
 
-/** Removes what processes of ours that are gone have left. */
+/** Removes leftovers of our processes that have ended. */
 export function sweepLeftovers(gitDir: string): void {
   const dead = readdirSync(gitDir).filter((name) => {
     const [, pid, start] = /^cleared-git-(\d+)-(\w*)-[0-9a-f]+$/.exec(name) ?? [];
     return pid !== undefined && !lives(`${pid}:${start}`);
   });
   if (dead.length === 0) return;
-  const alone = !notes.has(gitDir) && !gitAtWork(gitDir);
+  const alone = !notes.has(gitDir) && !otherGitRuns(gitDir);
   for (const name of dead) {
     const file = join(gitDir, name);
     if (!alone && (ageOf(file) ?? 0) < LOCK_MS) continue;
@@ -133,7 +133,7 @@ export function sweepLeftovers(gitDir: string): void {
   if (alone) sweepObjects(gitDir);
 }
 
-/** The name of a lock that has stood in the way of commits for a while, or null. */
+/** The name of a lock that has blocked commits for a while, or null. */
 export function standingLock(gitDir: string, ref: string): string | null {
   const standing = () =>
     ["index.lock", "HEAD.lock", `${ref}.lock`].find(
@@ -144,7 +144,7 @@ export function standingLock(gitDir: string, ref: string): string | null {
   return standing() ?? null;
 }
 
-/** A note that was cut off says nothing of moves, but that there was one. */
+/** The moves in a note; none if it was written incompletely. */
 function movesIn(file: string): Move[] {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as Move[];
@@ -160,30 +160,30 @@ function sweepLocks(gitDir: string, { at, refs }: Move): void {
     if (found === null || found.mtimeMs < at - STAMP_MS || found.mtimeMs > at + withinMs) return;
     if (is(readFileSync(file, "utf8").trim())) rmSync(file, { force: true });
   };
-  // While it is taken a lock is empty; then git writes into it what the ref is to be.
+  // A new lock is empty; then git writes the new value of the ref into it.
   for (const [ref, to] of Object.entries(refs)) remove(join(common, `${ref}.lock`), (text) => text === "" || text === to);
   if (Object.keys(refs).length > 0) remove(join(gitDir, "HEAD.lock"), (text) => text === "");
-  // A reflog's has the lines that stay.
+  // The lock of a reflog contains the lines that stay, so its content is not checked.
   for (const log of [join(gitDir, "logs/HEAD"), ...Object.keys(refs).map((ref) => join(common, "logs", ref))])
     remove(`${log}.lock`, () => true);
   remove(join(common, "packed-refs.lock"), (text) => text === "");
-  // Only who holds that lock may write it, and git does not begin where it lies.
+  // Only the holder of that lock may write packed-refs.new, and git refuses to begin while that file exists.
   if (statOf(join(common, "packed-refs.lock")) === null) remove(join(common, "packed-refs.new"), () => true);
   for (const name of namesIn(join(common, OURS), true))
     if (name.endsWith(".lock")) remove(join(common, OURS, name), () => true, Number.POSITIVE_INFINITY);
 }
 
-/** Half-written packs, objects and commit-graphs, where no git is at work that still needs them. */
+/** Removes half-written packs, objects and commit-graphs; call only while no other git is running that needs them. */
 function sweepObjects(gitDir: string): void {
   const objects = join(commonOf(gitDir), "objects");
   for (const folder of [...namesIn(objects), "info/commit-graphs"]) {
-    // Objects of a batch are first written into a folder beside the others.
+    // Objects of a batch are first written into a temporary folder.
     if (folder.startsWith("tmp_objdir")) rmSync(join(objects, folder), { recursive: true, force: true });
     else if (/^(?:pack|info.*|[0-9a-f]{2})$/.test(folder))
       for (const name of namesIn(join(objects, folder)))
         if (/^\.?tmp[_-]|\.lock$/.test(name)) rmSync(join(objects, folder, name), { recursive: true, force: true });
   }
-  // git itself believes it for twelve hours where its pid is another process's since.
+  // git honors this file for twelve hours, even if its pid now belongs to another process.
   for (const name of ["gc.pid", "gc.pid.lock"]) rmSync(join(commonOf(gitDir), name), { force: true });
 }
 
@@ -194,13 +194,13 @@ function ageOf(file: string): number | null {
   return found === null ? null : Date.now() - found.mtimeMs;
 }
 
-/** Of a work tree that was added to another repository, HEAD and the index are its own and the rest is there. */
+/** The shared git folder: a linked work tree has its own HEAD and index, and the rest is in the main repository. */
 export function commonOf(gitDir: string): string {
   return join(gitDir, readOr(join(gitDir, "commondir"), "").trim());
 }
 
-/** Whether a git that this process has not started works in the repository; where the system does not tell, one may. */
-function gitAtWork(gitDir: string): boolean {
+/** Whether a git that this process has not started is running in the repository; true where the system does not tell. */
+function otherGitRuns(gitDir: string): boolean {
   const top = join(gitDir, "..");
   try {
     return readdirSync("/proc").some((pid) => {
@@ -210,7 +210,7 @@ function gitAtWork(gitDir: string): boolean {
         const cwd = readlinkSync(`/proc/${pid}/cwd`);
         return cwd === top || cwd.startsWith(`${top}/`);
       } catch (error) {
-        // Somebody else's process may be here; one that is gone is not.
+        // Another user's process may be in this repository; a process that has ended is not.
         return (error as NodeJS.ErrnoException).code === "EACCES";
       }
     });
@@ -219,21 +219,21 @@ function gitAtWork(gitDir: string): boolean {
   }
 }
 
-/** A name nobody else has; its folder is there. */
+/** A unique path for a temporary file; its folder exists. */
 export function scratchPath(dir: string): string {
   const folder = join(dir, STATE, "tmp");
   mkdirSync(folder, { recursive: true });
   return join(folder, `${identityOf(process.pid).replace(":", "-")}-${randomBytes(6).toString("hex")}`);
 }
 
-/** An empty folder of that kind; who asks for it removes it. */
+/** An empty temporary folder; the caller removes it. */
 export function scratchFolder(dir: string): string {
   const path = scratchPath(dir);
   mkdirSync(path);
   return path;
 }
 
-/** Removes what processes that are gone have left. */
+/** Removes temporary files of processes that have ended. */
 export function sweepScratch(dir: string): void {
   const folder = join(dir, STATE, "tmp");
   for (const name of namesIn(folder)) {

@@ -1,7 +1,7 @@
 /**
- * The one reader of commits: their messages and trailers, which files one changed, which carry a trailer, which stretch of the branch
- * touched certain files, and whether another one has taken it back since. Reads only; the branch is moved by the committer alone.
- * Trailers are the last paragraph of a message and only that, so text a script wrote can never pass as one.
+ * The one reader of commits: their messages and trailers, which files one changed, which carry a trailer, which commits of the branch
+ * touched certain files, and whether a commit has been reverted. Reads only; the committer alone moves the branch.
+ * Trailers are only the last paragraph of a message, so text that a script wrote can never pass as a trailer.
  */
 import { git, tryGit } from "./git-process.ts";
 import type { LogEntry } from "../../kernel/ports.ts";
@@ -17,13 +17,13 @@ export interface Difference {
 export interface PastCommit extends LogEntry {
   parent: string;
   message: string;
-  /** When it was committed, ms. */
+  /** Commit time, ms. */
   at: number;
 }
 
 const FIELDS = ["%H", "%P", "%aI", "%an", "%ct", "%B"];
 
-/** Commits as `git log` gives them for these arguments. No field can hold the NUL that ends it. @throws GIT_FAILED */
+/** Commits in the order of `git log` with these arguments. No field can contain the NUL that ends it. @throws GIT_FAILED */
 export async function readLog(dir: string, args: readonly string[]): Promise<PastCommit[]> {
   const shown = ["--no-show-signature", "--no-color", "--no-patch", "-z", `--format=${FIELDS.join("%x00")}`];
   const fields = (await git(dir, ["log", ...shown, ...args])).toString("utf8").split("\0");
@@ -34,12 +34,12 @@ export async function readLog(dir: string, args: readonly string[]): Promise<Pas
   });
 }
 
-/** As people and scripts are told of them. */
+/** The same, with only the fields that people and scripts see. */
 export async function readEntries(dir: string, args: readonly string[]): Promise<LogEntry[]> {
   return (await readLog(dir, args)).map(({ commit, date, author, subject, trailers }) => ({ commit, date, author, subject, trailers }));
 }
 
-/** Raw lines of diff-tree -z go to the list of the commit they follow; `listOf("")` gets those that follow none. */
+/** Adds the raw lines of diff-tree -z to the list of the commit they follow; `listOf("")` gets those that follow none. */
 export function parseDifferences(output: Buffer, listOf: (commit: string) => Difference[] | undefined): void {
   const fields = output.toString().split("\0");
   let into = listOf("") ?? [];
@@ -61,25 +61,25 @@ export async function changesOf(dir: string, from: string, to: string): Promise<
   return list;
 }
 
-/** Commits reachable from `head` whose message holds the text, newest first. The text search only narrows: look at the trailers. */
+/** Commits reachable from `head` whose message contains the text, newest first. The text search only narrows: check the trailers. */
 export async function commitsSaying(dir: string, head: string, text: string, since?: string, most = -1): Promise<PastCommit[]> {
   const range = since === undefined ? [head] : [head, `^${since}`];
   const search = [`--max-count=${most}`, "--fixed-strings", `--grep=${text}`];
   return readLog(dir, [...search, ...range, "--"]);
 }
 
-/** True also of a commit and itself. */
+/** True also for a commit and itself. */
 export async function isAncestor(dir: string, commit: string, of: string): Promise<boolean> {
   return (await tryGit(dir, ["merge-base", "--is-ancestor", commit, of])).status === 0;
 }
 
-/** Id of the commit that a name means to git; null when there is none. */
+/** Id of the commit that git resolves a name to; null when there is none. */
 export async function commitOf(dir: string, name: string): Promise<string | null> {
   const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]);
   return found.status === 0 ? found.stdout.toString().trim() || null : null;
 }
 
-/** A commit by its id or the beginning of it, if `head` can be reached from it; else null. */
+/** A commit by its id or the beginning of it, if it is an ancestor of `head`; else null. */
 export async function commitNamed(dir: string, head: string, name: string): Promise<PastCommit | null> {
   const commit = /^[0-9a-f]{7,64}$/.test(name) ? await commitOf(dir, name) : null;
   if (commit === null || !(await isAncestor(dir, commit, head))) return null;
@@ -91,21 +91,21 @@ export async function changedBy(dir: string, head: string, path: string, since: 
   return (await readLog(dir, ["-1", head, `^${since}`, "--", path]))[0] ?? null;
 }
 
-/** Paths that differ between two commits; null when one of them is not here. */
+/** Paths that differ between two commits; null when the repository lacks one of them. */
 export async function changedPaths(dir: string, from: string, to: string): Promise<string[] | null> {
   const said = await tryGit(dir, ["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]);
   return said.status === 0 ? (said.stdout.toString("utf8").match(/[^\0]+/g) ?? []) : null;
 }
 
-/** Commits that changed something below a folder, newest first; as many as a person may have to look through. */
+/** Commits that changed something below a folder, newest first; at most 200, for a person to look through. */
 export async function newestTouching(dir: string, head: string, folder: string): Promise<PastCommit[]> {
   return readLog(dir, ["-200", head, "--", folder]);
 }
 
-/** The commit that takes this one back, by our trailer or git's own words, and is not itself taken back; null while it stands. */
+/** The commit that reverts this one, by our trailer or the text of `git revert`, and is not itself reverted; null if none does. */
 export async function revertOf(dir: string, head: string, commit: string): Promise<PastCommit | null> {
   for (const one of await commitsSaying(dir, head, commit, commit)) {
-    // In a commit of a run or a proposal the text is not git's, and could say so of any commit.
+    // In a commit of a run or a proposal the text is not from git, and could claim a revert of any commit.
     const words = !isOurs(one.trailers) && one.message.includes(`This reverts commit ${commit}`);
     const named = words || (one.trailers["Reverts"] ?? "").split(", ").includes(commit);
     if (named && (await revertOf(dir, head, one.commit)) === null) return one;
@@ -113,17 +113,17 @@ export async function revertOf(dir: string, head: string, commit: string): Promi
   return null;
 }
 
-// A year of a busy workspace.
+// Commits of a year in a busy workspace.
 const LONGEST = 50_000;
 
-/** The steps of the branch itself, newest first: the place of each. @throws GIT_FAILED */
+/** The first-parent commits of the branch with their positions, newest first from 0. @throws GIT_FAILED */
 export async function placesOn(dir: string, head: string): Promise<Map<string, number>> {
   const said = await git(dir, ["rev-list", "--first-parent", `--max-count=${LONGEST}`, head, "--"]);
   const commits = said.toString().trimEnd().split("\n");
   return new Map(commits.map((commit, place) => [commit, place]));
 }
 
-/** The step of the branch by which a commit came to it: itself, or the merge that brought it; null when it is not there. @throws GIT_FAILED */
+/** The first-parent commit by which a commit came to the branch: itself, or the merge that brought it; null if it is not on it. @throws GIT_FAILED */
 export async function arrivalOf(dir: string, head: string, commit: string): Promise<string | null> {
   if (!(await isAncestor(dir, commit, head))) return null;
   const said = await git(dir, ["rev-list", "--first-parent", "--ancestry-path", head, `^${commit}`, "--"]);
@@ -133,7 +133,7 @@ export async function arrivalOf(dir: string, head: string, commit: string): Prom
   return steps.length === 0 || parents[1] === commit ? commit : oldest;
 }
 
-/** The steps of the branch itself after `since` that touched one of these paths or folders, oldest first; a merge is one step. @throws GIT_FAILED */
+/** The first-parent commits after `since` that touched one of these paths or folders, oldest first; a merge is one commit. @throws GIT_FAILED */
 export async function stepsTouching(dir: string, since: string, head: string, paths: readonly string[]): Promise<LogEntry[]> {
   return readEntries(dir, ["--first-parent", "-m", "--reverse", head, `^${since}`, "--", ...paths]);
 }
@@ -141,8 +141,8 @@ export async function stepsTouching(dir: string, since: string, head: string, pa
 const MESSAGE_LENGTH = 20_000;
 
 /**
- * The whole message of a commit: subject and body, an empty line, the trailers. What nobody sees is made visible: `git log` would show
- * something else than what was committed.
+ * The full message of a commit: subject and body, an empty line, the trailers. Invisible characters are made visible, because `git log` would
+ * show something else than what was committed.
  */
 export function composeMessage(message: string, trailers: Record<string, string>): string {
   const body = visible(message.toWellFormed().replace(/\r\n?/g, "\n")).slice(0, MESSAGE_LENGTH).trim();
@@ -155,7 +155,7 @@ export function composeMessage(message: string, trailers: Record<string, string>
   return lines.length === 0 ? `${said}\n` : `${said}\n\n${lines.join("\n")}\n`;
 }
 
-/** Trailers of a message: its last paragraph, if that is not its first and every line of it reads `Key: value`. */
+/** Trailers of a message: its last paragraph, if it is not the first one and every line of it has the form `Key: value`. */
 export function parseTrailers(message: string): Record<string, string> {
   const paragraphs = message.trimEnd().split(/\n{2,}/);
   const last = paragraphs.length > 1 ? (paragraphs.at(-1) ?? "") : "";
@@ -164,7 +164,7 @@ export function parseTrailers(message: string): Record<string, string> {
   return Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""]));
 }
 
-/** True for a commit whose text a script or a proposer wrote: of a run, of a proposal. */
+/** True for a commit of a run or a proposal, whose text a script or a proposer wrote. */
 export function isOurs(trailers: Readonly<Record<string, string>>): boolean {
   return trailers["Run"] !== undefined || trailers["Proposal"] !== undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Commits that stand beside the branch: written as objects first, made visible by moving a ref by compare-and-swap. Every call starts
- * git anew and ends it, so nothing has to be closed. What is read here may come from another clone: it is answered as it is, not believed.
+ * Commits beside the branch: written as objects first, made visible by moving a ref by compare-and-swap. Every call starts and ends its own
+ * git process, so nothing has to be closed. Objects read here may come from another clone: they are returned unchecked and not trusted.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -14,26 +14,26 @@ import { type Difference, type PastCommit, commitOf, isAncestor, parseDifference
 import { type Objects, createObjects } from "./tree.ts";
 
 export interface SideCommit {
-  /** The files lie over those of the first one, unless the commit stands `alone`. */
+  /** The files are laid over those of the first parent, unless `alone`. */
   parents: readonly string[];
   alone?: true;
   message: string;
-  /** ms; git keeps seconds. */
+  /** ms; git stores seconds. */
   at: number;
-  /** null removes. */
+  /** null removes the file. */
   files: ReadonlyMap<string, SideFile | null>;
 }
 
 export type SideFile = NonNullable<ImportedFile[1]>;
 
-/** `from` null: it must not be there yet; `to` null: it goes. */
+/** `from` null: the ref must not exist yet; `to` null: it is deleted. */
 export interface RefMove {
   ref: string;
   from: string | null;
   to: string | null;
 }
 
-/** A commit as git keeps it, `at` in ms; null for anything that is no commit object. */
+/** A commit object parsed, `at` in ms; null for anything else. */
 export function parseCommit(object: { type: string; bytes: Buffer } | null) {
   if (object?.type !== "commit") return null;
   const text = object.bytes.toString("utf8");
@@ -48,7 +48,7 @@ export function parseCommit(object: { type: string; bytes: Buffer } | null) {
   };
 }
 
-/** False: git keeps refs as files here and has none below this folder, as most workspaces; asking git costs a process. */
+/** False if git stores refs as files and has none below this folder, as in most workspaces: then no git process is needed to list them. */
 const mayHaveRefs = (gitDir: string, folder: string): boolean =>
   ["commondir", "reftable", folder].some((name) => existsSync(join(gitDir, name))) ||
   !existsSync(join(gitDir, "refs/heads")) ||
@@ -59,7 +59,7 @@ export type SideRefs = ReturnType<typeof createSideRefs>;
 export function createSideRefs(dir: string) {
   const gitDir = gitDirOf(dir);
 
-  /** Refs below a folder of refs, by name; "" for one whose content is no object id. */
+  /** Refs below a folder of refs, by name; "" for a ref whose content is not an object id. */
   async function list(folder: string): Promise<Map<string, string>> {
     if (!mayHaveRefs(gitDir, folder)) return new Map();
     const said = await tryGit(dir, ["for-each-ref", "--format=%(refname) %(objectname)", folder]);
@@ -80,20 +80,20 @@ export function createSideRefs(dir: string) {
 
   return {
     list,
-    /** Objects by name, through one command that ends with `work`. */
+    /** Reads objects by name, through one git command that ends with `work`. */
     async read<T>(work: (objects: Objects) => Promise<T>): Promise<T> {
       await using objects = createObjects(dir);
       return await work(objects);
     },
-    /** Writes the objects, durably; no ref moves. Answers the commit. */
+    /** Writes the objects durably and moves no ref. Returns the commit's id. */
     async write({ parents, alone, message, at, files }: SideCommit): Promise<string> {
       const ref = `refs/cleared/wip/${randomBytes(8).toString("hex")}`;
-      // The ref it needs to work on is gone again before it would be written.
+      // fast-import needs a ref to work on; this one is reset before it would be written.
       const gone = `reset ${ref}\nfrom ${"0".repeat((parents[0] ?? "").length || 40)}\n\nget-mark :1\n`;
       const input = commitStream(ref, { at, message, parents, alone: alone === true, files }, gone);
       return writing(gitDir, {}, async () => {
         const said = await tryGit(dir, IMPORT, { input });
-        // Its own report of a crash says nothing that its last words do not say.
+        // Its crash report says no more than its last output does.
         const report = /crash report to (\S+)/.exec(said.stderr)?.[1];
         if (report !== undefined) await rm(join(gitDir, basename(report)), { force: true });
         const id = said.stdout.toString().trim();
@@ -101,29 +101,29 @@ export function createSideRefs(dir: string) {
         return id;
       });
     },
-    /** All of them or none. False: one is not where it was said to be. */
+    /** Moves all refs or none. False: one is not at its `from`. */
     async move(moves: readonly RefMove[]): Promise<boolean> {
       const lines = moves.map(({ ref, from, to }) => {
         if (to === null) return `delete ${ref} ${from ?? ""}\n`;
         return from === null ? `create ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`;
       });
-      const stand = async (at: "from" | "to"): Promise<boolean> => {
+      const areAt = async (at: "from" | "to"): Promise<boolean> => {
         for (const move of moves) if (((await list(move.ref)).get(move.ref) ?? null) !== move[at]) return false;
         return true;
       };
       return writing(gitDir, {}, async () => {
         const said = await tryGit(dir, ["update-ref", "--stdin"], { input: `start\n${lines.join("")}commit\n` });
-        if (said.status === 0 || (said.killed && (await stand("to")))) return true;
-        if (!(await stand("from"))) return false;
+        if (said.status === 0 || (said.killed && (await areAt("to")))) return true;
+        if (!(await areAt("from"))) return false;
         throw gitFailed("git update-ref", said);
       });
     },
-    /** What each commit changes against its one parent; one that cannot be read is left out. */
+    /** What each commit changes against its single parent; unreadable commits are left out. */
     async differences(commits: readonly string[]): Promise<Map<string, Difference[]>> {
       if (commits.length === 0) return new Map();
       const all = await differencesOf(commits);
       if (all !== null) return all;
-      // One of them is damaged; the others are answered all the same.
+      // One of them is damaged: the others are read one by one.
       const found = new Map<string, Difference[]>();
       for (const commit of commits) {
         const one = commits.length === 1 ? undefined : (await differencesOf([commit]))?.get(commit);
@@ -131,7 +131,7 @@ export function createSideRefs(dir: string) {
       }
       return found;
     },
-    /** Where a branch, tag or commit left `head`. @throws GIT_STATE when there is no such name, or nothing in common */
+    /** Where a branch, tag or commit forked from `head`. @throws GIT_STATE when there is no such name, or no common commit */
     async fork(head: string, name: string): Promise<{ base: string; tip: string }> {
       const tip = await commitOf(dir, name);
       if (tip === null)
@@ -146,7 +146,7 @@ export function createSideRefs(dir: string) {
       return (await git(dir, ["diff-tree", ...flags, "--no-commit-id", "-r", commit])).toString();
     },
     isAncestor: (commit: string, of: string) => isAncestor(dir, commit, of),
-    /** Commits that led from `last` (null: from the beginning) to `head` and whose message has one of these texts, oldest first; null when `last` is no ancestor. */
+    /** Commits from `last` (null: from the beginning) to `head` whose message has one of these texts, oldest first; null when `last` is not an ancestor. */
     async mentioning(texts: readonly string[], last: string | null, head: string): Promise<PastCommit[] | null> {
       if (last !== null && !(await isAncestor(dir, last, head))) return null;
       const grep = ["--topo-order", "--reverse", "--fixed-strings", ...texts.map((text) => `--grep=${text}`)];
@@ -166,8 +166,8 @@ async function assertRemote(dir: string, remote: string): Promise<void> {
 }
 
 /**
- * What git starts at the other end, so that neither our configuration chooses it nor, where the other end is a folder of this machine, the
- * one of that folder: it may have come together with the workspace.
+ * The option that sets the program git starts at the other end, so that no configuration chooses it: neither ours nor, if the other end is a
+ * folder of this machine, that folder's, which may have been received together with the workspace.
  */
 async function otherEnd(dir: string, remote: string, kind: "upload-pack" | "receive-pack"): Promise<string> {
   const urls = (await git(dir, ["remote", "get-url", "--all", ...(kind === "receive-pack" ? ["--push"] : []), remote])).toString().trim();
@@ -176,14 +176,14 @@ async function otherEnd(dir: string, remote: string, kind: "upload-pack" | "rece
   return urls.split("\n").some(isFolder) ? `--${kind}=git ${quiet.map((one) => `-c ${one}`).join(" ")} ${kind}` : `--${kind}=git-${kind}`;
 }
 
-/** Brings the remote's refs below `from` to below `to`, whatever stood there. @throws GIT_STATE, GIT_FAILED with git's own words */
+/** Fetches the remote's refs below `from` to below `to`, overwriting those. @throws GIT_STATE, GIT_FAILED with the message of git */
 export async function fetchRefs(dir: string, remote: string, from: string, to: string): Promise<void> {
   await assertRemote(dir, remote);
   const flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--prune", await otherEnd(dir, remote, "upload-pack")];
   await writing(gitDirOf(dir), {}, () => git(dir, ["fetch", ...flags, remote, `+${from}*:${to}*`]));
 }
 
-/** `to` at the remote, if it is at `from` there (null: not there). False: somebody else was quicker. @throws GIT_FAILED */
+/** Pushes each ref to `to` if the remote has it at `from` (null: not at all). False: the remote has changed. @throws GIT_FAILED */
 export async function pushRefs(
   dir: string,
   remote: string,

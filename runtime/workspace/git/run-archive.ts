@@ -1,7 +1,7 @@
 /**
- * Closed histories in git: one ref of this clone's below refs/cleared/runs/, whose commit has the bundles as files named by their own ids,
- * and as parents the commits their runs stand on. So git's own collection keeps the scripts of every history that is kept, and a push or
- * a clone of refs/cleared/ carries both. The commit has no predecessor: what is let go can be collected.
+ * Closed histories in git: one ref of this clone below refs/cleared/runs/. Its commit has the bundles as files named by their blob ids, and as
+ * parents the commits to which their runs are pinned, so git's gc keeps the scripts of every stored history, and a push or a clone of
+ * refs/cleared/ carries both. The commit does not have the ref's previous commit as a parent, so dropped bundles can be collected.
  */
 import { randomBytes } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
@@ -13,17 +13,17 @@ import { blobId } from "./tree.ts";
 import { findGitDir } from "./git.ts";
 
 const FOLDER = "refs/cleared/runs/";
-// Each loss means that another process moved the ref in the same moment.
+// Each failed try means that another process moved the ref at the same moment.
 const TRIES = 5;
 
-/** Two levels, because git writes a folder anew with each file that comes. */
+/** Two levels, because git rewrites a folder for each new file in it. */
 const pathOf = (name: string): string => `${name.slice(0, 2)}/${name.slice(2)}.jsonl.zst`;
 
-/** Keeps what it is given under a ref of this clone's own; those of others are read and never moved. */
+/** Stores bundles under this clone's own ref; the refs of other clones are read and never moved. */
 export function createArchive(dir: string, branch: () => string): Archive {
   const refs = createSideRefs(dir);
 
-  /** The clone's name lies beside its refs: it outlives the run store, and no clone or fetch takes it along. */
+  /** The clone's name, a file in the git folder: it survives a loss of the run store, and no clone or fetch copies it. */
   async function clone(): Promise<string> {
     const file = join(await findGitDir(dir), "cleared-clone");
     await writeFile(file, `${randomBytes(5).toString("hex")}\n`, { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
@@ -31,7 +31,7 @@ export function createArchive(dir: string, branch: () => string): Archive {
     });
     const name = /^[0-9a-f]{10}$/m.exec(await readFile(file, "utf8"))?.[0];
     if (name !== undefined) return name;
-    // A full disk, or a power cut, has kept it from being written whole.
+    // A full disk or a power cut left the file incomplete.
     await rm(file, { force: true });
     return clone();
   }
@@ -43,7 +43,7 @@ export function createArchive(dir: string, branch: () => string): Archive {
     return [...said.toString().matchAll(/^(\w+) (\w+)$/gm)].flatMap(([, found, name = ""]) => (found === type ? [name] : []));
   }
 
-  /** As few commits as reach all of these: as a rule the branch, from which nearly every run's commit is reached. */
+  /** The fewest commits that reach all of these: usually just the branch, which reaches the commits of nearly all runs. */
   async function tips(commits: readonly string[], held: readonly string[]): Promise<string[]> {
     const head = (await tryGit(dir, ["rev-parse", "--verify", "--quiet", `refs/heads/${branch()}`])).stdout.toString().trim();
     const roots = await here([...new Set([head, ...held])], "commit");
@@ -77,7 +77,7 @@ export function createArchive(dir: string, branch: () => string): Archive {
         const listed = await refs.list(FOLDER);
         const old = listed.get(ref) ?? null;
         guard();
-        // One that got lost cannot be held; the runs in it say so when they are asked.
+        // A lost bundle cannot be stored; reading a run in it throws HISTORY_GONE.
         const others = await here(needed(), "blob");
         if (fresh.length === 0 && others.sort().join() === (old === null ? [] : await namesIn(old)).sort().join()) return [];
         const held = await refs.read(async (objects) => {

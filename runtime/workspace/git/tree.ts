@@ -1,5 +1,5 @@
 /**
- * Trees: those of commits, read through one kept-open `git cat-file --batch`, cached by object id, and those that lay files over another tree.
+ * Trees of commits, read through one kept-open `git cat-file --batch` and cached by object id, and trees that lay files over another tree.
  * An object never changes, so the caches need no invalidation, only a bound.
  */
 import { createHash } from "node:crypto";
@@ -15,19 +15,19 @@ export interface Item {
 }
 
 export interface FileTree extends Tree {
-  /** Any entry at a path, also links and folders; null when there is none. */
+  /** Any entry at a path, including links and folders; null when there is none. */
   item(path: string): Promise<Item | null>;
 }
 
 export type Objects = ReturnType<typeof createObjects>;
 
-// Text of one workspace's busy months and scripts; the host as a whole is to stay below 200 MB.
+// Enough for the busy months and scripts of one workspace; the whole host must stay below 200 MB.
 const BLOB_BYTES = 16 * 1024 * 1024;
 const TREE_COUNT = 4000;
 
 const FOLDER = "40000";
 
-/** True for plain and executable files; links and submodules are no files of a workspace. */
+/** True for plain and executable files; links and submodules do not count as files of a workspace. */
 export const isFile = (item: Item | null): item is Item => item?.mode.startsWith("100") === true;
 
 /** The id git gives to these bytes as a blob, in the repository's own hash (40 hex digits: sha1, 64: sha256). */
@@ -93,12 +93,12 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
     const kept = blobs.get(oid);
     if (kept !== undefined) return kept;
     const read = (await need(oid, "blob")).toString("utf8");
-    // One that is most of what may be kept would push out all the others; what is read of a large one is kept by who reads it.
+    // A large text would evict all the others, so its reader caches what it needs of it.
     if (read.length < BLOB_BYTES / 64) blobs.set(oid, read);
     return read;
   }
 
-  /** The tree of a commit, which is an object as lasting as any other. */
+  /** Id of the root tree of a commit. */
   const rootOf = (commit: string): Promise<string> =>
     roots.load(commit, async () => /^tree ([0-9a-f]+)/.exec((await need(commit, "commit")).toString("latin1", 0, 80))?.[1] ?? "");
 
@@ -149,7 +149,7 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
 /** Git's blob id of a text. */
 export const sourceBlob = (text: string): string => blobId(Buffer.from(text), 40);
 
-/** `files`: text by path; null takes the file away. */
+/** `files`: text by path; null removes the file. */
 export function treeOver(tree: Tree, files: ReadonlyMap<string, string | null>): Tree {
   return {
     commit: tree.commit,

@@ -1,6 +1,6 @@
 /**
- * What a person has edited since HEAD, read as git would commit it, and taken out of the working tree again. Invariant: a path goes back
- * to HEAD only while it still holds exactly what was read; anything else on it is a newer edit and stays.
+ * A person's edits since HEAD: reading them as git would commit them, and removing them from the working tree. Invariant: a path is reset
+ * to HEAD only while it still has exactly the content that was read; anything else is a newer edit and stays.
  */
 import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
@@ -17,19 +17,19 @@ import { STATE } from "../layout.ts";
 
 export interface Edit {
   path: string;
-  /** Why it cannot be taken as one plain edit, or null. */
+  /** Why it cannot be read as one plain edit, or null. */
   odd: string | null;
   removed: boolean;
-  /** The entry in the index is a mere intent to add (git add -N). */
+  /** The entry in the index is only an intent to add (git add -N). */
   intent: boolean;
 }
 
-/** An edit that was read: its text as git would commit it (null: removed, or no text), and how to recognise it again. */
+/** An edit that was read: its text as git would commit it (null: removed, or not text), and how to recognize it later. */
 export interface ReadEdit {
   path: string;
   text: string | null;
   binary: boolean;
-  /** The entry it would have, and the one its index has where that is no more than an intent to add. */
+  /** The index entry it would have; null if removed. */
   item: Item | null;
   intent: boolean;
 }
@@ -52,7 +52,7 @@ export async function editsOf(dir: string): Promise<Edit[]> {
       found.set(path, { path, odd: before === undefined ? odd : STAGED, removed: false, intent: false });
     } else {
       const edit = trackedEdit(path, tracked);
-      // Git calls a pipe in a file's place an edit of that file, and would wait to read it.
+      // Git reports a pipe in place of a file as an edit of that file, and would block on reading it.
       const odd = edit.removed ? null : oddFile(await lstat(join(dir, path)).catch(() => null));
       found.set(path, { ...edit, odd: odd ?? edit.odd });
     }
@@ -62,7 +62,7 @@ export async function editsOf(dir: string): Promise<Edit[]> {
 
 const NO_FILE =
   "is a link, a pipe, a folder, a repository of its own or larger than 16 MiB, no plain file. `git restore` puts the file back";
-// Longer than any file a proposal may hold, and than git should be made to hash.
+// Bytes; larger than any file in a proposal may be, and than git should hash.
 const LARGEST = 2 ** 24;
 
 const oddFile = (found: Stats | null): string | null => (found?.isFile() === true && found.size <= LARGEST ? null : NO_FILE);
@@ -82,13 +82,13 @@ function trackedEdit(path: string, [, x = "", y = "", sub = "", head = "", , fil
   return { path, odd: odd(), removed, intent };
 }
 
-/** A new file that may be executed, where the file system can tell. */
+/** EXECUTABLE for a new executable file, if the file system has that bit; else null. */
 async function executable(dir: string, mode: number): Promise<string | null> {
   if ((mode & 0o100) === 0) return null;
   return (await git(dir, ["config", "--type=bool", "--default=true", "core.fileMode"])).toString().trim() === "true" ? EXECUTABLE : null;
 }
 
-/** Reads edits through the user's own filters of line ends and encodings; the objects are in the repository when this returns. */
+/** Reads edits through the user's own filters for line ends and encodings; their objects are in the repository when this returns. */
 export async function readEdits(dir: string, head: string, edits: readonly Edit[]): Promise<ReadEdit[]> {
   const present = edits.filter((edit) => !edit.removed).map((edit) => edit.path);
   const input = present.map((path) => `${path}\n`).join("");
@@ -108,8 +108,8 @@ export async function readEdits(dir: string, head: string, edits: readonly Edit[
 }
 
 /**
- * Takes edits out of index and files: these paths become what `head` has. Answers those that hold a newer edit and were left alone.
- * May be repeated after a kill. @throws GIT_STATE while another git command holds the index
+ * Resets these paths to `head` in index and files. Returns those that have a newer edit and were left alone. May be repeated after a kill.
+ * @throws GIT_STATE while another git command holds the index
  */
 export async function takeBack(dir: string, head: string, edits: readonly Pick<ReadEdit, "path" | "item" | "intent">[]): Promise<string[]> {
   const gitDir = (await git(dir, ["rev-parse", "--absolute-git-dir"])).toString().trim();
@@ -125,7 +125,7 @@ export async function takeBack(dir: string, head: string, edits: readonly Pick<R
     if (!(await lock.take(LOCK_WAIT_MS)))
       throw new ClearedError(
         "GIT_STATE",
-        'The proposal is recorded, but another git command holds .git/index.lock, so your edit is still in the files. When that has ended, "cleared propose" once more takes it out.',
+        'The proposal is recorded, but another git command holds .git/index.lock, so your edit is still in the files. When that has ended, run "cleared propose" again to remove it.',
       );
     // The index first: a file at HEAD under a staged edit would look like two different edits.
     await worktree.copyIndex(lock.draft);
@@ -133,7 +133,7 @@ export async function takeBack(dir: string, head: string, edits: readonly Pick<R
     await worktree.installIndex(lock.draft);
     const kept: string[] = [];
     for (const one of touched) {
-      // As a checkout would write it, line ends and all.
+      // As a checkout would write it, including line ends.
       const bytes = one.next === null ? null : await git(dir, ["cat-file", "--filters", `${head}:${one.path}`]);
       const staged = one.next === null || bytes === null ? null : await worktree.stage(one.path, one.next, bytes);
       if (!(await worktree.replace(one, staged))) kept.push(one.path);
@@ -146,7 +146,7 @@ export async function takeBack(dir: string, head: string, edits: readonly Pick<R
 
 /** Blob and mode by path. @throws GIT_STATE while files are unmerged */
 export async function stagedFiles(dir: string): Promise<Map<string, { blob: string; mode: string }>> {
-  // A hook of `git commit -a` or `git commit FILE` sees an index of its own, which git names here.
+  // `git commit -a` and `git commit FILE` run their hooks with a temporary index, which this variable names.
   const files = new Map<string, { blob: string; mode: string }>();
   for (const { mode, oid: blob, stage, path } of await listIndex(dir, process.env["GIT_INDEX_FILE"])) {
     if (stage !== "0") throw new ClearedError("GIT_STATE", `${path} is not merged yet. Finish the merge first.`, { at: { file: path } });
@@ -158,15 +158,15 @@ export async function stagedFiles(dir: string): Promise<Map<string, { blob: stri
 /** Text of a staged blob. */
 export const stagedText = async (dir: string, blob: string): Promise<string> => (await git(dir, ["cat-file", "blob", blob])).toString();
 
-/** Whether the index itself says that it has no path with this text: versions 2 and 3 have all paths whole, but for one that is split ("link"). */
+/** True if the index certainly has no path with this text: versions 2 and 3 store full paths, unless the index is split ("link"). */
 function surelyWithout(dir: string, text: string): boolean {
   const index = fileOfGit(join(dir, ".git", "index"));
   return index?.toString("latin1", 0, 4) === "DIRC" && index.readUInt32BE(4) < 4 && !index.includes(text) && !index.includes("link");
 }
 
 /**
- * Refuses a repository that brings what belongs to one machine alone: a clone or a pull would put somebody else's store, or code that nobody
- * here installed, in its place. `installed`: trust.yaml starts code, which could load packages. @throws FOLDER_UNSAFE
+ * Refuses a repository that tracks files which belong to one machine only: a clone or a pull would install another user's store, or code that
+ * nobody here installed. `installed`: trust.yaml starts code, which could load packages. @throws FOLDER_UNSAFE
  */
 export async function assertUntracked(dir: string, installed = false): Promise<void> {
   const tracked = async (...only: string[]) => (await git(dir, ["ls-files", "-z", ...only])).toString().split("\0");
@@ -177,9 +177,9 @@ export async function assertUntracked(dir: string, installed = false): Promise<v
   const folder = (path.startsWith(own) ? own : INSTALLED.exec(path)?.[1]) ?? path;
   throw new ClearedError(
     "FOLDER_UNSAFE",
-    `This repository contains ${path}, so what lies in ${folder} may come from someone else. Take it out (git rm -r --cached ${folder}), commit, and delete or restore the folder.`,
+    `This repository contains ${path}, so the content of ${folder} may come from someone else. Untrack it (git rm -r --cached ${folder}), commit, and delete or restore the folder.`,
   );
 }
 
-// Where packages are installed; what lies there is not among the code that a person confirms (confirmation.ts).
+// Where packages are installed; their files are not part of the code that a person confirms (confirmation.ts).
 const INSTALLED = /^(.*?(?:^|\/)node_modules)(?:\/|$)|^(.*\/)?pyvenv\.cfg$/;

@@ -1,6 +1,6 @@
 /**
- * The user's index and files: what differs from a commit at a few named paths, and bringing exactly those paths up to a new
- * commit without touching anything a person changed. Looks only at the named paths, never at the whole tree.
+ * The user's index and files: how they differ from a commit at a few named paths, and moving exactly those paths to a new commit
+ * without touching anything a person changed. Reads only the named paths, never the whole tree.
  */
 import { constants, existsSync } from "node:fs";
 import { access, chmod, copyFile, lstat, mkdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
@@ -20,20 +20,19 @@ export interface Touched {
 
 const SPREAD = 400;
 
-/** @throws INTERNAL for a path that would leave the work tree or reach into git's or Cleared's own folder */
+/** @throws FILE_INVALID for a path that would leave the work tree or reach into git's or Cleared's own folder */
 export function assertPath(path: string): void {
   const parts = path.split("/");
   const wrong = parts.some((part) => part === "" || part === "." || part === ".." || /^\.git[ .]*$/i.test(part) || /^git~\d/i.test(part));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  if (wrong || parts[0]?.toLowerCase() === ".cleared" || /[\u0000-\u001f\\]/.test(path) || path.length > 1000) {
+  if (wrong || parts[0]?.toLowerCase() === ".cleared" || /[\u0000-\u001f\\]/.test(path) || path.length > 1000)
     throw new ClearedError(
       "FILE_INVALID",
       `"${path.slice(0, 200)}" is not a path a commit may write. Use a plain path inside the workspace.`,
     );
-  }
 }
 
-/** Entries of an index file, git's own unless one is named; of these paths, or all. `stage` is "0" but for a conflict of a merge. */
+/** Entries of an index file, by default git's own; of these paths, or all. `stage` is "0" except in a merge conflict. */
 export async function listIndex(dir: string, file?: string, names: readonly string[] = []) {
   const out = await git(dir, ["ls-files", "--stage", "-z", "--", ...names], file === undefined ? {} : { env: { GIT_INDEX_FILE: file } });
   return out
@@ -53,14 +52,14 @@ export function createWorktree(dir: string, gitDir: string) {
   async function indexItems(touched: readonly Touched[], file: string): Promise<Map<string, Item>> {
     const wanted = new Set(touched.map((one) => one.path));
     const items = new Map<string, Item>();
-    // Beyond a few hundred names one pass over the whole index is cheaper than the argument list.
+    // With more than a few hundred names, reading the whole index is cheaper than passing them as arguments.
     const names = wanted.size > SPREAD ? [] : [...wanted];
     for (const { mode, oid, stage, path } of await listIndex(dir, file, names))
       if (wanted.has(path)) items.set(path, { mode: stage === "0" ? mode : "conflict", oid });
     return items;
   }
 
-  /** Hash of the file's bytes, null when nothing is there, "other" for a folder, a link, a path through one, and what is too large. */
+  /** Hash of the file's bytes; null if it does not exist; "other" for a folder, a link, a path through one, or a file that is too large. */
   async function fileId(path: string, oidLength: number): Promise<string | null> {
     const parts = path.split("/");
     for (let depth = 1; depth <= parts.length; depth++) {
@@ -76,7 +75,7 @@ export function createWorktree(dir: string, gitDir: string) {
     return blobId(await readFile(join(dir, path)), oidLength);
   }
 
-  /** True when the file holds exactly this entry's content, also after the line-end filters the user configured. */
+  /** True when the file has exactly this entry's content, possibly after the line-end filters the user configured. */
   async function holds(path: string, item: Item | null): Promise<boolean> {
     const id = await fileId(path, item?.oid.length ?? 40);
     if (id === (item?.oid ?? null)) return true;
@@ -92,7 +91,7 @@ export function createWorktree(dir: string, gitDir: string) {
   async function editedFiles(touched: readonly Touched[]): Promise<string[]> {
     const edited: string[] = [];
     for (const one of touched) {
-      // A new file that already lies there with the same bytes is nobody's edit.
+      // A new file that already exists with the same bytes is not an edit.
       if (!(await holds(one.path, one.old)) && !(one.old === null && (await holds(one.path, one.next)))) edited.push(one.path);
     }
     return edited;
@@ -113,30 +112,30 @@ export function createWorktree(dir: string, gitDir: string) {
       const inFiles = new Set(await editedFiles(touched));
       return touched.map((one) => one.path).filter((path, i) => inFiles.has(path) || !same(items.get(path), touched[i]?.old ?? null));
     },
-    /** A copy of the user's index at `draft`; answers a mark that changes whenever the user's index does. */
+    /** Copies the user's index to `draft`; returns a mark that changes whenever the user's index does. */
     async copyIndex(draft: string): Promise<string> {
       const before = await stat(index).catch(() => null);
       const taken = await indexMark();
       await rm(draft, { force: true });
       if (before === null) return taken;
       await copyFile(index, draft);
-      // git tells "changed in the same instant" by the index file's own time: a younger copy would hide such an edit for good.
+      // git detects an edit in the same instant by the index file's own time: a newer copy would hide such an edit permanently.
       const second = Math.floor(before.mtimeMs / 1000);
       await utimes(draft, second, second);
       return taken;
     },
-    /** Those whose entry in the draft is still the `old` one. */
+    /** Those paths whose entry in the draft is still the `old` one. */
     async untouched(draft: string, touched: readonly Touched[]): Promise<Touched[]> {
       const items = await indexItems(touched, draft);
       return touched.filter((one) => same(items.get(one.path), one.old));
     },
-    /** Moves the entries of the draft to `next`. */
+    /** Sets the entries of the draft to `next`. */
     async updateDraft(draft: string, touched: readonly Touched[]): Promise<void> {
       const zero = "0".repeat(touched[0]?.old?.oid.length ?? touched[0]?.next?.oid.length ?? 40);
       const lines = touched.map(({ path, next }) => (next === null ? `0 ${zero}\t${path}\0` : `${next.mode} ${next.oid}\t${path}\0`));
       if (lines.length === 0) return;
       await writing(gitDir, {}, async () => {
-        // Nobody else's: one that was killed here has left it.
+        // The draft is ours alone, so this lock was left by a killed git.
         await rm(`${draft}.lock`, { force: true });
         await git(dir, ["update-index", "-z", "--index-info"], { input: lines.join(""), env: { GIT_INDEX_FILE: draft } });
       });
@@ -145,36 +144,35 @@ export function createWorktree(dir: string, gitDir: string) {
       // Without a draft there was no index and nothing to enter into one.
       await ifThere(rename(draft, index));
     },
-    /** Why one of these files may not be put into its place, or null: a folder that may not be written to, a disk that is read-only. */
+    /** Why one of these files cannot be put into place, or null: a folder without write permission, or a read-only disk. */
     async barred(touched: readonly Touched[]): Promise<string | null> {
       for (const { path } of touched) {
         let folder = dirname(path);
         while (folder !== "." && !existsSync(join(dir, folder))) folder = dirname(folder);
         const why = await access(join(dir, folder), constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => error.code);
         const name = folder === "." ? "the folder of the workspace" : `${folder}/`;
-        if (why !== undefined)
-          return `${path} cannot be written: ${name} is read-only (${why}). It goes on by itself once it may be written to.`;
+        if (why !== undefined) return `${path} cannot be written: ${name} is read-only (${why}). Work continues once it is writable.`;
       }
       return null;
     },
-    /** Writes new content beside the tree, ready to be renamed into place; answers the name to pass to `replace`. */
+    /** Writes new content outside the tree, ready to be renamed into place; returns the name to pass to `replace`. */
     async stage(path: string, next: Item, bytes: Buffer): Promise<string> {
       const staged = scratchPath(dir);
       const present = await stat(join(dir, path)).catch(() => null);
-      // Their own permission bits stay, also ones that git does not know.
+      // The file's permission bits stay, including those that git does not track.
       try {
         await writeFile(staged, bytes, { mode: next.mode === "100755" ? 0o777 : 0o666 });
         if (present?.isFile() === true) await chmod(staged, present.mode & 0o777);
       } catch (error) {
-        // Half of it on a full disk would only keep the disk full.
+        // On a full disk, an incomplete file would only use up space.
         await rm(staged, { force: true });
         throw error;
       }
       return staged;
     },
-    /** Puts staged content (null: nothing) into place if the file still is the `old` one. False: a person changed it, it is left alone. */
+    /** Puts staged content (null: removes the file) into place if the file is still the `old` one. False: a person changed it, so it stays. */
     async replace(touched: Touched, staged: string | null): Promise<boolean> {
-      // The old one first: it is nearly always there, and asking git about a file that differs costs a process.
+      // `old` is checked first: it nearly always matches, and a mismatch costs a git process.
       if (!(await holds(touched.path, touched.old))) {
         if (staged !== null) await rm(staged, { force: true });
         return holds(touched.path, touched.next);
@@ -190,7 +188,7 @@ export function createWorktree(dir: string, gitDir: string) {
         return true;
       }
       await rm(target, { force: true });
-      // Like git, an emptied folder goes away; one with anything in it refuses.
+      // As in git, emptied folders are removed; rmdir fails for a folder that is not empty.
       for (let at = dirname(touched.path); at !== "."; at = dirname(at)) {
         const left = await rmdir(join(dir, at)).catch(() => "not empty");
         if (left !== undefined) break;

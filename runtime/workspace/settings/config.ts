@@ -1,4 +1,4 @@
-/** config.yaml and trust.yaml, read strictly: a setting that does nothing is worse than none. Authority stands only in trust.yaml. */
+/** config.yaml and trust.yaml, read strictly: a setting without effect is worse than an error. Only trust.yaml grants authority. */
 import { z } from "zod";
 import { isDay } from "../../kernel/day.ts";
 import { ladderSchema } from "../../rules/policy/levels.ts";
@@ -14,7 +14,7 @@ import { variables } from "./variables.ts";
 import { modelRolesSchema, modelServersSchema } from "./models.ts";
 import { approvalsSchema, changesSchema, mailAddress, peopleSchema, pluginsSchema } from "./people.ts";
 
-// An account may be written 1010, "1010" or by name; it is kept as text.
+// An account may be written 1010, "1010" or by name; it becomes text.
 const account = z.union([z.int().positive().transform(String), z.string().trim().min(1).max(200)], {
   error: "write an account's number or name",
 });
@@ -31,7 +31,7 @@ const minute = z
   .string({ error: 'write a time of day as text, such as "20:00"' })
   .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'write a time of day such as "20:00"');
 
-// A schema of what most workspaces do not have is made when it is there: making all of them took 15 ms of CPU in every process.
+// Schemas of settings that most workspaces do not have are lazy: making all of them took 15 ms of CPU in every process.
 const statement = z.lazy(() =>
   z.strictObject({
     match: z
@@ -94,7 +94,7 @@ const configSchema = z.strictObject({
   privacy: privacySchema.default({}),
   models: modelRolesSchema.optional(),
   changes: changeLimitsSchema.prefault({}),
-  // What a run recorded is kept for ever unless told, and where an entry or a case names the run whatever is told.
+  // Histories are stored forever by default; those of runs that an entry or a case names are stored whatever is set.
   history: z
     .strictObject({ keep_days: size("a number of days", 30, 36_500).optional().describe("how many days what a run recorded is kept") })
     .prefault({}),
@@ -143,7 +143,7 @@ const toolSettings = z.lazy(() =>
   }),
 );
 
-// One way to reach it: a command (stdio), a url (streamable HTTP), or the seeds' plain HTTP endpoint.
+// Exactly one way to reach it: a command (stdio), a url (streamable HTTP), or the seeds' plain HTTP endpoint.
 const toolServer = z.lazy(() =>
   z
     .strictObject({
@@ -175,7 +175,7 @@ const toolServer = z.lazy(() =>
     .refine(({ oauth, url }) => oauth === undefined || url !== undefined, "oauth needs a url"),
 );
 
-// Where notices go. A mail server that is not this machine must offer TLS.
+// Where notices go. A mail server on another machine must offer TLS.
 const noticeChannels = z.lazy(() =>
   z.strictObject({
     smtp: z
@@ -257,7 +257,7 @@ export type Trust = z.output<typeof trustSchema>;
 export type NoticeChannels = Trust["notices"];
 /** One entry of `mcp:`; values may name secrets as `secret:NAME`. */
 export type ToolServer = z.output<typeof toolServer>;
-/** Which addresses a run may name: hosts and ranges, and whether this machine itself. */
+/** Addresses that a run may use: hosts and ranges, and whether this machine itself is allowed. */
 export type AddressRules = Trust["addresses"];
 export type StatementRule = Config["statements"][number];
 const CONFIG_SOURCE: YamlSource = { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 };
@@ -269,13 +269,13 @@ export function parseConfig(source: string, cache?: DiskCache): Config {
   return { ...checkYaml(yaml, configSchema, CONFIG_SOURCE), raw: (yaml.value ?? {}) as Json };
 }
 
-/** trust.yaml checked, and the value as written, which `trustOf` checks again. Never read from a cache. @throws CONFIG_INVALID at file:line */
+/** trust.yaml checked, and its value as written, for `trustOf` to check later. Never read from a cache. @throws CONFIG_INVALID at file:line */
 export function readTrust(source: string): { trust: Trust; value: Json } {
   const yaml = readYaml(source, TRUST_SOURCE);
   return { trust: checkYaml(yaml, trustSchema, TRUST_SOURCE), value: (yaml.value ?? {}) as Json };
 }
 export const parseTrust = (source: string): Trust => readTrust(source).trust;
-/** `{}` gives the defaults: no code, no people, no address. @throws CONFIG_INVALID */
+/** `{}` gives the defaults: no code, no people, no addresses. @throws CONFIG_INVALID */
 export const trustOf = (value: Json): Trust => checkYaml({ value, at: () => ({ file: TRUST }) }, trustSchema, TRUST_SOURCE);
 
 /** Value of a dotted key (`thresholds.auto_confirm`, `statements.0.account`), or undefined. */

@@ -1,11 +1,11 @@
 /**
- * What a person of this machine has confirmed of a workspace's trust.yaml; nothing of it counts before. The confirmation lies in the user's
- * state folder and is for this text, for the code it names, for this place and for the id in `.cleared`: neither a clone, a copy nor an
- * archive brings one along, and a pull that changes any of it ends it.
+ * A person's confirmation of a workspace's trust.yaml on this machine; without one, no part of the file takes effect. It is stored in the
+ * user's state folder, for this text, the code it names, this path and the id in `.cleared`: neither a clone, a copy nor an archive carries a
+ * confirmation with it, and a pull that changes any of these ends it.
  *
- * The code: a command comes to it in more ways than can be listed (`sh -c`, `python -m`, an import, NODE_OPTIONS, the folder it starts in), so
- * everything in the workspace that looks like code counts, and whatever file a command names. The scripts of agents/ and scripts/ change with
- * every proposal and run in the sandbox: they count once a command, or code that counts, names them.
+ * The code: a command can load code in more ways than can be listed (`sh -c`, `python -m`, an import, NODE_OPTIONS, its working directory), so
+ * everything in the workspace that looks like code counts, and every file that a command names. The scripts in agents/ and scripts/ change
+ * with every proposal and run in the sandbox: they count only if a command, or code that counts, names them.
  */
 import { hash, randomBytes } from "node:crypto";
 import { join, posix, relative, resolve } from "node:path";
@@ -16,7 +16,7 @@ import { AGENTS, ID, SCRIPTS, STATE, TRUST } from "../layout.ts";
 import { assertWorkspaceState, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
 import { codeBelow, codeBeside, pluginFiles } from "../../kernel/registry.ts";
 
-/** trust.yaml as it is now, for a person to read and confirm. */
+/** The present trust.yaml, for a person to read and confirm. */
 export interface Seen {
   text: string;
   trust: Trust;
@@ -36,10 +36,10 @@ export function lookAtTrust(dir: string): Seen {
   return { text, trust, value, code: broughtCode(dir, trust) };
 }
 
-/** What was last confirmed of the workspace at this place, whatever has changed since; null when nothing was. @throws FOLDER_UNSAFE */
+/** The last confirmation for the workspace at this path, whatever has changed since; null if there is none. @throws FOLDER_UNSAFE */
 const lastOf = (dir: string) => keptFor<Confirmed>("confirmed", dir);
 
-/** trust.yaml if a person has confirmed exactly this text and code here; else what they confirmed before, or null. @throws CONFIG_INVALID, FOLDER_UNSAFE */
+/** trust.yaml if a person has confirmed exactly this text and code here; else the earlier confirmation, or null. @throws CONFIG_INVALID, FOLDER_UNSAFE */
 export function confirmedTrust(dir: string, text: string): { trust: Trust } | { before: { trust: Trust; code: Seen["code"] } | null } {
   const kept = lastOf(dir);
   if (kept === null) return { before: null };
@@ -48,24 +48,24 @@ export function confirmedTrust(dir: string, text: string): { trust: Trust } | { 
   return same ? { trust } : { before: { trust, code: kept.code } };
 }
 
-/** A person, or a script on their behalf, has read this and says that it counts. @throws FOLDER_UNSAFE */
+/** Stores a confirmation by a person, or by a script on their behalf. @throws FOLDER_UNSAFE */
 export function keepConfirmation(dir: string, { text, value, code }: Seen): void {
   assertWorkspaceState(dir);
   makeOwnFolder(join(dir, STATE).slice(0, -1));
-  // One that came with the folder is known to whoever made the folder.
+  // An id that came with the folder is known to its maker, so a new one is made.
   writePrivate(join(dir, ID), lastOf(dir)?.id ?? randomBytes(16).toString("hex"));
   keepFor("confirmed", dir, { text: hash("sha256", text), value, code } satisfies Confirmed);
-  // Told here and not by the next command.
+  // Throws FOLDER_UNSAFE now, not at the next command.
   lastOf(dir);
 }
 
-// Variables that say what an interpreter loads; in another one, a file of data is where a server keeps it.
+// Variables that name code for an interpreter to load. A data file named in any other variable is just data of the server.
 const INTERPRETER = /^(?:node|npm|python|ruby|perl|bash|zsh|php|lua|java|ld|dyld|env$)/i;
 const DATA = /\.(?:jsonl?|csv|tsv|db|sqlite3?|ya?ml|md|log|journal)$/i;
-// Code that is read for the names of scripts in it; what is larger is a bundle or a binary.
+// Code up to this size is searched for names of scripts; larger files are bundles or binaries.
 const READ_BYTES = 1024 * 1024;
 
-/** Hash of each file by path, sorted. Nothing where trust.yaml starts no code. @throws PLUGIN_INVALID when it is too many */
+/** Hash of each file of code by path, sorted; empty if trust.yaml starts no code. @throws PLUGIN_INVALID when there are too many */
 export function broughtCode(dir: string, { plugins, mcp }: Pick<Trust, "plugins" | "mcp">): Record<string, string> {
   const commands = Object.values(mcp).filter(({ command }) => command !== undefined);
   if (commands.length + plugins.length === 0) return {};
@@ -88,19 +88,19 @@ export function broughtCode(dir: string, { plugins, mcp }: Pick<Trust, "plugins"
   };
   const inside = words.map((word) => relative(root, resolve(root, word))).filter((word) => word !== "");
   count(".", inside);
-  // What a tsconfig.json includes is type-checked by it, not run.
+  // A tsconfig.json includes files to type-check them, not to run them.
   for (const path of [...all.keys()]) if (posix.basename(path) !== "tsconfig.json") count(posix.dirname(path), namesIn(root, path));
   return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What may be a path in an argument, which a shell or an option may hold. */
+/** Possible paths in an argument, which may be an option or a shell command. */
 const wordsIn = (text: string): string[] =>
   text
     .split(/[\s'"`=,;:|&()<>$]+/)
     .map((word) => word.replace(/\/?[*?{[].*$/, ""))
     .filter((word) => word !== "" && word !== ".");
 
-/** What may be a path in a file of code: text in quotes, up to where it is computed; or where a link leads. */
+/** Possible paths in a file of code: quoted texts, up to their first computed part; or the target of a link. */
 function namesIn(root: string, path: string): string[] {
   const at = join(root, path);
   if (lstatSync(at).isSymbolicLink()) return [readlinkSync(at)];

@@ -1,7 +1,7 @@
-/** What the schemas of settings are made of; each says in words what to write. */
+/** Building blocks for the schemas of settings; each error says what to write. */
 import { z } from "zod";
 
-/** A number of a setting, within its limits. */
+/** A whole number within limits. */
 export const size = (what: string, min: number, max: number) =>
   z
     .int({ error: `write ${what} as a whole number` })
@@ -20,7 +20,7 @@ export const flag = () => z.boolean({ error: "write true or false" });
 export const secret = () =>
   z
     .string({ error: "write secret:NAME" })
-    .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,63}$/, "write secret:NAME; `cleared secrets set NAME` keeps the value");
+    .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,63}$/, "write secret:NAME; `cleared secrets set NAME` stores the value");
 
 type Parts = { innerType?: z.ZodType; options?: z.ZodType[]; shape?: Record<string, z.ZodType> };
 function layersOf(one: z.ZodType): z.ZodType[] {

@@ -1,13 +1,13 @@
 /**
- * How much one run of a script may use (trust.yaml `limits:`), how much agents may propose, and when an applied change is taken back by
- * itself (config.yaml `changes:`; change/proposals/intake.ts, guard.ts).
+ * How much one run of a script may use (trust.yaml `limits:`), how much agents may propose, and when an applied change is undone
+ * automatically (config.yaml `changes:`; change/proposals/intake.ts, guard.ts).
  */
 import { z } from "zod";
 import type { Limits } from "../../kernel/ports.ts";
 import { size } from "./fields.ts";
 
 const MIB = 1024 * 1024;
-// DESIGN.md 6; the upper ends keep a slip of the finger from exhausting the machine.
+// DESIGN.md 6; the upper bounds keep a typing error from exhausting the machine.
 const limitFields = {
   memory_mb: size("MiB of memory", 8, 1024),
   cpu_ms: size("milliseconds of CPU", 10, 600_000),
@@ -27,7 +27,7 @@ const DEFAULTS: Omit<Limits, "wall_ms"> = {
   total_bytes: 256 * MIB,
   source_bytes: 65_536,
 };
-// Non-waiting time a script may take beyond its CPU limit before its process is killed (spec/sandbox.md 1.9).
+// Wall time a script may take beyond its CPU limit, waiting excluded, before its process is killed (spec/sandbox.md 1.9).
 const WALL_EXTRA_MS = 1500;
 
 const someLimits = z.strictObject(limitFields).partial();

@@ -1,16 +1,16 @@
 /**
- * Models in the settings. trust.yaml `models:` names hosts, keys and what may be sent to each: authority. config.yaml `models:` says which
- * model plays which role and what may be spent: behaviour, changed by a proposal like any other.
+ * Models in the settings. trust.yaml `models:` has hosts, keys and what may be sent to each: authority. config.yaml `models:` assigns models
+ * to roles and sets budgets: behavior, changed by a proposal like any other.
  */
 import { z } from "zod";
 import { GROUPS, type Group } from "../../rules/privacy/patterns.ts";
 import { HIDDEN } from "../../rules/privacy/scan.ts";
 import { flag, secret } from "./fields.ts";
 
-/** Groups of data that a model may be sent; keys, card numbers and numbers of people never are. */
+/** Groups of data that may be sent to a model; keys, card numbers and identity numbers never may. */
 const SENDABLE = GROUPS.filter((group) => !HIDDEN.has(group)) as [Group, ...Group[]];
 
-// Made when a workspace has models: a schema that most do not need costs every process.
+// Made only when a workspace has models: most have none, and making the schema costs every process.
 const server = () => {
   const key = secret();
   const https = /^https:|^http:\/\/(?:localhost|127\.[\d.]+|\[::1\])[:/]/;
@@ -75,7 +75,7 @@ const amounts = () => {
   return { usd, tokens, facts };
 };
 
-/** What is known of a model. Prices are US dollars for a million tokens, oldest first. */
+/** Known facts of a model. Prices are in US dollars per million tokens, oldest first. */
 export type ModelFacts = z.output<ReturnType<typeof amounts>["facts"]>;
 export type Price = ModelFacts["prices"][number];
 
@@ -104,7 +104,7 @@ const roles = () => {
 
 export const modelRolesSchema = z.lazy(roles);
 export type ModelRoles = z.output<ReturnType<typeof roles>>;
-/** What config.yaml says by `models:`, with its defaults where it says nothing. */
+/** `models:` of config.yaml, or the defaults where it has none. */
 export const modelRolesOf = (config: { models?: ModelRoles | undefined }): ModelRoles =>
-  config.models ?? (unsaid ??= modelRolesSchema.parse({}));
-let unsaid: ModelRoles | null = null;
+  config.models ?? (defaults ??= modelRolesSchema.parse({}));
+let defaults: ModelRoles | null = null;

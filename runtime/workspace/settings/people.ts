@@ -1,6 +1,6 @@
 /**
- * `people:`, `approvals:` and `changes:` of trust.yaml: who may decide what, and what answers a gate in their place up to an amount. And
- * `plugins:`: files of the workspace, and exact versions of packages in its node_modules.
+ * `people:`, `approvals:` and `changes:` of trust.yaml: who may decide what, and which profile answers a gate in their place up to an amount.
+ * And `plugins:`: files of the workspace, and exact versions of packages in its node_modules.
  */
 import { z } from "zod";
 import { CURRENCY_PATTERN } from "../../kernel/money.ts";
@@ -11,7 +11,7 @@ export const mailAddress = z.string().regex(/^[^\s@<>,;"]+@[^\s@<>,;"]+$/, "writ
 export const peopleSchema = z
   .array(
     z.strictObject({
-      // What decides by itself is recorded as profile:…, the runtime as runtime: nobody may be mistaken for them.
+      // Decisions of profiles are recorded by profile:…, those of the runtime by runtime: no person may have such a name.
       name: text("the person's name").refine((name) => !/^profile:|^runtime$|^dry run$|, /.test(name), "choose another name"),
       key: z
         .string()
@@ -23,7 +23,7 @@ export const peopleSchema = z
     { error: "write a list of {name, key}" },
   )
   .refine((people) => new Set(people.map((person) => person.name)).size === people.length, "two people have the same name")
-  // One person with two names would be two people where two must agree.
+  // One person with two names would count as two people where two must agree.
   .refine((people) => new Set(people.map((person) => person.key)).size === people.length, "two people have the same key");
 
 const mode = z.union(
@@ -40,7 +40,7 @@ const mode = z.union(
 
 export const approvalsSchema = z.strictObject({ default: mode.default("person"), agents: z.record(z.string(), mode).default({}) });
 
-/** What a proposed change can widen. */
+/** Kinds of widening of a proposed change. */
 export const WIDENINGS = [
   "capability",
   "tool",
@@ -64,10 +64,10 @@ export const changesSchema = z.strictObject({
 });
 
 export type Person = z.output<typeof peopleSchema>[number];
-/** What answers the gates of an agent instead of a person, up to an amount. */
+/** Answers the gates of an agent instead of a person, up to an amount. */
 export type ApprovalProfile = Exclude<z.output<typeof mode>, "person">;
 
-/** Null: a person does. */
+/** The profile for an agent's gates; null: a person decides. */
 export function profileFor(approvals: z.output<typeof approvalsSchema>, agent: string): ApprovalProfile | null {
   const chosen = Object.hasOwn(approvals.agents, agent) ? approvals.agents[agent] : approvals.default;
   return chosen === undefined || chosen === "person" ? null : chosen;

@@ -1,6 +1,6 @@
 /**
- * policies/*.yaml: reading a pack, refusing a wrong one at its line, and the verdict of a run. Packs are read from the run's commit, so
- * that an edit never touches a run that waits; a document given with the run is evaluated beside them, and the stricter verdict wins.
+ * policies/*.yaml: reading a pack, refusing an invalid one at its line, and the verdict of a run. Packs are read from the run's commit, so
+ * that an edit never affects a waiting run; a document given with the run is evaluated beside them, and the stricter verdict wins.
  */
 import { Kept } from "../../kernel/kept.ts";
 import { createHash } from "node:crypto";
@@ -26,7 +26,7 @@ import { POLICIES, policyFile } from "../layout.ts";
 const line = (what: string) => text(what, 500);
 const id = z.string({ error: "write the rule's id" }).regex(/^[A-Z][A-Z0-9_]{0,79}$/, "write an id such as VARIANCE_GT_2PCT");
 const fact = z.string().regex(/^(?!threshold(?:\.|$))[\p{L}_][\p{L}\p{N}_.-]{0,79}$/u, "write a name such as variance_pct");
-// A number with more digits than 15 was rounded before we saw it.
+// A number with more than 15 digits was already rounded by the parser.
 const isFigure = (value: unknown): boolean =>
   typeof value === "number"
     ? Number.isFinite(value) && String(value).replace(/\D/g, "").length <= 15
@@ -96,9 +96,9 @@ export type PolicyCase = z.output<ReturnType<typeof packSchema>>["cases"][number
 export interface Pack {
   process: string;
   source: string;
-  /** Its facts are empty: a run brings them. */
+  /** Its facts are empty: a run supplies them. */
   set: RuleSet;
-  /** Of policies in prose that became these rules, so that a run given one of them is judged by the rules: proseDigest of each. */
+  /** proseDigest of each prose policy that became these rules: a run given one of them is judged by the rules instead. */
   prose: string[];
   cases: PolicyCase[];
   warnings: { at: At; message: string }[];
@@ -133,7 +133,7 @@ export function parsePack(text: string, file: string, ladder: Ladder, cache?: Di
 const without = (facts: PolicyCase["facts"], names: readonly string[]): PolicyCase["facts"] =>
   Object.fromEntries(Object.entries(facts).filter(([name]) => !names.includes(name)));
 
-/** How a case differs from what the pack says of its facts; null when it holds. What the case leaves out is not compared. */
+/** How the pack's verdict on a case's facts differs from the case; `failure` null when it holds. Fields that the case omits are not compared. */
 export function failureOf(one: PolicyCase, pack: Pack, ladder: Ladder): { failure: string | null; verdict: Judgement } {
   const verdict = judge([{ ...pack.set, facts: one.facts }], ladder);
   const got = {
@@ -146,11 +146,11 @@ export function failureOf(one: PolicyCase, pack: Pack, ladder: Ladder): { failur
   const wrong = (Object.keys(got) as (keyof typeof got)[]).filter(
     (key) => one[key] !== undefined && canonicalJson([one[key]].flat().sort()) !== canonicalJson([got[key]].flat().sort()),
   );
-  const tell = (key: keyof typeof got): string => `${key} is ${JSON.stringify(got[key])}, not ${JSON.stringify(one[key])}`;
-  return { failure: wrong.length === 0 ? null : wrong.map(tell).join("; "), verdict };
+  const inWords = (key: keyof typeof got): string => `${key} is ${JSON.stringify(got[key])}, not ${JSON.stringify(one[key])}`;
+  return { failure: wrong.length === 0 ? null : wrong.map(inWords).join("; "), verdict };
 }
 
-// A pack is parsed and checked once per content and ladder; a workspace has some dozens.
+// A pack is parsed and checked once per content and ladder; a workspace has a few dozen.
 const packs = new Kept<string, Pack>(200);
 
 /** @throws POLICY_INVALID at file:line, POLICY_UNKNOWN with the nearest name */
@@ -170,14 +170,14 @@ export interface PoliciesOptions {
   config: Pick<Config, "policy" | "currency">;
   /** The policy document given with the run. */
   given?: string | undefined;
-  /** Where packs that were read before are kept. */
+  /** The disk cache of parsed packs. */
   cache?: DiskCache;
 }
 
-/** What stands for a policy in prose: the same for the same words. */
+/** Hash of a policy in prose, regardless of white space. */
 export const proseDigest = (text: string): string => createHash("sha256").update(text.trim().replace(/\s+/g, " ")).digest("hex");
 
-/** A pack's figures are in the workspace's currency: amounts in another one are not known to it, whatever rules are added to it. */
+/** A pack's figures are in the workspace's currency: when the facts name another one, their amounts are unknown to the pack, whatever its rules. */
 function heldAgainst({ set }: Pack, facts: RuleSet["facts"], currency: string): RuleSet {
   const other = Object.keys(facts).filter((name) => isCurrency(name) && typeof facts[name] === "string" && facts[name] !== currency);
   if (other.length === 0) return { ...set, facts };
@@ -195,7 +195,7 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
     return { pack, hash: sha256([pack.hash, text ?? null, ladder]) };
   };
   return {
-    /** As the port says; `declared`: the facts that a pack knows. */
+    /** As in the Policies port; `declared`: names of the facts that a pack declares. */
     async evaluate(...[name, facts, own = { name, required: true }]: Parameters<Policies["evaluate"]>) {
       const names = [name];
       if (own.name !== name && (own.required || (await base.blob(policyFile(own.name))) !== null)) names.unshift(own.name);
@@ -203,7 +203,7 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
       const sets: RuleSet[] = loaded.map(({ pack }) => heldAgainst(pack, facts, config.currency));
       const declared = Object.keys(facts).filter((fact) => sets.some(({ kinds }) => kinds.has(fact)));
       if (given !== null && !loaded.some(({ pack }) => pack.prose.includes(prose))) {
-        // What a pack declares is a field in the given rules too, even while it is missing.
+        // A fact that a pack declares is known to the given rules too, even if it has no value.
         const kinds = new Map(sets.flatMap((set) => [...set.kinds.keys()]).map((key): [string, Kind] => [key, "any"]));
         sets.push({ ...given, kinds, facts: { ...given.facts, ...facts } });
       }

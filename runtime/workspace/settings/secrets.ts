@@ -1,6 +1,6 @@
 /**
- * Secrets of tool servers and mail, in one file encrypted with age: the one door to age-encryption. The identity is .cleared/secrets.key
- * (made at the first `set`), or the file CLEARED_AGE_IDENTITY names: age identities, else a passphrase on its one line. Nothing logs a value.
+ * Secrets of tool servers and mail, in one file encrypted with age; the one door to age-encryption. The identity is .cleared/secrets.key
+ * (made at the first `set`), or the file CLEARED_AGE_IDENTITY names: age identities, or a passphrase on a single line. Values are never logged.
  */
 import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,13 +8,13 @@ import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { SECRETS, SECRETS_KEY } from "../layout.ts";
 
 const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
-// A shorter one would stand by chance in amounts and names, and taking it out of answers would change them.
+// A shorter value would occur by chance in amounts and names, and redacting it from answers would change them.
 const SHORTEST = 8;
 const LONGEST = 65_536;
 
 type Identity = { keys: string[] } | { passphrase: string };
 
-/** All of them as they are now, by name. @throws SECRET_MISSING, now or when one that is not there is asked for */
+/** The present values by name. @throws SECRET_MISSING, now if they cannot be read, or later for an unknown name */
 export async function readSecrets(dir: string): Promise<(name: string) => string> {
   const values = await openSecrets(dir).all();
   return (name) => mustHave(values, name);
@@ -37,7 +37,7 @@ export function openSecrets(dir: string) {
     const sealed = await readIf(file);
     if (sealed === null) return new Map();
     const who = await identity();
-    if (who === null) throw missing(`${SECRETS} cannot be read: ${keyFile} is not there.`);
+    if (who === null) throw missing(`${SECRETS} cannot be read: ${keyFile} does not exist.`);
     const { Decrypter } = await import("age-encryption");
     const opener = new Decrypter();
     if ("keys" in who) for (const key of who.keys) opener.addIdentity(key);
@@ -72,12 +72,12 @@ export function openSecrets(dir: string) {
     /** Values by name. @throws SECRET_MISSING when the file cannot be read */
     all: read,
     names: async () => [...(await read()).keys()].sort(),
-    /** @throws USAGE for a name or value that cannot be kept */
+    /** @throws USAGE for a name or value that cannot be stored */
     set: async (name: string, value: string): Promise<void> => {
       if (!SECRET_NAME.test(name)) throw new ClearedError("USAGE", `"${name}" cannot name a secret: use letters, digits, - and _.`);
       const size = `${SHORTEST} to ${LONGEST} characters`;
       if (value.length < SHORTEST || value.length > LONGEST)
-        throw new ClearedError("USAGE", `A secret has ${size}: a shorter one could not be told from ordinary text.`);
+        throw new ClearedError("USAGE", `A secret has ${size}: a shorter one could not be distinguished from ordinary text.`);
       await write((await read()).set(name, value));
     },
     /** @throws SECRET_MISSING */

@@ -1,6 +1,6 @@
 /**
- * Bearer tokens of other agents and programs: who they are, and which agents they may give tasks to. Only a hash of each is kept, in the user's
- * state folder and for this workspace at this place: neither a clone, a copy nor a script of the workspace can add one.
+ * Bearer tokens of other agents and programs: their names, and the agents to which they may give tasks. Only a hash of each is stored, in the
+ * user's state folder and for this workspace at this path: neither a clone, a copy nor a script of the workspace can add one.
  */
 import { hash, randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
@@ -25,14 +25,14 @@ const PREFIX = "cleared_";
 const read = (dir: string): Kept[] => keptFor<{ tokens: Kept[] }>("tokens", dir)?.tokens ?? [];
 const write = (dir: string, tokens: Kept[]): void => keepFor("tokens", dir, { tokens });
 
-/** By name; without what would prove them. @throws FOLDER_UNSAFE */
+/** All tokens, by name and without their hashes. @throws FOLDER_UNSAFE */
 export function listTokens(dir: string): Token[] {
   return read(dir)
     .map(({ name, agents, at }) => ({ name, agents, at }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Makes a token and answers it, this once. @throws USAGE, TRUST_CHANGED, FOLDER_UNSAFE */
+/** Makes a token and returns it, which is possible only once. @throws USAGE, TRUST_CHANGED, FOLDER_UNSAFE */
 export function addToken(dir: string, { name, agents, at }: Token): string {
   if (!NAME.test(name))
     throw new ClearedError("USAGE", `"${name}" cannot name a token: use up to 40 small letters, digits, - and _, a letter first.`);
@@ -42,7 +42,7 @@ export function addToken(dir: string, { name, agents, at }: Token): string {
   if (tokens.some((one) => one.name === name))
     throw new ClearedError("USAGE", `There already is a token "${name}". \`cleared tokens remove ${name}\` ends it; then add it again.`);
   const token = PREFIX + randomBytes(32).toString("base64url");
-  // 256 random bits: nothing to guess, so one round of a hash keeps it.
+  // 256 random bits cannot be guessed, so one round of a hash is enough.
   write(dir, [...tokens, { name, agents, at, hash: hash("sha256", token) }]);
   return token;
 }
@@ -57,7 +57,7 @@ export function removeToken(dir: string, name: string): void {
   write(dir, left);
 }
 
-/** Finds whose a token is, by the file as it is now: one that was removed is refused by the next request. */
+/** Looks tokens up in the present file, so that a removed one is refused at the next request. */
 export function createTokenReader(dir: string): (token: string) => Token | null {
   const file = placeFile("tokens", dir);
   let seen = "";

@@ -1,10 +1,10 @@
 /**
- * What the environment of the process says: the seeds' names. They fill in what the workspace leaves open and give no right: an address must be
- * allowed in trust.yaml all the same. Those of models are read in llm/resolve.ts.
+ * Environment variables, with the names of the seeds. They are defaults for settings that the workspace omits and grant no rights: an address
+ * must still be allowed in trust.yaml. Variables for models are read in llm/resolve.ts.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 
-/** `tools`: of tasks that name none. `taskTimeoutMs`: how long a task may be at work. @throws USAGE naming the variable */
+/** `tools`: the tool server of tasks that name none. `taskTimeoutMs`: how long a task may work. @throws USAGE naming the variable */
 export function variables() {
   const { GREEN_AGENT_MCP_URL: tools, PORT: port } = process.env;
   const wrong = (name: string, what: string) =>

@@ -1,6 +1,6 @@
 /**
- * Reading one cell: amounts, days, text. Nothing is guessed: each reader gets the form from the dialect and answers
- * null (or a reason) for anything else. Called once per cell of files with 200,000 rows, so the patterns are built once.
+ * Reading one cell: amounts, days, text. Nothing is guessed: each reader gets the form from the dialect and returns
+ * a fault or a reason for anything else. Called once per cell of files with 200,000 rows, so the patterns are built once.
  */
 import { z } from "zod";
 import { isBookDay } from "../../kernel/day.ts";
@@ -20,10 +20,10 @@ export const PLAIN_AMOUNT: AmountForm = { decimal: ".", thousands: "", sign: "",
 
 export type AmountReader = (text: string, currency: string) => { amount: string } | { reason: string };
 
-/** A reader for one form. The answer is plain decimal text with exactly the currency's places ("-4.00"), or the reason it is refused. */
+/** A reader for one form. It returns plain decimal text with exactly the currency's places ("-4.00"), or the reason it is refused. */
 export function amountReader(form: AmountForm): AmountReader {
   const mark = form.decimal === "." ? "\\." : ",";
-  // A blank between groups is often a no-break one.
+  // A blank between groups is often a no-break space.
   const between = form.thousands === " " ? "[ \\u00a0\\u202f]" : RegExp.escape(form.thousands);
   const group = between === "" ? "" : `|\\d{1,3}(?:${between}\\d{3}){1,9}`;
   const pattern = new RegExp(`^([+-]?)(\\d{1,30}${group})?(?:${mark}(\\d{1,18}))?$`);
@@ -84,7 +84,7 @@ const TOKENS: Record<string, string> = {
 const OFX_DAY =
   /^(?<y>\d{4})(?<m>\d{2})(?<d>\d{2})(?:\d{2}(?:\d{2}(?:\d{2}(?:\.\d{1,6})?)?)?)?(?:\s?\[[+-]?\d{1,2}(?:\.\d{1,2})?(?::[A-Za-z]{1,5})?\])?$/;
 
-/** The shape of a date form, or null when the form names not exactly one year, month and day. */
+/** The pattern of a date form, or null unless the form has exactly one year, month and day. */
 export function datePattern(form: string): RegExp | null {
   if (form === "ofx") return OFX_DAY;
   const parts = form.match(/YYYY|YY|MMM|MM|M|DD|D|HH|mm|ss|[^A-Za-z]|[A-Za-z]/g) ?? [];
@@ -94,8 +94,8 @@ export function datePattern(form: string): RegExp | null {
 }
 
 /**
- * The day (YYYY-MM-DD) a text names in a date form; `shape` when it has another form, `calendar` when no such day exists.
- * A form with a time zone gives the day as the bank wrote it: that is the day on its statement.
+ * The day (YYYY-MM-DD) of a text in a date form; fault `shape` when it has another form, `calendar` when no such day exists.
+ * A form with a time zone gives the day as the bank wrote it, because that is the day on its statement.
  */
 export function readDay(text: string, pattern: RegExp): { day: string } | { fault: "shape" | "calendar" } {
   const groups = pattern.exec(text.trim())?.groups;
@@ -118,7 +118,7 @@ export function cleanText(text: string): string {
 
 export const collapse = (text: string): string => text.replace(/\s+/g, " ").trim();
 
-/** How often a sign stands in a text; counting ends behind `most`. */
+/** How often a sign occurs in a text; counting stops after `most` + 1. */
 export function occurrences(text: string, sign: string, most = Number.POSITIVE_INFINITY): number {
   let count = 0;
   for (let at = text.indexOf(sign); at >= 0 && count <= most; at = text.indexOf(sign, at + 1)) count++;

@@ -1,6 +1,6 @@
 /**
- * A statement whose rows contradict a balance that the bank has stated: which balance, by how much, and what has probably happened. Asked
- * before the statement's receipt is written, so that the other statements of a run land whatever becomes of this one.
+ * A statement whose rows contradict a balance that the bank has stated: which balance, by how much, and the probable cause. Checked before
+ * the statement's receipt is written, so that a contradiction does not stop the other statements of the run.
  */
 import { shifted } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -15,11 +15,11 @@ import type { Parsed } from "./parsed-statement.ts";
 import { excerpt } from "./cells.ts";
 import { type StatedContext, stateBalances } from "../books/view-balances.ts";
 
-/** Why the statement is not booked, and the entries that the run has made of it; null when it contradicts nothing. */
+/** Why the statement is not booked, and the entries that the run made from it; null when it contradicts nothing. */
 export async function contradictionOf(parsed: Parsed, context: StatedContext): Promise<{ refused: Refused; entries: string[] } | null> {
   const { overlay, closed } = context;
   const keys = new Set(parsed.parts.flatMap((part) => part.rows.map((row) => row.key)));
-  // A row that is booked a second time has the key of the first with a number behind it.
+  // A further entry of the same row has the row's key with a number appended.
   const own = overlay.edits().add.filter(({ tags }) => keys.has((tags["key"] ?? "").replace(/#\d+$/, "")));
   if (own.length === 0 || !(await mayContradict(own, overlay))) return null;
   const failing = async (without: readonly Entry[]): Promise<ClearedError | null> => {
@@ -36,7 +36,7 @@ export async function contradictionOf(parsed: Parsed, context: StatedContext): P
     }
   };
   const failed = await failing([]);
-  // What fails without the statement, too, is not its fault.
+  // If it fails without the statement too, the statement is not the cause.
   if (failed === null || (await failing(own)) !== null) return null;
   const { entry: id, account, difference } = failed.data as { entry: string; account: string; difference: string };
   const entry = await overlay.get(id);
@@ -44,13 +44,13 @@ export async function contradictionOf(parsed: Parsed, context: StatedContext): P
   const message =
     entry === null || posting === undefined
       ? failed.message
-      : `The bank stated ${posting.assertion} ${posting.currency} on ${account} for ${entry.date}; with the rows of this file the books would say ${computed(posting, difference)} ${posting.currency}, so nothing of it is booked. ${await causes(own, account, posting.currency, difference, overlay)}`;
+      : `The bank stated ${posting.assertion} ${posting.currency} on ${account} for ${entry.date}; with the rows of this file the books would say ${computed(posting, difference)} ${posting.currency}, so none of it is booked. ${await causes(own, account, posting.currency, difference, overlay)}`;
   return { refused: { line: 0, code: "JOURNAL_ASSERTION", message: message.slice(0, 2000) }, entries: own.map((one) => one.id) };
 }
 
 const computed = ({ assertion = "0" }: Posting, difference: string): string => fromExact(minus(toExact(assertion), toExact(difference)), 2);
 
-/** Only an assertion on or after the first day can fail, on an account that moves. Most statements are newer than every assertion. */
+/** A cheap check first: only an assertion on or after the first day, on an account that moves, can fail. Most statements are newer than all assertions. */
 async function mayContradict(own: readonly Entry[], overlay: Overlay): Promise<boolean> {
   const first = own.reduce((day, { date }) => (date < day ? date : day), own[0]?.date ?? "");
   const accounts = new Set(own.flatMap(({ postings }) => postings.map(({ account }) => account)));
@@ -64,12 +64,12 @@ async function mayContradict(own: readonly Entry[], overlay: Overlay): Promise<b
   return false;
 }
 
-// A payment is booked within days of its announcement.
+// A payment is booked within a few days of its announcement.
 const NEAR_DAYS = 5;
 
 type Movement = Pick<PairRow, "date" | "amount" | "text">;
 
-/** The likeliest causes, by what stands in the books: payments that no rule recognised, so that nobody was asked, or one row that is the difference. */
+/** The likeliest causes, from the books: the same payments, which no rule recognized and nobody was asked about, or one row that equals the difference. */
 async function causes(own: readonly Entry[], account: string, currency: string, difference: string, overlay: Overlay): Promise<string> {
   const rows = movements(own, account, currency);
   if (rows.length === 0) return "";
@@ -85,7 +85,7 @@ async function causes(own: readonly Entry[], account: string, currency: string, 
   const found: string[] = [];
   if (alike.length > 0)
     found.push(
-      `${count(alike)} in the books with the same amount at most ${NEAR_DAYS} days apart${example(alike)}: they may be the same payments under other words.`,
+      `${count(alike)} in the books with the same amount at most ${NEAR_DAYS} days apart${example(alike)}: they may be the same payments with different descriptions.`,
     );
   const missing: Exact = minus(ZERO, toExact(difference));
   const sum = alike.reduce((total, [row]) => plus(total, toExact(row.amount)), ZERO);
@@ -104,7 +104,7 @@ function movements(entries: readonly Entry[], account: string, currency: string)
   );
 }
 
-/** Each row with an entry of its amount a few days away; an entry answers for one row. */
+/** Pairs each row with an entry of the same amount within a few days; each entry is used once. */
 function matched(rows: readonly Movement[], booked: Movement[]): [row: Movement, entry: Movement][] {
   const left = Map.groupBy(booked, ({ amount }) => fromExact(toExact(amount), 2));
   return rows.flatMap((row): [Movement, Movement][] => {

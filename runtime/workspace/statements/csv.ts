@@ -1,5 +1,5 @@
 /**
- * Rows of a CSV statement in a known dialect. One bad row is refused with its line and its reason; it never stops the others.
+ * Rows of a CSV statement in a known dialect. A bad row is refused with its line and a reason; it never stops the others.
  */
 import type { ClearedError } from "../../kernel/errors.ts";
 import type { Refused } from "../../kernel/ports.ts";
@@ -10,13 +10,13 @@ import { type CsvRecord, DAMAGED, readRecords, unreadable } from "./records.ts";
 import { cellCounts, headerIndex, headerName, requiredNames } from "./match.ts";
 import { NOTHING_STATED, type ParsedRow, prove, type Refusal, type StatedBalances, type Statement, toRow } from "./proof.ts";
 
-/** More rows than any export of a bank; the books take them in smaller files. */
+/** More rows than any bank exports at once. */
 export const ROW_LIMIT = 200_000;
 export const MOST_ROWS = ROW_LIMIT.toLocaleString("en-US");
 
 interface Reader {
   dialect: Dialect;
-  /** Cells a row must have: the header's, or the allowed counts. */
+  /** Numbers of cells a row may have: the header's, or those the dialect allows. */
   counts: number[] | null;
   index(column: Column | undefined): number;
   description: number[];
@@ -56,13 +56,13 @@ export function readCsv(text: string, dialect: Dialect, defaultCurrency: string)
       refused.push({ line: record.line, code: "STATEMENT_ROW", message: row.reason });
     } else draft(row.account ?? stated?.account ?? null).rows.push(row.parsed);
   }
-  // Three rows in another date form and none in the dialect's: the dialect is wrong, not the rows.
+  // At least three rows in another date form and none in the dialect's: the dialect is wrong, not the rows.
   if (shapeFaults >= 3 && shapeFaults === rows.length - skipped) {
     const [{ line, message } = { line: 1, message: "" }] = refused;
     const todo = "Set date: in a dialect in importers/, or in mapping: of config.yaml.";
     throw unreadable("STATEMENT_DIALECT", `The dialect ${dialect.name} expects days as ${dialect.date}. ${message} ${todo}`, line);
   }
-  // A row that cannot be read belongs to no account in particular: the first statement carries it.
+  // The account of an unreadable row is unknown, so the first statement carries all of them.
   const first = statements.values().next().value ?? draft(stated?.account ?? null);
   first.refused = refused;
   first.skipped = skipped;
@@ -107,7 +107,7 @@ function createReader(dialect: Dialect, header: CsvRecord | null, defaultCurrenc
     index: lookup,
     description: [dialect.columns.description].flat().map(lookup),
     amount: amountReader(dialect.amount),
-    // Its form was checked with the dialect.
+    // The dialect's schema has checked the form.
     form: { pattern: datePattern(dialect.date) as RegExp, words: `written as ${dialect.date}` },
     currency: dialect.currency ?? defaultCurrency,
   };
@@ -190,7 +190,7 @@ function readTwoColumns(outText: string, inText: string, reader: Reader, currenc
   return { amount: paid === null ? (received ?? "0") : negated(paid) };
 }
 
-/** What the lines before the header say. A date or amount there that cannot be read is left out: it only loses the proof. */
+/** The values in the lines before the header. An unreadable date or amount there is left out: only the balance proof is lost. */
 function readPreamble(text: string, dialect: Dialect, reader: Reader): StatedBalances & { account: string | null } {
   const found: Record<string, string> = {};
   for (const line of text.slice(0, 20_000).split(/\r\n|\n|\r/, 20)) {

@@ -1,6 +1,6 @@
 /**
- * CSV dialects as data: the schema of importers/*.yaml and of `mapping:` in config.yaml, and nothing else. A dialect is
- * untrusted text (a proposal may add one), so it holds no regular expression: a hostile one would hang the host.
+ * CSV dialects as data: the schema of importers/*.yaml and of `mapping:` in config.yaml. A dialect is untrusted text
+ * (a proposal may add one), so it cannot contain a regular expression: a hostile one would hang the host.
  */
 import { z } from "zod";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -106,9 +106,8 @@ const dialectSchema = z
     if (value.direction !== undefined && one === undefined) problem(["direction"], "`direction` goes with columns.amount");
     if (value.direction !== undefined && value.sign === "inverted") problem(["sign"], "`direction` already says the sign");
     if (value.amount.thousands === value.amount.decimal) problem(["amount"], "the decimal and the thousands mark are the same");
-    if (value.match.header === undefined && value.match.columns !== undefined && namesOf(value).length > 0) {
+    if (value.match.header === undefined && value.match.columns !== undefined && namesOf(value).length > 0)
       problem(["columns"], `without match.header columns are given by number, not "${namesOf(value)[0]}"`);
-    }
     for (const [index, rule] of value.skip.entries()) {
       if ([rule.is, rule.starts, rule.empty].filter((part) => part !== undefined).length !== 1)
         problem(["skip", index], "name one of `is`, `starts` or `empty`");
@@ -121,7 +120,7 @@ export const DIALECT_SCHEMAS = { Keys: dialectSchema, match, columns, amount: am
 export type Dialect = z.output<typeof dialectSchema>;
 export type Column = z.output<typeof column>;
 
-/** Columns the dialect gives by header name. */
+/** Columns that the dialect names by header. */
 function namesOf(dialect: { columns: z.output<typeof columns>; direction?: { column: Column } | undefined }): string[] {
   return [...Object.values(dialect.columns).flat(), dialect.direction?.column].filter((name): name is string => typeof name === "string");
 }
@@ -151,7 +150,7 @@ export function parseDialects(files: { path: string; text: string }[]): Dialect[
 }
 
 /**
- * A dialect from `mapping:` of config.yaml, which has the keys of a dialect file without its name.
+ * A dialect from `mapping:` of config.yaml, which has the keys of a dialect file except its name.
  * @throws CONFIG_INVALID
  */
 export function mappingDialect(mapping: unknown, name = "generic"): Dialect {
@@ -165,7 +164,7 @@ function isTemplate(template: string): boolean {
   return names.every((name) => name === "" || PLACEHOLDERS.some((placeholder) => placeholder === name));
 }
 
-/** The texts at the placeholders, or null when the line is not of this form. `{}` stands for any text. */
+/** The texts at the placeholders, or null when the line does not have this form. `{}` matches any text. */
 export function matchTemplate(template: string, line: string): Partial<Record<Placeholder, string>> | null {
   const parts = template.split(/\{([a-z_]*)\}/);
   const found: Partial<Record<Placeholder, string>> = {};

@@ -1,28 +1,28 @@
 /**
  * Row identity: the import key that makes importing idempotent, overlap-safe and twin-safe (spec/books.md 1.1).
- * A key depends on what the bank says about the row and on nothing else: not on the file, its order or its range.
+ * A key depends only on what the bank says about the row, not on the file, its order or its range.
  */
 import { hash } from "node:crypto";
 import type { Row } from "../../kernel/ports.ts";
 import { entryId } from "../books/entry-id.ts";
 import type { ParsedRow, Statement } from "./proof.ts";
 
-/** A row with what the books need to know beyond what scripts see. */
+/** A row with the data that the books need and scripts do not see. */
 export interface KeyedRow {
   row: Row;
   /** Import key; `row.id` is its hash. One line without blanks, commas or control characters. */
   key: string;
   line: number;
-  /** True when an equal row of that day stands before it: two coffees are two entries. */
+  /** True when an equal row of that day comes before it: two coffees are two entries. */
   twin: boolean;
 }
 
-// Some banks number the rows of each file from 1 and call that an id; the next file gives the same numbers to other rows.
+// Some banks number the rows of each file from 1 and call that an id; the next file uses the same numbers for other rows.
 const COUNTER = /^\d{1,5}$/;
 
 /**
- * Rows of a file's statements that belong to one account, in the order of the file. Statements of one file for one account go
- * in together, so that equal rows in two of them stay two rows.
+ * Rows of a file's statements that belong to one account, in the order of the file. Pass all statements of a file for one account
+ * together, so that equal rows in two of them remain two rows.
  */
 export function toKeyedRows(statements: readonly Statement[], account: string): KeyedRow[] {
   const parsed = statements.flatMap((statement) => (statement.newest_first ? statement.rows.toReversed() : statement.rows));
@@ -34,7 +34,7 @@ export function toKeyedRows(statements: readonly Statement[], account: string): 
   }
   const ordinals = new Map<ParsedRow, number>();
   for (const group of Map.groupBy(parsed, (row) => stems.get(row)).values()) {
-    // Rows under one bank id may differ in their text: by text, then by time, so that no file order changes who is first.
+    // Rows with one bank id may differ in their text: sorted by text, then by time, so that the order of the file does not matter.
     const ordered =
       group.length === 1
         ? group
@@ -46,13 +46,13 @@ export function toKeyedRows(statements: readonly Statement[], account: string): 
     const ordinal = ordinals.get(row) ?? 0;
     const key = `${stems.get(row)}:${ordinal}`;
     const id = entryId(row.date, key);
-    // A bank id serves scripts as the reference only while it names one row; a counter names another one in the next file.
+    // A bank id is the reference for scripts only if it names one row; a counter names another row in the next file.
     const reference = row.bank_id !== null && bankIds.get(row.bank_id) === 1 && !COUNTER.test(row.bank_id) ? row.bank_id : id;
     return { row: toRow(row, id, reference, account), key, line: row.line, twin: ordinal > 0 };
   });
 }
 
-/** The key without its ordinal. Day and amount are in it even under a bank id: sloppy banks reuse one for another row. */
+/** The key without its ordinal. It includes day and amount even with a bank id, because some banks reuse an id for another row. */
 function keyStem(row: ParsedRow, account: string): string {
   const mark =
     row.bank_id === null || COUNTER.test(row.bank_id)
@@ -63,7 +63,7 @@ function keyStem(row: ParsedRow, account: string): string {
   return `${account}:${row.date.replaceAll("-", "")}:${row.amount}:${row.currency}:${mark}`;
 }
 
-/** What a row's key says of it. */
+/** The facts of a row that its key contains. */
 export type RowFacts = Pick<Row, "account" | "date" | "amount" | "currency">;
 
 /** The facts in the key of an entry that a row of a statement became; null for any other key. */
@@ -76,7 +76,7 @@ export function factsOfKey(key: string): RowFacts | null {
 /** The key of the next equal row of that day. */
 export const nextTwin = (key: string): string => key.replace(/\d+$/, (ordinal) => String(Number(ordinal) + 1));
 
-/** 64 bits: two different texts on one day with one amount do not meet. */
+/** 64 bits: different texts on one day with one amount do not collide. */
 const short = (text: string): string => hash("sha256", text, "hex").slice(0, 16);
 
 function toRow(parsed: ParsedRow, id: string, reference: string, account: string): Row {

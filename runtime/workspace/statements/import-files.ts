@@ -1,7 +1,7 @@
 /**
- * Reading what lies in a folder that others write to: listing it, and one file as a whole or not at all. Names come from scripts and file
- * systems and are not trusted: no link is followed, no pipe is waited for, nothing outside the folder can be reached. Also: which processes
- * have a file open for writing, as far as this user may see. Linux tells in /proc; elsewhere only the time a file has stood says it is whole.
+ * Reading a folder that other programs write to: listing it, and reading a file completely or not at all. Names come from scripts and file
+ * systems and are not trusted: no link is followed, no pipe can block, nothing outside the folder can be reached. Also: which processes have
+ * a file open for writing, as far as this user may see (/proc on Linux). Elsewhere a file counts as complete only by its unchanged time.
  */
 import { createHash } from "node:crypto";
 import { constants, type Dirent, readFileSync, readlinkSync, type Stats, statSync } from "node:fs";
@@ -22,10 +22,10 @@ export interface ImportFile {
   hash: string;
 }
 
-// Browsers, copy and sync tools write under these names until a file is whole; rsync's begin with a point.
+// Browsers, copy and sync tools write under these names until a file is complete; those of rsync begin with a dot.
 export const UNFINISHED = ["part", "partial", "crdownload", "download", "opdownload", "tmp", "temp", "filepart", "aria2", "swp"];
 export const UNFINISHED_NAME = new RegExp(`^\\.|\\.(?:${UNFINISHED.join("|")})$|~$|^~\\$`, "i");
-/** `a.csv`, `a-2.csv`, `a-3.csv` and so on: the names that files of one name get when several are kept. */
+/** `a.csv`, `a-2.csv`, `a-3.csv` and so on: the names for several files of one name. */
 export function* namesLike(name: string): Generator<string> {
   const { name: stem, ext } = parse(name);
   yield name;
@@ -41,10 +41,10 @@ export async function* processedAs(dir: string, name: string): AsyncGenerator<st
   }
 }
 
-/** Changes when a file does. */
+/** A text that changes when a file does. */
 export const markOf = ({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string => `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 
-/** Regular files of a folder with their content's hash, by name; what is hidden or named as unfinished is left out. */
+/** Regular files of a folder with the hash of their content, by name, without hidden files and those with the name of a partial file. */
 export async function filesIn(dir: string, folder: string): Promise<ImportFile[]> {
   const found: ImportFile[] = [];
   for (const entry of await list(dir, folder)) {
@@ -64,16 +64,16 @@ export async function list(dir: string, folder: string): Promise<Dirent[]> {
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Of a regular file; null when there is none. */
+/** Stats of a regular file; null for anything else. */
 export async function statOf(path: string): Promise<Stats | null> {
   const found = await lstat(path).catch(() => null);
   return found?.isFile() === true ? found : null;
 }
 
-// Hashing 64 MiB takes a tenth of a second, and every file event looks again. Bounded; a changed file has another mark.
+// Hashing 64 MiB takes a tenth of a second, and every file event reads the folder again. By path and mark, which a change of the file changes.
 const contents = new Kept<string, { hash: string; cut: boolean }>(1000);
 
-/** A file's hash and whether it ends in the middle of a line; "changes", or in words why it cannot be read; null when it is gone. */
+/** A file's hash and whether it ends in the middle of a line; "changes" while it is written, or why it cannot be read; null when it is gone. */
 export async function contentOf(path: string, name: string, stat: Stats): Promise<{ hash: string; cut: boolean } | string | null> {
   const key = `${path}\0${markOf(stat)}`;
   try {
@@ -108,21 +108,20 @@ function described(bytes: Buffer): { hash: string; cut: boolean } {
  * @throws FILE_MISSING, FILE_INVALID (folder, link, path with a slash), FILE_UNFINISHED (it changes), FILE_TOO_LARGE (by its size, unread)
  */
 export async function readImport(dir: string, name: string): Promise<Buffer> {
-  if (name === "" || name === "." || name === ".." || /[/\\\0]/.test(name)) {
+  if (name === "" || name === "." || name === ".." || /[/\\\0]/.test(name))
     throw new ClearedError(
       "FILE_INVALID",
       `"${excerpt(name)}" is not a name of a file in ${IMPORT}: give the name alone, as importer_scan lists it.`,
     );
-  }
   return (await readWhole(join(plainFolder(dir, IMPORT), name), name)).bytes;
 }
 
-/** A regular file as a whole. @throws FILE_MISSING, FILE_INVALID, FILE_UNFINISHED, FILE_TOO_LARGE */
+/** A regular file, read completely. @throws FILE_MISSING, FILE_INVALID, FILE_UNFINISHED, FILE_TOO_LARGE */
 export async function readWhole(path: string, name: string): Promise<{ bytes: Buffer; modified: Date }> {
   const at = { file: `${IMPORT}${name}` };
   let handle: FileHandle;
   try {
-    // Neither following a link out of the folder nor waiting for the writer of a pipe.
+    // O_NOFOLLOW: no link out of the folder. O_NONBLOCK: opening a pipe would wait for its writer.
     handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const code = codeOf(error);
@@ -142,9 +141,8 @@ export async function readWhole(path: string, name: string): Promise<{ bytes: Bu
       );
     const bytes = await handle.readFile();
     const after = await handle.stat();
-    if (markOf(after) !== markOf(before) || bytes.length !== before.size) {
+    if (markOf(after) !== markOf(before) || bytes.length !== before.size)
       throw new ClearedError("FILE_UNFINISHED", `"${excerpt(name)}" changes while it is read. Try again once it is whole.`, { at });
-    }
     return { bytes, modified: before.mtime };
   } finally {
     await handle.close();
@@ -157,17 +155,17 @@ function codeOf(error: unknown): string {
   return typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
 }
 
-/** Larger files are refused unread. */
+/** Larger files are refused without reading them. */
 export const SIZE_LIMIT = 64 * 1024 * 1024;
 
-// The starter's script takes all of its second of CPU for 50,000 short rows on a quiet machine, for 20,000 on one with a load of fifteen.
-/** What one run gets of statements, well within the default limits of a script; the next run gets what is left. */
+// The starter's script uses up its second of CPU with 50,000 short rows on a quiet machine, with 20,000 at a load of fifteen.
+/** The rows of statements that one run gets, well within the default limits of a script; the next run gets the rest. */
 export const PORTION = { rows: 10_000, bytes: 8 * 1024 * 1024 };
 
-/** A file by its place on disk, whatever it is called: a hard link is the same file. */
+/** Identifies a file on disk regardless of its name: hard links are the same file. */
 export const inodeOf = ({ dev, ino }: Pick<Stats, "dev" | "ino">): string => `${dev}:${ino}`;
 
-/** Who may still write to one of the files, by `inodeOf`: `rsync (process 123)`. */
+/** Processes that may still write to one of the files, by `inodeOf`: `rsync (process 123)`. */
 export function writersOf(files: readonly Pick<Stats, "dev" | "ino">[]): Map<string, string> {
   const wanted = new Set(files.map(inodeOf));
   const found = new Map<string, string>();
@@ -183,15 +181,15 @@ export function writersOf(files: readonly Pick<Stats, "dev" | "ino">[]): Map<str
   return found;
 }
 
-/** The regular file that a descriptor writes to. */
+/** `inodeOf` the regular file that a descriptor writes to, or null. */
 function writtenBy(pid: string, fd: string): string | null {
   try {
-    // Sockets, pipes and devices are most of all descriptors and are known by their names; /dev/shm holds files.
+    // Most descriptors are sockets, pipes and devices, which their names show; /dev/shm contains files.
     if (!/^\/(?!dev\/(?!shm\/)|proc\/|sys\/)/.test(readlinkSync(`/proc/${pid}/fd/${fd}`))) return null;
     // The last octal digit of the flags: 1 is O_WRONLY, 2 O_RDWR (proc_pid_fdinfo(5)).
     if (!/^flags:\s*\d*[1256]$/m.test(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "latin1"))) return null;
     return inodeOf(statSync(`/proc/${pid}/fd/${fd}`));
   } catch {
-    return null; // closed, or ended, since it was listed
+    return null; // the descriptor was closed, or its process ended, since it was listed
   }
 }

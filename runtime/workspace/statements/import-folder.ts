@@ -1,7 +1,7 @@
 /**
- * The import folder on the host's side: which files lie there, which of them are whole, and copies of our own, by content, that everything
- * after the look reads. A file is whole when its inode, size and times have stood for some seconds of a clock that nobody sets, no process
- * has it open for writing, and it does not end in the middle of a line. Names come from scripts and file systems and are not trusted.
+ * The import folder on the host's side: its files, which of them are complete, and our own copies, by content, which everything after the
+ * scan reads. A file is complete when its inode, size and times have been unchanged for some seconds of a monotonic clock, no process has
+ * it open for writing, and it does not end in the middle of a line. Names come from scripts and file systems and are not trusted.
  */
 import type { Stats } from "node:fs";
 import { mkdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
@@ -28,48 +28,48 @@ import { IMPORT, PROCESSED, RECEIPTS, STATEMENTS } from "../layout.ts";
 import { oddKind } from "../own-folders.ts";
 import { excerpt } from "./cells.ts";
 
-/** A file that is not taken now. */
+/** A file that is not taken yet. */
 export interface Waiting {
   name: string;
-  /** A sentence's end: `import/a.csv is still being written.` */
+  /** The rest of a sentence after the name: `is still being written`. */
   why: string;
-  /** When it may be whole by itself, ms from now; null: a person has to do something. */
+  /** When it may be complete, ms from now; null if a person has to do something first. */
   inMs: number | null;
-  /** Told once each. `settles`: it came just now and is likely to be whole in a moment. */
+  /** Each is reported once. `settles`: it has just arrived and will probably be complete in a moment. */
   kind: "settles" | "writer" | "cut" | "empty" | "download" | "no file" | "unreadable";
-  /** It waits for longer than a copy takes: somebody wants to know. */
+  /** It has waited for longer than a copy takes, so it is reported. */
   tell: boolean;
 }
 
-/** What a file was when it moved to processed/. */
+/** A file as it was when it moved to processed/. */
 export type Moved = Pick<ImportFile, "name" | "hash" | "size">;
 
 export type ImportFolder = ReturnType<typeof createImportFolder>;
 
 export interface FolderOptions {
-  /** How long a file must stand before it is whole. */
+  /** How long a file must be unchanged before it counts as complete. */
   settleMs(): Promise<number> | number;
-  /** Who may still write to them; to a folder that only this process knows nobody does. */
+  /** Processes that may still write to the files; replaced for a folder that only this process uses. */
   writersOf?: typeof writersOf;
-  /** A clock that only goes forward, ms. */
+  /** A monotonic clock, ms. */
   now?(): number;
 }
 
-// Without its last line end a file may have been cut anywhere, in the middle of an amount, too: it must stand so many times longer.
+// A file without a final line end may be cut anywhere, even within an amount, so it must be unchanged for this many times longer.
 const CUT_FACTOR = 12;
-// For which no clock has to be trusted to the second: a file untouched for so long is not being written.
+// A file that its own times show as unchanged for this long is not being written; the system clock need not be exact for that.
 const LONG_MS = 60_000;
-// A copy within one machine takes less.
+// Longer than a copy within one machine takes.
 const TELL_MS = 15_000;
 
-/** The import folder of a workspace. One of them per process and folder: it remembers since when each file has stood. */
+/** The import folder of a workspace. Make one per process and folder: it remembers since when each file has been unchanged. */
 export function createImportFolder(dir: string, options: FolderOptions) {
   const now = options.now ?? (() => performance.now());
   const seen = new Map<string, { mark: string; since: number; first: number }>();
   const copyOf = (hash: string): string => join(dir, STATEMENTS, hash);
   let copies = 0;
 
-  /** Files in import/ (or another watched folder), by name. Never throws for a file that vanishes or cannot be read. */
+  /** Files in import/ (or another watched folder), by name. Does not throw for a file that vanishes or cannot be read. */
   async function look(folder = IMPORT): Promise<{ whole: ImportFile[]; waiting: Waiting[] }> {
     const settle = await options.settleMs();
     const whole: ImportFile[] = [];
@@ -78,7 +78,7 @@ export function createImportFolder(dir: string, options: FolderOptions) {
       waiting.push({ kind, name, why, inMs: settle, tell: true, ...words });
     const entries = await list(dir, folder);
     const names = new Set(entries.map((entry) => entry.name));
-    const standing: { name: string; stat: Stats; stoodMs: number }[] = [];
+    const steady: { name: string; stat: Stats; steadyMs: number }[] = [];
     const here = new Set<string>();
     for (const entry of entries) {
       const { name } = entry;
@@ -97,37 +97,40 @@ export function createImportFolder(dir: string, options: FolderOptions) {
       const first = before?.first ?? since;
       seen.set(path, { mark, since, first });
       here.add(path);
-      const stoodMs = now() - since;
+      const steadyMs = now() - since;
       const beside = UNFINISHED.find((ending) => names.has(`${name}.${ending}`));
-      if (beside !== undefined) wait("download", name, `is still being downloaded: ${name}.${beside} lies beside it`);
-      else if (stoodMs < settle)
-        wait("settles", name, "is still being written", { inMs: settle - stoodMs, tell: now() - first > Math.max(TELL_MS, 2 * settle) });
-      else if (stat.size === 0 && lastedMs(stat, stoodMs) < LONG_MS)
-        wait("empty", name, "is empty: its content is still to come", { inMs: LONG_MS - lastedMs(stat, stoodMs), tell: stoodMs > TELL_MS });
-      else standing.push({ name, stat, stoodMs });
+      if (beside !== undefined) wait("download", name, `is still being downloaded: ${name}.${beside} is beside it`);
+      else if (steadyMs < settle)
+        wait("settles", name, "is still being written", { inMs: settle - steadyMs, tell: now() - first > Math.max(TELL_MS, 2 * settle) });
+      else if (stat.size === 0 && lastedMs(stat, steadyMs) < LONG_MS)
+        wait("empty", name, "is empty: its content is still to come", {
+          inMs: LONG_MS - lastedMs(stat, steadyMs),
+          tell: steadyMs > TELL_MS,
+        });
+      else steady.push({ name, stat, steadyMs });
     }
     for (const path of seen.keys()) if (path.startsWith(join(dir, folder)) && !here.has(path)) seen.delete(path);
-    const writers = (options.writersOf ?? writersOf)(standing.map(({ stat }) => stat));
-    for (const { name, stat, stoodMs } of standing) {
+    const writers = (options.writersOf ?? writersOf)(steady.map(({ stat }) => stat));
+    for (const { name, stat, steadyMs } of steady) {
       const writer = writers.get(inodeOf(stat));
       if (writer !== undefined) {
         wait("writer", name, `is still open for writing in ${writer}`);
         continue;
       }
       const found = await contentOf(join(dir, folder, name), name, stat);
-      const lasted = lastedMs(stat, stoodMs);
+      const lasted = lastedMs(stat, steadyMs);
       if (found === "changes") wait("settles", name, "is still being written", { tell: false });
       else if (typeof found === "string") wait("unreadable", name, found, { inMs: null });
-      else if (found?.cut === true && stoodMs < CUT_FACTOR * settle && lasted < LONG_MS)
+      else if (found?.cut === true && steadyMs < CUT_FACTOR * settle && lasted < LONG_MS)
         wait("cut", name, "ends in the middle of a line: it is taken when it has not changed for a minute", {
-          inMs: Math.min(CUT_FACTOR * settle - stoodMs, LONG_MS - lasted),
+          inMs: Math.min(CUT_FACTOR * settle - steadyMs, LONG_MS - lasted),
         });
       else if (found !== null) whole.push({ name, size: stat.size, modified: stat.mtime.toISOString(), hash: found.hash });
     }
     return { whole, waiting };
   }
 
-  /** `look`, once files that came just now have had their time. */
+  /** `look`, after waiting for files that have just arrived. */
   async function settled(): ReturnType<typeof look> {
     const until = now() + 2 * (await options.settleMs());
     for (;;) {
@@ -138,7 +141,7 @@ export function createImportFolder(dir: string, options: FolderOptions) {
     }
   }
 
-  /** Keeps these bytes as the statement of their hash. */
+  /** Stores these bytes as a statement, by their hash. */
   async function keep(bytes: Uint8Array, modified?: Date): Promise<string> {
     const hash = sha256(bytes);
     const [path, part] = [copyOf(hash), `${copyOf(hash)}.${process.pid}.${++copies}`];
@@ -150,7 +153,7 @@ export function createImportFolder(dir: string, options: FolderOptions) {
     return hash;
   }
 
-  /** Copies a whole file of import/; false when it is no longer what it was when it was looked at. */
+  /** Copies a complete file of import/; false when it has changed since `look`. */
   async function take({ name, hash, size }: ImportFile): Promise<boolean> {
     if (size > SIZE_LIMIT || (await statOf(copyOf(hash))) !== null) return true;
     try {
@@ -164,24 +167,24 @@ export function createImportFolder(dir: string, options: FolderOptions) {
 
   return {
     ...{ dir, look, settled, keep, take },
-    /** A run that ends tidies, and so does whoever looks into the folder. */
+    /** Tidying is done by runs that end and by whatever scans the folder: one at a time. */
     inTurn: createTurns(),
-    /** What has moved to processed/ a while ago, by path: somebody may still be writing it. */
+    /** Files that moved to processed/ a short while ago, by path: a program may still be writing them. */
     moved: new Map<string, Moved & { mark: string; until: number }>(),
-    /** What its owner has not told yet, a sentence each. */
+    /** Messages that the owner of the folder has not reported yet, a sentence each. */
     said: [] as string[],
     /** The bytes of a taken file. @throws FILE_MISSING, FILE_INVALID, FILE_TOO_LARGE */
     async read({ name, hash }: ImportFile): Promise<Buffer> {
       const copy = await readFile(copyOf(hash)).catch(() => null);
       if (copy !== null && sha256(copy) === hash) return copy;
-      // Imported by another run in the meantime.
+      // Another run may have imported it meanwhile.
       for await (const path of processedAs(dir, name)) {
         const { bytes } = await readWhole(path, name);
         if (sha256(bytes) === hash) return bytes;
       }
       const bytes = await readImport(dir, name);
       if (sha256(bytes) === hash) return bytes;
-      throw new ClearedError("FILE_MISSING", `"${excerpt(name)}" in ${IMPORT} is another file now than the one this run was started for.`, {
+      throw new ClearedError("FILE_MISSING", `"${excerpt(name)}" in ${IMPORT} is no longer the file that this run was started for.`, {
         at: { file: `${IMPORT}${name}` },
       });
     },
@@ -203,8 +206,8 @@ export function createImportFolder(dir: string, options: FolderOptions) {
   };
 }
 
-/** How long a file has not changed: as seen here, or as its times say when that is long ago. */
-function lastedMs(stat: Stats, stoodMs: number): number {
+/** How long a file has been unchanged: as observed here, or by its own times if they are older than LONG_MS. */
+function lastedMs(stat: Stats, steadyMs: number): number {
   const age = Date.now() - Math.max(stat.mtimeMs, stat.ctimeMs);
-  return age >= LONG_MS ? age : stoodMs;
+  return age >= LONG_MS ? age : steadyMs;
 }

@@ -1,7 +1,7 @@
 /**
- * Which rows of a statement are in the books already: under their own id, under another one that a person has said is the same, or
- * perhaps under another one (a pending row that is booked now, the same days in another format, an export that numbers its references
- * anew), which a person is asked: nothing is merged here. What was booked once and deleted by hand is not booked again by itself.
+ * Which rows of a statement are already in the books: under their own id, under another id that a person has confirmed to be the same, or
+ * possibly under another id (a pending row that is booked now, the same days in another format, an export that renumbers its references).
+ * Then a person is asked: nothing is merged here. A row that was booked and deleted by hand is not booked again without a decision.
  */
 import { shifted } from "../../kernel/day.ts";
 import type { AskedRow } from "../../kernel/ports.ts";
@@ -16,23 +16,23 @@ import { tiesWith } from "../books/view-balances.ts";
 import { toExact } from "../books/amounts.ts";
 
 export interface SortedRows {
-  /** Ids of the entries that rows are: row id -> entry id. */
+  /** Rows that are entries of the books: row id -> entry id. */
   known: Map<string, string>;
-  /** Those of `known` that a person has said. */
+  /** Those of `known` that a person has confirmed. */
   same: Map<string, string>;
   asked: AskedRow[];
   /** Rows whose entry was deleted by hand: row id -> entry id. */
   removed: Map<string, string>;
 }
 
-/** The rows of one account in a statement, and what they are looked for in. */
+/** The rows of one account in a statement, and the data they are compared with. */
 export interface RowsOfStatement {
   hash: string;
   /** In the order of the file. */
   keyed: readonly KeyedRow[];
   stated: readonly Stated[];
   overlay: Overlay;
-  /** Rows of other files that this run has still to book. */
+  /** Rows of other files that this run has parsed and not booked yet. */
   ahead: readonly PairRow[];
 }
 
@@ -52,7 +52,7 @@ export async function sortRows(rows: RowsOfStatement): Promise<SortedRows> {
   return sorted;
 }
 
-/** Rows that a person has decided about, or has deleted from the books. */
+/** Sorts rows that a person has decided about, or has deleted from the books. */
 async function settleBefore(
   unknown: readonly KeyedRow[],
   receipts: readonly KeptReceipt[],
@@ -72,7 +72,7 @@ async function settleBefore(
   }
 }
 
-/** Rows beside the entries they may be; `taken`: entries that rows of the statement are. */
+/** Rows with the entries they may be; `taken`: entries already matched by rows of the statement. */
 async function askedOf(
   fresh: readonly KeyedRow[],
   { hash, keyed, stated, overlay, ahead }: RowsOfStatement,
@@ -86,7 +86,7 @@ async function askedOf(
   const others = [...(await rowsOfBooks(account, months, overlay)), ...(await deletedRows(account, months, receipts, overlay)), ...ahead];
   const known = others.filter(({ id }) => !taken.has(id) && !own.has(id));
   if (known.length === 0) return [];
-  // The first and the last day of a statement may be cut within the day.
+  // A statement may begin and end within a day, so its first and last day do not count as complete.
   const lists = (spans: readonly Stated[], day: string): boolean =>
     spans.some((one) => one.account === account && one.from !== null && one.to !== null && one.from < day && day < one.to);
   const before = receipts.flatMap((receipt) => (receipt.hash === hash ? [] : receipt.record.stated));
@@ -103,7 +103,7 @@ async function askedOf(
   });
 }
 
-/** True when the bank's own balance says that all of them are payments of their own. */
+/** True when the bank's own balance proves that all of them are separate payments. */
 async function areNew(fresh: readonly KeyedRow[], stated: readonly Stated[], overlay: Overlay): Promise<boolean> {
   const [only, second] = stated;
   const rows = fresh.map(({ row }) => row);
@@ -112,12 +112,12 @@ async function areNew(fresh: readonly KeyedRow[], stated: readonly Stated[], ove
 
 const toPairRow = ({ id, date, amount, currency, description: text }: KeyedRow["row"]): PairRow => ({ id, date, amount, currency, text });
 
-/** Months of what `pairsOf` compares with these rows: entries up to 6 days away, and those as near to them. */
+/** Months of the entries that `pairsOf` compares: up to NEAR_DAYS away from these rows, and again as far from those entries. */
 type Months = ReadonlySet<string>;
 const monthsAround = (rows: readonly KeyedRow[]): Months =>
   new Set([...new Set(rows.map(({ row }) => row.date))].flatMap((day) => [-12, 0, 12].map((days) => monthFile(shifted(day, days)))));
 
-/** Entries of the months around these rows that rows of the account have become. */
+/** Entries of these months that are booked rows of the account. */
 async function rowsOfBooks(account: string, months: Months, overlay: Overlay): Promise<PairRow[]> {
   const found: PairRow[] = [];
   for (const file of await overlay.months()) {
@@ -131,7 +131,7 @@ async function rowsOfBooks(account: string, months: Months, overlay: Overlay): P
   return found;
 }
 
-/** Entries of the account that receipts have booked and somebody has deleted since: another format must not bring them back by itself. */
+/** Entries of the account that were booked and deleted since, by the receipts: another format must not book them again without a decision. */
 async function deletedRows(account: string, months: Months, receipts: readonly KeptReceipt[], overlay: Overlay): Promise<PairRow[]> {
   const found: PairRow[] = [];
   for (const { record } of receipts) {
@@ -153,24 +153,24 @@ export interface PairRow extends Pick<RowFacts, "date" | "amount" | "currency"> 
 }
 
 export interface Evidence {
-  /** Every row of the statement, also those that are known. */
+  /** Every row of the statement, including known ones. */
   listed: readonly PairRow[];
-  /** True for a day of which the statement lists all rows, so that an entry it does not list is no row of the bank any more. */
+  /** True for a day of which the statement lists all rows, so that the bank no longer has an entry that is not listed. */
   lists(day: string): boolean;
-  /** True for a day of which an earlier statement listed all rows, and not this one. */
+  /** True for a day of which another statement listed all rows, so that a new row of that day was not among them. */
   listedBefore(day: string): boolean;
 }
 
-/** `day`: of the same day. `near`: some days apart. */
+/** `day`: on the same day. `near`: some days apart. */
 export interface Pair {
   row: string;
   entry: string;
   why: "day" | "near";
 }
 
-// Cards are cleared within days; what repeats weekly is another payment.
+// Card payments are cleared within days, and a payment a week later is another one.
 const NEAR_DAYS = 6;
-// Rows of one amount and day that are compared with one another: a till has thousands of one price.
+// Most rows of one amount and day that are compared with each other: a till may have thousands at one price.
 const MOST_COMPARED = 50;
 const PENDING = /\b(?:pending|pend|authori[sz]ation|vorgemerkt)\b/i;
 
@@ -196,7 +196,7 @@ export function pairsOf(rows: readonly PairRow[], known: readonly PairRow[], evi
         return true;
       });
     };
-    /** Payments that repeat are not one payment: where no list contradicts, only a lone pair is asked about. */
+    /** Repeated payments are not the same payment: without proof from a complete day, only a unique pair is asked about. */
     const isLone = (one: PairRow): boolean =>
       all.every((lists) => {
         const near = nearLists(lists, one, NEAR_DAYS).flat();
@@ -222,14 +222,14 @@ const sumOf = ({ amount, currency }: PairRow): string => {
 const dayNumber = (day: string): number => Date.parse(day) / 86_400_000;
 const byDay = (rows: readonly PairRow[]) => Map.groupBy(rows, ({ date }) => dayNumber(date));
 
-/** The lists of the days at most so many days away, nearest first. */
+/** The lists of the days at most `days` away, nearest first. */
 function nearLists(lists: ReadonlyMap<number, PairRow[]>, { date }: PairRow, days: number): PairRow[][] {
   const day = dayNumber(date);
   const distances = Array.from({ length: days + 1 }, (_, apart) => (apart === 0 ? [day] : [day - apart, day + apart]));
   return distances.flat().flatMap((one) => (lists.has(one) ? [lists.get(one) ?? []] : []));
 }
 
-// What banks say about any payment; it makes no two of them alike.
+// Words that banks use for any payment, so they do not make two payments alike.
 const EMPTY_WORDS: ReadonlySet<string> = new Set(
   "pending purchase payment debit credit card checkcard visa mastercard pos ach transfer from and the with inc llc ltd gmbh com www".split(
     " ",

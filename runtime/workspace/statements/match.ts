@@ -1,8 +1,8 @@
 /**
- * Which dialect reads a CSV file: by the header line, else by the number of cells and what stands in them. The most specific one
- * wins; a tie, or none, is an error that says what was found and what to do. Of one without a header line, what its columns probably mean:
- * a guess is never used by itself, it is shown to a person as the dialect file it would become. Where two readings are possible (03/04:
- * March or April?) there is none.
+ * Which dialect reads a CSV file: by the header line, else by the number of cells and their content. The most specific one wins; a tie, or
+ * no match, is an error that says what was found and what to do. For a file without a header line, also guesses what its columns mean. A
+ * guess is never used automatically: a person sees it as the dialect file it would become. Where two readings are possible (03/04: March or
+ * April?) there is no guess.
  */
 import type { ClearedError } from "../../kernel/errors.ts";
 import { type AmountForm, amountReader, collapse, datePattern, excerpt, PLAIN_AMOUNT, readDay } from "./cells.ts";
@@ -10,10 +10,10 @@ import { type Dialect, hasHeader } from "./dialect.ts";
 import { type CsvRecord, readRecords, unreadable } from "./records.ts";
 import { writeYaml } from "../../scripts/yaml-text.ts";
 
-// How many records at the top are looked at: preambles of banks are shorter.
+// Records at the top that are examined; the preambles of banks are shorter.
 const HEAD = 20;
 
-/** A header cell as it is compared: no case, no doubled blanks, no byte order mark. */
+/** A header cell in the form for comparison: lower case, no repeated blanks, no byte order mark. */
 export const headerName = (cell: string): string => collapse(cell.replace(/^\ufeff/, "")).toLowerCase();
 
 /** Index of the header record among the first ones, or -1. Without a preamble it must be the first. */
@@ -36,7 +36,7 @@ export function requiredNames(dialect: Dialect): string[] {
 }
 
 /**
- * The dialect that reads the file whose beginning `top` is; 64 KiB hold more records than are looked at.
+ * The dialect that reads the file that begins with `top`; 64 KiB contain more records than are examined.
  * @throws STATEMENT_DIALECT naming the first line found, the nearest dialect and what to do
  */
 export function matchDialect(file: string, top: string, dialects: Dialect[]): Dialect {
@@ -71,13 +71,13 @@ function score(records: CsvRecord[], dialect: Dialect): number {
       cells.every(([index, kind]) => {
         const cell = (record.cells[Number(index) - 1] ?? "").trim();
         if (kind === "date") return date?.test(cell) === true;
-        // An empty amount is right for one of two columns (out, in).
+        // With two columns (out, in) one of the amounts is empty.
         if (kind === "amount") return cell === "" || "amount" in amount(cell, dialect.currency ?? "BHD");
         if (kind === "digits") return /^\d+$/.test(cell);
         return kind.includes(cell);
       }),
   );
-  // A bad row must not hide the dialect, so half of the rows decide.
+  // A bad row must not prevent a match, so half of the rows are enough.
   return fits.length * 2 >= records.length ? 10 * cells.length + (allowed === null ? 0 : 1) : 0;
 }
 
@@ -108,7 +108,7 @@ function unknownDialect(file: string, top: string, dialects: Dialect[], heads: M
 export interface Guess {
   /** Text of a file for importers/. */
   dialect: string;
-  /** The same in words, with the first row as it would be read. */
+  /** The dialect in words, with the first row as it would be read. */
   words: string;
 }
 
@@ -132,7 +132,7 @@ const AMOUNTS: AmountForm[] = [
   { ...PLAIN_AMOUNT, decimal: "," },
   { ...PLAIN_AMOUNT, decimal: ",", thousands: "." },
 ];
-// Rows that are looked at: enough for days after the twelfth and amounts over a thousand to show.
+// Rows that are examined: enough to include days after the twelfth and amounts over a thousand.
 const ROWS = 200;
 
 interface Columns extends Partial<Record<"amount" | "balance" | "out" | "in", number>> {
@@ -140,7 +140,7 @@ interface Columns extends Partial<Record<"amount" | "balance" | "out" | "in", nu
   description: number[];
 }
 
-/** `top`: the beginning of the file, whose last line may be cut off; `name`: of the file. Null when it is not clear. */
+/** `top`: the beginning of the file, whose last line may be cut off; `name`: of the file. Null when the columns are ambiguous. */
 export function guessDialect(name: string, top: string, isWhole: boolean): Guess | null {
   for (const delimiter of DELIMITERS) {
     const found = readRecords(top, delimiter, ROWS)?.records ?? [];
@@ -158,11 +158,11 @@ function guessIn(name: string, records: readonly CsvRecord[], delimiter: string)
   const days = columns.map((cells) => DAYS.filter((form) => areDays(cells, form)));
   const date = days.findIndex((forms) => forms.length > 0);
   const form = days[date]?.[0];
-  // Every day up to the twelfth reads both ways.
+  // If no day is after the twelfth, day and month cannot be told apart.
   if (form === undefined || (days[date]?.length ?? 0) > 1) return null;
   const isDay = (i: number) => (days[i]?.length ?? 0) > 0;
   const sumsIn = (one: AmountForm) => columns.flatMap((cells, i) => (!isDay(i) && areAmounts(cells, one) ? [i] : []));
-  // The form that reads the most columns; of equals the plainest.
+  // The form that reads the most columns; of equal ones the plainest.
   const [best] = AMOUNTS.map((one) => ({ one, sums: sumsIn(one) })).toSorted((a, b) => b.sums.length - a.sums.length);
   const money = best === undefined ? null : moneyIn(best.sums, columns, best.one);
   const isText = (cells: readonly string[], i: number) =>
@@ -177,26 +177,26 @@ const areDays = (cells: readonly string[], form: string): boolean => {
   return pattern !== null && cells.every((cell) => "day" in readDay(cell, pattern));
 };
 
-/** All amounts, and not all digits: that would be a number of something. */
+/** True if all cells are amounts, and not all of them only digits: those may be numbers of any kind. */
 const areAmounts = (cells: readonly string[], form: AmountForm): boolean => {
   const read = amountReader(form);
   return cells.some((cell) => /[.,-]/.test(cell)) && cells.every((cell) => cell === "" || "amount" in read(cell, "USD"));
 };
 
-/** The columns of money: an amount; an amount and its running balance, when that ties; or out and in, with or without a balance. */
+/** The columns of money: an amount; an amount and its running balance, if that ties; or out and in, with or without a balance. */
 function moneyIn(sums: readonly number[], columns: readonly string[][], form: AmountForm): Omit<Columns, "date" | "description"> | null {
   const [first, second, third] = sums;
   if (first === undefined || sums.length > 3) return null;
   const filled = (i: number): boolean => columns[i]?.every((cell) => cell !== "") === true;
   if (second === undefined) return filled(first) ? { amount: first } : null;
   const isEither = columns[first]?.every((cell, row) => (cell === "") !== (columns[second]?.[row] === "")) === true;
-  // The column on the left is money out in every export that has two.
+  // In exports with two columns, the left one is always money out.
   if (isEither && !filled(first) && !filled(second)) return { out: first, in: second, ...(third === undefined ? {} : { balance: third }) };
   if (third !== undefined || !filled(first) || !filled(second)) return null;
   return ties(columns[first] ?? [], columns[second] ?? [], form) ? { amount: first, balance: second } : null;
 }
 
-/** True when each balance is the one before and the amount, in one of the two orders. */
+/** True when each balance is the previous one plus the amount, in one of the two orders. */
 function ties(amounts: readonly string[], balances: readonly string[], form: AmountForm): boolean {
   const read = amountReader(form);
   const minor = (cell: string): bigint => {

@@ -1,7 +1,7 @@
 /**
  * Our own reader of OFX and QFX, SGML (1.x) and XML (2.x): npm readers fail on what banks write (unclosed tags, CDATA, doubly
- * escaped entities, bare ampersands). One pass over the tags without a tree, so no nesting can exhaust the stack, and linear in the size of
- * the file, whatever it holds: a tag or CDATA section that never ends is looked for once.
+ * escaped entities, bare ampersands). One pass over the tags without a tree, so no nesting can exhaust the stack, in linear time for any
+ * content: the end of a tag or CDATA section that never ends is searched only once.
  */
 import type { Refused } from "../../kernel/ports.ts";
 import { amountReader, cleanText, collapse, datePattern, excerpt, isCurrency, PLAIN_AMOUNT, readDay } from "./cells.ts";
@@ -31,12 +31,12 @@ interface Raw {
 
 interface RawStatement extends Raw {
   transactions: Raw[];
-  /** Of an investment account: purchases, sales and income, which are not read. Its INVBANKTRAN are movements of cash like any other. */
+  /** Number of purchases, sales and income of an investment account, which are not read. Its INVBANKTRAN are ordinary movements of cash. */
   trades: number;
   card: boolean;
 }
 
-/** True when the text at the top of a file is OFX, whatever the file is called. */
+/** True when the text at the top of a file is OFX, whatever its name. */
 export function isOfx(top: string): boolean {
   return /^\s*OFXHEADER\s*:/i.test(top) || /<OFX[\s>]/i.test(top.slice(0, 4096)) || /<\?OFX\s/i.test(top.slice(0, 4096));
 }
@@ -55,14 +55,14 @@ export function readOfx(bytes: Uint8Array, defaultCurrency: string): Statement[]
       answered !== ""
         ? answered
         : raw.length > 0
-          ? "It holds purchases and sales of securities only, which are not read; export the cash account, or CSV."
-          : "It holds no bank or card statement.";
+          ? "It contains only purchases and sales of securities, which are not read; export the cash account, or CSV."
+          : "It contains no bank or card statement.";
     throw unreadable("STATEMENT_INVALID", `No statement can be taken from this OFX file. ${why}`);
   }
   return cash.map((one, i) => {
     const statement = toStatement(one, defaultCurrency);
     const warn = (message: string) => statement.warnings.push({ line: one.line, code: "STATEMENT_INVALID", message });
-    // Another account of the same file failed at the bank: this one is whole, the file is not.
+    // Another account of the same file failed at the bank: this statement is complete, the file is not.
     if (i === 0 && answered !== "") warn(answered);
     if (one.trades > 0)
       warn(
@@ -74,7 +74,7 @@ export function readOfx(bytes: Uint8Array, defaultCurrency: string): Statement[]
 
 function declaredEncoding(bytes: Uint8Array): Encoding {
   const top = new TextDecoder("windows-1252").decode(bytes.subarray(0, 2048));
-  // Banks declare 1252 and write UTF-8; multi-byte UTF-8 does not come about by chance.
+  // Banks declare 1252 and write UTF-8; text in 1252 is not valid multi-byte UTF-8 by chance.
   if (isMultiByteUtf8(bytes)) return "utf-8";
   const xml = /<\?xml[^>]{0,200}encoding\s*=\s*["']([\w-]{1,40})/i.exec(top)?.[1]?.toLowerCase();
   if (xml !== undefined) return ["iso-8859-1", "latin1", "windows-1252", "cp1252"].includes(xml) ? "windows-1252" : "utf-8";
@@ -109,12 +109,12 @@ function collect(text: string) {
       statement.transactions.push(transaction);
       open.length = 0;
     } else if (SECTIONS.has(name)) {
-      // Deeper than any real file; hostile nesting only loses its own values.
+      // No real file is nested deeper; hostile nesting loses only its own values.
       if (open.length < 16) open.push(name);
       if (name === "STATUS") status = new Map();
     } else {
       if (open.at(-1) === "STATUS") status.set(name, value);
-      // Each of OFX's kinds of trade has one INVTRAN in it (OFX 2.2, 13.9.2.4).
+      // Every kind of trade in OFX contains one INVTRAN (OFX 2.2, 13.9.2.4).
       if (name === "INVTRAN" && statement !== null) statement.trades++;
       const target = transaction ?? statement;
       const key = open.length === 0 ? name : `${open.at(-1)}.${name}`;
@@ -124,7 +124,7 @@ function collect(text: string) {
   return { raw, closed, faults };
 }
 
-/** What a STATUS complains about: banks write a message with success, too ("SUCCESS", "OK"). OFX 2.2, 3.1.4. */
+/** The error of a STATUS, if it is one: banks also send a message with success ("SUCCESS", "OK"). OFX 2.2, 3.1.4. */
 function faultOf(status: ReadonlyMap<string, string>): string[] {
   const [code = "0", severity = ""] = [status.get("CODE"), status.get("SEVERITY")?.toUpperCase()];
   if (severity === "" ? /^0*$/.test(code) : severity !== "ERROR") return [];
@@ -155,7 +155,7 @@ function rowOf({ line, values }: Raw, statementCurrency: string): ParsedRow | Re
   for (const value of values.values()) if (value.includes("\0")) return { reason: DAMAGED };
   const date = of("DTPOSTED");
   if (date === "") return { reason: "The date (DTPOSTED) is empty." };
-  // CURRENCY says in what the amount is; ORIGCURRENCY only what it was converted from (OFX 1.0.2, 5.2).
+  // CURRENCY is the currency of the amount; ORIGCURRENCY only that from which it was converted (OFX 1.0.2, 5.2).
   const currency = values.get("CURRENCY.CURSYM")?.trim().toUpperCase() ?? statementCurrency;
   const amount = readAmount(of("TRNAMT"), currency);
   const [name, memo] = [cleanText(of("NAME", "PAYEE.NAME")).trim(), cleanText(of("MEMO")).trim()];
@@ -193,11 +193,11 @@ export function* ofxTags(text: string): Generator<OfxTag> {
   let current: OfxTag | null = null;
   let value = "";
   let line = 1;
-  // Looked for once per line: searching again at each tag would be quadratic in a file of one line.
+  // Searched once per line: a search at each tag would be quadratic in a file of one line.
   let lineEnd = text.indexOf("\n");
   let at = 0;
   const ends = new Map<string, number>();
-  /** Index of a terminator from here on, or -1; remembers that there is none. */
+  /** Index of a terminator from here on, or -1, which is remembered. */
   const find = (end: string, from: number) => {
     if (ends.get(end) === -1) return -1;
     const found = text.indexOf(end, from);
@@ -205,7 +205,7 @@ export function* ofxTags(text: string): Generator<OfxTag> {
     return found;
   };
   const add = (part: string) => {
-    // Longer values are no bank's; the bound keeps a file without tags from being copied again and again.
+    // Banks do not write longer values; without the bound a file without tags would be copied for each part.
     if (current !== null && value.length < 4096) value += part;
   };
   while (at < text.length) {
@@ -250,7 +250,7 @@ const specialAt = (text: string, at: number) => SPECIALS.find(({ start }) => tex
 
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
-/** Entities resolved; twice, because banks escape what is escaped already (`&amp;lt;`). An ampersand that is no entity stays. */
+/** Resolves entities twice, because banks escape text that is already escaped (`&amp;lt;`). An ampersand that begins no entity stays. */
 const resolveEntities = (text: string): string => (text.includes("&") ? resolveOnce(resolveOnce(text)) : text);
 
 function resolveOnce(text: string): string {

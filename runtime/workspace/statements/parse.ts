@@ -1,6 +1,6 @@
 /**
- * The one way from a statement's bytes to its rows: looks what the file is, finds the dialect, reads. Called by the run's view and
- * by `cleared import --dry-run`. Throws nothing but ClearedError, whatever the bytes.
+ * From a statement's bytes to its rows: detects the format, finds the dialect, reads. Called by the run's view and by
+ * `cleared import --dry-run`. Throws only ClearedError, whatever the bytes.
  */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { readCsv } from "./csv.ts";
@@ -17,11 +17,11 @@ export interface ParseOptions {
   dialect?: string | undefined;
   /** `mapping:` of config.yaml: the keys of a dialect file, for this statement only. */
   mapping?: unknown;
-  /** Currency of the books: of a statement that names none. */
+  /** Currency of the books, for statements that name none. */
   defaultCurrency: string;
 }
 
-// A receipt names each refused row; with more of them the export as a whole is wrong.
+// A receipt lists each refused row; with more of them the whole export is wrong.
 const MOST_REFUSED = 20_000;
 
 /**
@@ -41,7 +41,7 @@ export function parseStatement(name: string, bytes: Uint8Array, options: ParseOp
       if (error.at?.file === "") error.at.file = name;
       throw error;
     }
-    // A fault of a reader costs the one file, which is named, and no other.
+    // A bug in a reader affects only the one file, which is named.
     const why = `The reader of statements failed at this file: ${error instanceof Error ? error.message : String(error)}.`;
     throw new ClearedError("STATEMENT_INVALID", `${why} Export it in another form.`, { at: { file: name }, cause: error });
   }
@@ -66,7 +66,7 @@ function readStatement(name: string, bytes: Uint8Array, options: ParseOptions): 
 
 function chooseDialect(name: string, top: string, { dialects, dialect, mapping }: ParseOptions): Dialect {
   if (mapping !== undefined) return mappingDialect(mapping, dialect);
-  // The encoding is the dialect's, so the dialect is found on a lenient reading and the strict one comes after.
+  // The dialect defines the encoding, so it is found in leniently decoded text; the strict decoding comes after.
   if (dialect === undefined) return matchDialect(name, top, dialects);
   const named = dialects.find((one) => one.name === dialect);
   if (named !== undefined) return named;
@@ -79,7 +79,7 @@ function lacksHeader(error: unknown): error is ClearedError {
   return error instanceof ClearedError && (error.data as { header?: string } | undefined)?.header !== undefined;
 }
 
-/** The dialect that reads the rows of a file whose header is missing. @throws STATEMENT_DIALECT with a guess, else the error that was met */
+/** The dialect that reads the rows of a file without a header. @throws STATEMENT_DIALECT with a guess, or `error` if there is none */
 function withoutHeader(name: string, top: string, isWhole: boolean, dialects: Dialect[], error: ClearedError): Dialect {
   const guess = guessDialect(name, top, isWhole);
   if (guess === null) throw error;
@@ -93,7 +93,7 @@ function withoutHeader(name: string, top: string, isWhole: boolean, dialects: Di
   throw unreadable("STATEMENT_DIALECT", message, 1, { dialect: guess.dialect });
 }
 
-/** What the file is when it is neither CSV nor OFX, in a sentence, or null. */
+/** A sentence that names the format of a file that is neither CSV nor OFX, or null. */
 function foreignFormat(name: string, top: string): string | null {
   if (top.startsWith("PK\u0003\u0004") || top.startsWith("\u00d0\u00cf\u0011\u00e0"))
     return "This is a spreadsheet or an archive, not text.";
@@ -102,6 +102,6 @@ function foreignFormat(name: string, top: string): string | null {
   if (/^\s*(?:<\?xml|<Document)/.test(top))
     return top.includes("camt.05") ? "This is CAMT, which is not read." : "This is XML, but not OFX.";
   if (/^\s*(?:\{1:|:20:|:940:)/m.test(top.slice(0, 2048)) && top.includes(":61:")) return "This is MT940, which is not read.";
-  if (/\.(?:ofx|qfx)$/i.test(name)) return "The file is named as OFX but holds none.";
+  if (/\.(?:ofx|qfx)$/i.test(name)) return "The file is named as OFX but does not contain any.";
   return null;
 }

@@ -1,5 +1,5 @@
 /**
- * What a run remembers of a statement it has parsed: enough to book its rows and to write its receipt. Kept with the step that parsed
+ * What a run remembers of a statement it has parsed: enough to book its rows and to write its receipt. Stored with the step that parsed
  * it (`toMeta`), beside the rows the script got, because the file itself may be gone when the run resumes.
  */
 import { currencyPlaces } from "../../kernel/money.ts";
@@ -19,14 +19,14 @@ export interface ParsedRow extends BookedRow {
 /** One account's part of a statement file. */
 export interface Part {
   account: string;
-  /** What is said about balances, by currency. */
+  /** Balances stated by the bank, by currency. */
   stated: Stated[];
   rows: ParsedRow[];
-  /** Ids of the entries that rows were already; rows that a person has said are one of them, by id. */
+  /** Ids of the entries that rows already were; `same`: those that a person has confirmed, by id of the row. */
   known: string[];
   same: Record<string, string>;
   asked: AskedRow[];
-  /** Rows whose entry was deleted by hand, with what they say. */
+  /** Rows whose entry was deleted by hand, with their text. */
   removed: { row: string; entry: string; words: string }[];
 }
 
@@ -35,7 +35,7 @@ export interface Parsed {
   dialect: string;
   parts: Part[];
   refused: Refused[];
-  /** Rows that this run does not get any more. */
+  /** Number of rows left to later runs. */
   later: number;
   /** Hash of the statement that this one begins with, or null. */
   earlier: string | null;
@@ -43,7 +43,7 @@ export interface Parsed {
   guess: string | null;
 }
 
-/** What a statement says of one account; `closed`: the last day of the closed period, or "". */
+/** The balances that statements state for one account; `closed`: the last day of the closed period, or "". */
 export function statedOf(account: string, statements: Statement[], closed: string): Stated[] {
   return [...Map.groupBy(statements, (statement) => statement.currency)].map(([currency, group]): Stated => {
     const all = group.flatMap((statement) => (statement.newest_first ? statement.rows.toReversed() : statement.rows));
@@ -53,9 +53,9 @@ export function statedOf(account: string, statements: Statement[], closed: strin
       .sort();
     const days = [...all.map((row) => row.date), ...group.flatMap(({ from, to }) => [from, to].filter((day) => day !== null))].sort();
     const [only, second] = group;
-    // Several statements of one account and currency in a file: only a single one can be tied to the books.
+    // Of several statements for one account and currency in a file, none can be tied to the books.
     const { opening, closing } = only !== undefined && second === undefined ? only : { opening: null, closing: null };
-    // What the account held when the closed period ended; not known while a row is refused, whose amount is not known.
+    // The balance at the end of the closed period; unknown while a row is refused, because its amount is unknown.
     const before = all.filter((row) => row.date <= closed).reduce((sum, row) => plus(sum, toExact(row.amount)), ZERO);
     const isKnown = opening !== null && (all.every((row) => row.date > closed) || only?.refused.length === 0);
     return {
@@ -71,14 +71,14 @@ export function statedOf(account: string, statements: Statement[], closed: strin
   });
 }
 
-/** A row that the script gets; `held`: the entry that stands for it. */
+/** A row that the script gets; `held`: the entry that represents it. */
 export function toParsedRow({ id, date, currency, reference, description }: Row, key: string, twin: boolean, held?: string): ParsedRow {
   return { id, key, date, currency, reference, text: description, twin, ...(held === undefined ? {} : { held }) };
 }
 
 type PartMeta = Omit<Part, "rows"> & { keys: string[]; twins: number[]; held: [number, string][] };
 
-/** What the rows of the step's result do not carry. */
+/** The data that the rows in the step's result do not contain. */
 export function toMeta(parsed: Parsed): Json {
   const parts = parsed.parts.map(
     ({ rows, ...rest }): PartMeta => ({
@@ -93,7 +93,7 @@ export function toMeta(parsed: Parsed): Json {
 }
 
 export function fromMeta(hash: string, meta: Json, rows: Row[]): Parsed {
-  // A step that an earlier version recorded says nothing of the last three.
+  // Steps recorded by an earlier version lack the last three.
   const known = meta as unknown as Omit<Parsed, "parts" | "hash"> & { parts: PartMeta[] };
   const { parts, dialect, refused, later = 0, earlier = null, guess = null } = known;
   let at = 0;

@@ -1,9 +1,9 @@
 /**
- * What a bank statement says once it is read, whatever its format. Amounts are plain decimal text with the currency's number of places,
+ * A bank statement that was read, whatever its format. Amounts are plain decimal text with the currency's number of places,
  * negative = money out. Every row of the file is in `rows`, in `refused`, or counted in `skipped`.
  *
- * Its proof: the running balance, or opening + rows = closing, must tie to the cent. Only what ties is handed on;
- * what does not becomes a warning with the line where it breaks. Sums are exact (minor units in BigInt).
+ * Its proof: the running balance, or opening + rows = closing, must tie to the cent. Only balances that tie are passed on;
+ * others become a warning with the line where they break. Sums are exact (minor units in BigInt).
  */
 import type { Refused, Row } from "../../kernel/ports.ts";
 import { currencyPlaces } from "../../kernel/money.ts";
@@ -15,7 +15,7 @@ export interface Statement {
   dialect: string;
   /** The bank account's id as the bank writes it, or null. */
   account: string | null;
-  /** It is of a credit card: what it states is owed, and no account at a bank. */
+  /** True for a credit card: its balance is owed, and it is not a bank account. */
   card: boolean;
   /** Currency of the account; a row may have another one. */
   currency: string;
@@ -30,7 +30,7 @@ export interface Statement {
   skipped: number;
   /** Balance before the first row; null unless it ties with the rows and the closing balance. */
   opening: string | null;
-  /** Balance at the end of a day; null when the statement does not say, or when what it says does not tie. */
+  /** Balance at the end of a day; null when the statement has none, or when it does not tie. */
   closing: { date: string; amount: string } | null;
   /** First and last day covered: as stated, else of the rows. */
   from: string | null;
@@ -50,7 +50,7 @@ export interface Refusal {
   shape?: boolean;
 }
 
-/** What any format says of a row, in the bank's words; the amount as it was read in that currency. */
+/** A row of any format, in the bank's words; the amount as it was read in that currency. */
 interface RowText extends Record<"date" | "currency" | "text" | "type" | "id" | "counterparty", string> {
   line: number;
   amount: ReturnType<AmountReader>;
@@ -76,12 +76,12 @@ export function toRow({ line, date, currency, amount, ...words }: RowText, form:
   return counterparty === "" ? row : { ...row, counterparty };
 }
 
-/** What the file itself says about its balances and range. */
+/** Balances and range as the file states them. */
 export type StatedBalances = Pick<Statement, "opening" | "closing" | "from" | "to">;
 
 export const NOTHING_STATED: StatedBalances = { opening: null, closing: null, from: null, to: null };
 
-/** Amounts of one statement count the same smallest unit, so they are summed without their scale. */
+/** Amounts of one statement have the same smallest unit, so they are summed without their scale. */
 const toMinor = (amount: string): bigint => toExact(amount).units;
 const fromMinor = (units: bigint, currency: string): string =>
   fromExact({ units, scale: currencyPlaces(currency) }, currencyPlaces(currency));
@@ -89,7 +89,7 @@ const fromMinor = (units: bigint, currency: string): string =>
 type Draft = Omit<Statement, keyof StatedBalances | "newest_first" | "warnings">;
 type Finding = { line: number; balance: bigint; expected: bigint };
 
-/** Adds to a statement the balances that are proven, the range it covers and the order its rows stand in. */
+/** Adds to a statement its proven balances, the range it covers and the order of its rows. */
 export function prove(draft: Draft, stated: StatedBalances): Statement {
   const { rows } = draft;
   const dates = rows.map((row) => row.date).toSorted();
@@ -141,7 +141,7 @@ function walk(rows: ParsedRow[], refused: Refused[], newestFirst: boolean) {
   let gap = 0;
   let whole = true;
   for (const row of ordered) {
-    // A refused row's amount is unknown: the chain starts anew behind it.
+    // The amount of a refused row is unknown, so the chain starts again after it.
     while (passed(gaps[gap], row.line)) {
       gap++;
       running = null;

@@ -1,6 +1,6 @@
 /**
- * What a person is asked about the rows of a statement: what was refused, whether some are the same as entries of the books, and whether
- * rows that are no longer in the books shall come back. A question shows what it is about, so that it can be answered without opening the books.
+ * Questions to a person about the rows of a statement: refused rows, rows that may be the same as entries of the books, and whether deleted
+ * rows are to be booked again. A question shows its rows and entries, so that it can be answered without opening the books.
  */
 import { createHash } from "node:crypto";
 import { count } from "../../kernel/text.ts";
@@ -14,12 +14,12 @@ import type { StatementRule } from "../settings/config.ts";
 
 type Review = Extract<Change, { op: "review" }>;
 
-// Nobody decides hundreds of cards one by one; more pairs than that are one question.
+// Nobody decides hundreds of cards one by one, so more pairs than this become one question.
 const MOST_QUESTIONS = 25;
-// A person looks at the first and recognises the rest; the receipt has them all.
+// A person checks the first ones and recognizes the rest; the receipt has them all.
 const MOST_LINES = 12;
 
-/** The rows with their questions: those of the same day together, those some days apart each for itself. */
+/** Assigns rows to questions: pairs on the same day share one, each pair some days apart gets its own. */
 export function inQuestions(rows: readonly AskedRow[]): AskedRow[] {
   const near = rows.filter(({ why }) => why === "near");
   const groups = Map.groupBy(rows, ({ why, id }) => (why === "near" && near.length <= MOST_QUESTIONS ? id : why));
@@ -72,7 +72,7 @@ export async function sameQuestions(receipt: KeptReceipt, find: (id: string) => 
   });
 }
 
-/** A card for the rows of a statement that are no longer in the books. `words`: what is known of a row. */
+/** A card for the rows of a statement that are no longer in the books. `words`: texts of rows by entry id. */
 export function goneQuestion(receipt: KeptReceipt, ids: string[], words: ReadonlyMap<string, string>): Review {
   const rows = count(ids.length, "row");
   return {
@@ -90,7 +90,7 @@ export function goneQuestion(receipt: KeptReceipt, ids: string[], words: Readonl
 
 const MOST_SHOWN = 5;
 
-/** Statements of one file whose account nobody has named, as lines of its receipt: one for each account. */
+/** Statements of one file for accounts that no rule names, as refused lines of its receipt: one for each account. */
 export function unknownAccounts(file: string, statements: readonly Statement[]): Refused[] {
   const groups = Map.groupBy(statements, (one) => JSON.stringify(recognised(file, one)));
   return [...groups.values()].flatMap((group): Refused[] => {
@@ -111,7 +111,7 @@ export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">):
   return match.dialect === undefined ? `the account of ${match.file}` : `the card of ${match.dialect} statements`;
 }
 
-/** The card of an account that nobody has named. `likely`: the account of the books that it probably is. */
+/** The card for an account that no rule names. `likely`: the account of the books that it probably is. */
 function accountQuestion(file: string, hash: string, { match, card, rows }: UnknownAccount, likely: Account | null): Review {
   const then = "the rule is proposed for config.yaml, and its statements are booked once that is approved";
   return {
@@ -135,10 +135,10 @@ export const lineOf = ({ date, amount, currency, description }: Pick<AskedRow, "
 const shown = (entry: Entry | undefined, id: string): string =>
   entry === undefined ? `deleted from the books (${id})` : `${entry.date}  ${excerpt(entry.description)}  (${id})`;
 
-// A file read by the wrong dialect may refuse each of its rows: nobody decides thousands of cards, and one says it as well.
+// A file read by the wrong dialect may have every row refused: nobody decides thousands of cards, and one card is enough.
 const MOST_CARDS = 25;
 
-/** What a person is asked about the rows that were refused: a question for each, or one for all of them. `likely`: the account of the books that an unknown one probably is, `guess`: the dialect the file may be. */
+/** Questions about refused rows: one each, or one for all. `likely`: the account of the books that an unknown one probably is; `guess`: text of a likely dialect. */
 export function refusedQuestions(
   { file, hash, refused }: Pick<Receipt, "file" | "hash" | "refused">,
   likely: (card: boolean) => Account | null,
@@ -169,13 +169,13 @@ const WORDS: Partial<Record<string, string>> = {
   JOURNAL_ASSERTION: "contradicts a balance of the bank and is not booked",
 };
 
-/** What the card of a refused row or file is called; its code and the whole message stand on the card. */
+/** The title of the card of a refused row or file; the card itself has the code and the full message. */
 export function titleOf(name: string, { line, code }: Refused): string {
   const whole = line === 0 || code === "STATEMENT_DIALECT" || code === "STATEMENT_ENCODING";
   return `${name}${whole ? "" : `, line ${line}`} ${WORDS[code] ?? "is not booked"}`;
 }
 
-/** What a statement says of where it comes from. */
+/** What a statement says about its origin. */
 export type Origin = Pick<Statement, "account" | "card" | "dialect">;
 
 const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
@@ -189,8 +189,8 @@ export function settingsFor(rules: readonly StatementRule[], file: string): { di
 }
 
 /**
- * The books' account of a statement: that of the first rule whose conditions all hold. A statement that says of which account it is, or that
- * it is of a card, belongs to none until somebody has said so; one that says nothing, to the only bank account. Null: nobody knows.
+ * The books' account of a statement: that of the first rule whose conditions all hold. Without a rule, a statement that names its account or
+ * is of a card belongs to none until a person decides; any other belongs to the only bank account, if there is exactly one. Null: unknown.
  */
 export function matchAccount(rules: readonly StatementRule[], accounts: Account[], file: string, statement: Origin): string | null {
   const { account, card, dialect } = statement;
@@ -206,13 +206,13 @@ export function matchAccount(rules: readonly StatementRule[], accounts: Account[
   return account === null && !card && only !== undefined && second === undefined ? only.id : null;
 }
 
-/** What a rule of config.yaml would recognise the account of such statements by. */
+/** The conditions by which a rule of config.yaml would recognize the account of such statements. */
 export function recognised(file: string, { account, card, dialect }: Origin): UnknownAccount["match"] {
   if (account !== null) return { bank_account: plainId(account) };
   return card && dialect !== "ofx" ? { dialect } : { file };
 }
 
-/** The account that a person most likely means: the only one of its kind that no rule names yet. Null when there is not exactly one. */
+/** The account that a person most likely means: the only one of its kind, if no rule names it yet; else null. */
 export function likelyAccount(rules: readonly StatementRule[], accounts: Account[], card: boolean): Account | null {
   const isCard = ({ type, name }: Account) => type === "liability" && /\bcard\b/i.test(name);
   const [only, second] = accounts.filter(card ? isCard : isBank);

@@ -9,10 +9,10 @@ import { entryId, isEntryId } from "../books/entry-id.ts";
 import { AGENTS, CONFIG, IMPORTERS, JOURNAL, SCRIPTS, TRUST, receiptFile } from "../layout.ts";
 import { factsOfKey } from "./identity.ts";
 
-/** The line of a card that stands for every refused row of its statement. */
+/** The `line` of a card for all refused rows of its statement. */
 export const ALL_ROWS = -1;
 
-/** A file that cannot be read as a whole is one refused line on its receipt: a card, and the other files of the run are imported. */
+/** Codes of files that cannot be read at all: one refused line on the receipt, with a card. The other files of the run are imported. */
 export const UNREADABLE: ReadonlySet<string> = new Set([
   "STATEMENT_DIALECT",
   "STATEMENT_ENCODING",
@@ -21,7 +21,7 @@ export const UNREADABLE: ReadonlySet<string> = new Set([
   "CONFIG_INVALID",
 ]);
 
-/** Files and folders whose change may undo a refusal, so that the statement is tried again; none for a row that reads the same for ever. */
+/** Files and folders whose change may reverse a refusal, so that the statement is tried again; none for a row that will never read differently. */
 export function dependsOn({ line, code }: Refused): string[] {
   const settings = [CONFIG, IMPORTERS];
   if (code === "STATEMENT_ACCOUNT" || code === "JOURNAL_CLOSED" || UNREADABLE.has(code)) return settings;
@@ -34,7 +34,7 @@ export interface KeptReceipt extends Receipt {
   record: z.output<ReturnType<typeof recordSchema>>;
 }
 
-/** One account's part of a statement, as far as balances go. */
+/** The stated balances of one account in a statement. */
 export type Stated = KeptReceipt["record"]["stated"][number];
 
 const count = () => z.int().min(0);
@@ -44,7 +44,7 @@ const day = () => z.string().regex(/^\d{4}-\d{2}-\d{2}$/, "write a day as YYYY-M
 
 const days = () => z.record(z.string().regex(/^\d{6}$/), z.string());
 
-/** What a receipt has of one question. */
+/** A question as a receipt stores it. */
 type QuestionText = Pick<AskedRow, "question" | "why"> & { rows: string };
 
 function rowsIn(text: Record<string, string>, { issues }: z.core.ParsePayload): [id: string, value: string][] {
@@ -65,7 +65,7 @@ function byDay(rows: readonly (readonly [id: string, value?: string])[]): Record
   return Object.fromEntries([...Map.groupBy(sorted, ([one]) => one.slice(0, 6))].map(([date, own]) => [date, own.map(words).join(" ")]));
 }
 
-// Rows are kept by day, of each the ten letters of its id: `"261102": 9sd0ee4k2m=-4.50 8h3k...`.
+// Rows are stored by day, each as the ten letters of its id: `"261102": 9sd0ee4k2m=-4.50 8h3k...`.
 const ids = () =>
   z.codec(days(), z.array(z.string()), {
     decode: (text, context) => rowsIn(text, context).map(([one]) => one),
@@ -77,10 +77,10 @@ const values = () =>
     encode: (all) => byDay(Object.entries(all)),
   });
 
-/** What is kept of a statement beyond what its receipt tells, so that the books can be compared with it later. */
+/** Data of a statement, beyond its visible receipt, with which the books are compared later. */
 const recordSchema = () =>
   z.strictObject({
-    // What it says, by account number and currency.
+    // Stated balances, by account number and currency.
     stated: z.array(
       z.strictObject({
         account: z.string(),
@@ -95,19 +95,19 @@ const recordSchema = () =>
         closing: z.strictObject({ date: day(), amount: amount() }).nullable(),
       }),
     ),
-    // Entries that its rows became, with the amount of the row: id -> amount. What was deleted is recognised by it in another format.
+    // Entries that its rows became: id -> amount of the row, by which a deleted row is recognized in another format.
     booked: values(),
-    // Ids of the entries that its rows were already.
+    // Ids of the entries that its rows already were.
     known: ids(),
-    // Rows that a person said are an entry under another name: id of the row -> id of the entry.
+    // Rows that a person confirmed to be an existing entry: id of the row -> id of the entry.
     same: values(),
-    // Ids of entries that were deleted by hand, and that a person wants to stay away.
+    // Ids of entries that were deleted by hand, and that a person decided to leave out.
     left_out: ids(),
   });
 
 export const NOTHING_RECORDED: KeptReceipt["record"] = { stated: [], booked: {}, known: [], same: {}, left_out: [] };
 
-// Made at its first use: most processes read no receipt.
+// Made at first use, because most processes read no receipt.
 let made: ReturnType<typeof receiptSchema> | null = null;
 const schemaOf = () => (made ??= receiptSchema());
 
@@ -137,7 +137,7 @@ const receiptSchema = () =>
       }),
     ),
     unbooked: z.array(z.string()),
-    // A line a row, with tabs between: an export of 20,000 rows in another format is one question.
+    // One line per row, with tabs: an export of 20,000 rows in another format is one question.
     asked: z
       .codec(
         z.array(z.strictObject({ question: z.string().min(1), why: z.enum(["day", "near", "twin"]), rows: z.string() })),
@@ -184,7 +184,7 @@ function byQuestion(all: readonly AskedRow[]): QuestionText[] {
   }));
 }
 
-/** Canonical YAML: the order of the schema's keys, one line a value. */
+/** Canonical YAML: keys in the order of the schema, one line per value. */
 export function receiptToYaml(receipt: KeptReceipt): string {
   const { record } = receipt;
   // The order of the first day's rows counts only until the balances are stated.
@@ -192,7 +192,7 @@ export function receiptToYaml(receipt: KeptReceipt): string {
   return writeYaml(z.encode(schemaOf(), { ...receipt, record: { ...record, stated } }, { jitless: true }));
 }
 
-/** True while something of the statement waits for a person or a run: the file stays in import/, and its balance is not stated. */
+/** True while a row of the statement waits for a person or a run: the file stays in import/, and its balance is not stated. */
 export function isOpenReceipt({ refused, unbooked, asked, later }: Receipt): boolean {
   return refused.length + unbooked.length + asked.length + (later ?? 0) > 0;
 }
@@ -206,7 +206,7 @@ export async function receiptAt(tree: Tree, hash: string): Promise<KeptReceipt |
 
 /** @throws FILE_INVALID naming the line and the key */
 export function receiptFromYaml(text: string, file = "receipt"): KeptReceipt {
-  // 200,000 refused rows of a statement, 12 signs of YAML each, and what their messages have.
+  // Enough for 200,000 refused rows of a statement with 12 signs of YAML each, and those in their messages.
   const source = { file, code: "FILE_INVALID" as const, maxLength: 32 * 1024 * 1024, maxSigns: 4_000_000, written: true as const };
   return checkYaml(readYaml(text, source), schemaOf(), source) as KeptReceipt;
 }

@@ -1,17 +1,17 @@
 /**
  * Bytes of a statement to text, and CSV text to records with their line numbers. The only file that imports papaparse.
- * UTF-8 is strict; anything else must be declared by a byte order mark, by the dialect or by the format itself: a wrong guess would put
- * mojibake into descriptions, and these are part of a row's identity. A quote that is never closed costs its own line, not the rest of the file.
+ * UTF-8 is strict; any other encoding must be declared by a byte order mark, the dialect or the format itself: a wrong guess would put
+ * mojibake into descriptions, which are part of a row's identity. An unclosed quote costs its own line, not the rest of the file.
  */
 import { createRequire } from "node:module";
 import { occurrences } from "./cells.ts";
 import { ClearedError, type Code } from "../../kernel/errors.ts";
 
-// Loaded when the first statement is read: most processes read none.
+// Loaded with the first statement, because most processes read none.
 const load = createRequire(import.meta.url);
 const papaparse = () => load("papaparse") as typeof import("papaparse");
 
-/** Why a file as a whole is not read. `parseStatement` adds which one it is. */
+/** The error for a file that cannot be read. `parseStatement` adds its name. */
 export const unreadable = (code: Code, message: string, line?: number, data?: Record<string, unknown>): ClearedError =>
   new ClearedError(code, message, { at: { file: "", ...(line === undefined ? {} : { line }) }, data });
 
@@ -19,17 +19,17 @@ export interface CsvRecord {
   cells: string[];
   /** Line on which the record begins, from 1. */
   line: number;
-  /** Set when the line's quotes do not match: the cells are not to be trusted. */
+  /** Set when the line's quotes do not match, so its cells cannot be trusted. */
   broken?: string;
 }
 
-// 64 cells in each of 200,000 rows. Without a bound 64 MiB of commas become 64 million strings.
+// 64 cells in each of 200,000 rows. Without a bound, 64 MiB of commas would become 64 million strings.
 const CELL_LIMIT = 12_800_000;
 
-// A file with more broken lines than this is something else than CSV with slips.
+// A file with more broken lines than this is not CSV.
 const BROKEN_LIMIT = 1000;
 
-/** Records without blank ones, of at most `limit` lines, and whether the text goes on behind them; null when it is not CSV in this delimiter. */
+/** Non-blank records of at most `limit` lines, and whether the text continues after them; null when it is not CSV with this delimiter. */
 export function readRecords(text: string, delimiter: string, limit: number): { records: CsvRecord[]; more: boolean } | null {
   if (text.length > CELL_LIMIT && occurrences(text, delimiter, CELL_LIMIT) > CELL_LIMIT) return null;
   const plain = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
@@ -60,7 +60,7 @@ export function readRecords(text: string, delimiter: string, limit: number): { r
 
 /**
  * The first record from `from` on whose quotes do not match: where it starts, and where the line after its opening quote starts.
- * Looked for before papaparse sees the text, because that keeps an error object for each bad quote of a hostile file.
+ * Searched before papaparse gets the text, because it keeps an error object for each bad quote of a hostile file.
  */
 function badQuotes(text: string, delimiter: string, from: number): { start: number; next: number } | null {
   let start = from;
@@ -85,7 +85,7 @@ function badQuotes(text: string, delimiter: string, from: number): { start: numb
   return null;
 }
 
-/** Index of the quote that ends a cell, or -1; a doubled quote is one inside it. No cell of a bank is longer than 64 KiB. */
+/** Index of the quote that ends a cell, or -1; a doubled quote is a quote inside it. Cells of banks are not longer than 64 KiB. */
 function closingQuote(text: string, open: number): number {
   let end = text.indexOf('"', open + 1);
   while (end >= 0 && end - open < 65_536 && text.charAt(end + 1) === '"') end = text.indexOf('"', end + 2);
@@ -97,7 +97,7 @@ const lineEnds = (text: string): number => occurrences(text, "\n");
 export const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** What the byte order mark says, or null. */
+/** The encoding of the byte order mark, or null. */
 function markOf(bytes: Uint8Array): Encoding | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return "utf-8";
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
@@ -106,7 +106,7 @@ function markOf(bytes: Uint8Array): Encoding | null {
 }
 
 /**
- * The text without its byte order mark. The mark, where there is one, beats `declared`.
+ * The text without its byte order mark, which takes precedence over `declared`.
  * @throws STATEMENT_ENCODING with the line of the first bad byte
  */
 export function decode(bytes: Uint8Array, declared: Encoding): string {
@@ -125,35 +125,35 @@ export function decode(bytes: Uint8Array, declared: Encoding): string {
   return text;
 }
 
-/** @throws STATEMENT_ENCODING for a text that is none; a single NUL in a statement costs its own row only */
+/** @throws STATEMENT_ENCODING for binary content; a single NUL in a statement costs only its own row */
 export function assertText(text: string): void {
   if (occurrences(text, "\0", text.length / 20) * 20 <= text.length) return;
   const message = "The file is binary, or UTF-16 without a byte order mark. Export it as UTF-8 text.";
   throw unreadable("STATEMENT_ENCODING", message, lineAt(text, text.indexOf("\0")));
 }
 
-/** Why a row with a NUL character is refused: a disk or a download has lost what stood there. */
+/** Why a row with a NUL character is refused: a disk or a download has lost its content. */
 export const DAMAGED = "The row contains a NUL character: the file is damaged here. Download it again.";
 
-/** So many bytes are looked at before the dialect is known. */
+/** Bytes that `peek` decodes. */
 export const PEEKED = 65_536;
 
-/** The first 64 KiB as text, to look at before the dialect, and with it the encoding, is known; never fails. */
+/** The first 64 KiB as text, for use before the dialect, and with it the encoding, is known; never fails. */
 export function peek(bytes: Uint8Array): string {
   const top = bytes.subarray(0, PEEKED);
   const mark = markOf(top);
   return new TextDecoder(mark ?? (tryDecode(top, "utf-8", true) === null ? "windows-1252" : "utf-8")).decode(top, { stream: true });
 }
 
-/** True when the bytes are UTF-8 with at least one character outside ASCII: chance does not write that in windows-1252. */
+/** True when the bytes are UTF-8 with at least one character outside ASCII, which text in windows-1252 is not by chance. */
 export const isMultiByteUtf8 = (bytes: Uint8Array): boolean => bytes.some((byte) => byte > 127) && tryDecode(bytes, "utf-8") !== null;
 
-/** With `cut` the bytes may end in the middle of a character. */
+/** The text, or null if the bytes are not in this encoding. With `cut` they may end in the middle of a character. */
 function tryDecode(bytes: Uint8Array, encoding: Encoding, cut = false): string | null {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: cut });
   } catch (error) {
-    // TypeError is how a fatal decoder says "not this encoding"; anything else is not ours to swallow.
+    // A fatal decoder throws TypeError for bytes of another encoding; any other error is not expected here.
     if (error instanceof TypeError) return null;
     throw error;
   }

@@ -1,8 +1,8 @@
 /**
- * After a commit: statements whose receipt at HEAD has no open row leave import/ for import/processed/. Repeatable, so a crash between
- * the commit and the move costs nothing; a file that is there already is never overwritten. What moved is hashed again: a file that
- * somebody went on writing comes back to import/, where it is a new statement, and what was booked stays in processed/ as our copy.
- * Its known rows are known; what it begins with is named on its receipt, and a row that was cut off when it was booked is a question.
+ * After a commit: statements whose receipt at HEAD has no open row move from import/ to import/processed/. Repeatable, so a crash between
+ * the commit and the move costs nothing; existing files are never overwritten. A moved file is hashed again: if a program went on writing it,
+ * it moves back to import/ as a new statement, and our copy of the booked content stays in processed/. The new statement's receipt names the
+ * earlier one it begins with; rows already booked are known, and a row that was cut off when it was booked becomes a question.
  */
 import { constants } from "node:fs";
 import { copyFile, link, lstat, readdir, unlink } from "node:fs/promises";
@@ -17,23 +17,23 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { receiptHashes } from "./view-receipt.ts";
 import type { Statement } from "./proof.ts";
 
-// A program we cannot see may go on writing after its file has moved; what pauses for longer is found by `cleared verify`.
+// A program we cannot see may continue writing after its file has moved; after this time only `cleared verify` finds that.
 const WATCHED_MS = 600_000;
 const KEPT_MS = 30 * 86_400_000;
 
-/** Moves what is done. Files that turned out to be others than those that were booked are told in `folder.said`. @throws FILE_INVALID for a link in the way */
+/** Moves finished files. Files that differ from what was booked are reported in `folder.said`. @throws FILE_INVALID for a link in the way */
 export const tidyImports = (folder: ImportFolder, head: Tree): Promise<void> => folder.inTurn(() => tidy(folder, head));
 
 async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
   const { dir, said } = folder;
   const failures: unknown[] = [];
-  /** One file that cannot be moved, or whose receipt cannot be read, holds back no other. */
+  /** A file that cannot be moved, or whose receipt cannot be read, does not stop the others. */
   const each = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
     for (const item of items) await work(item).catch((error: unknown) => void failures.push(error));
   };
   const kept = new Set(await readdir(join(dir, STATEMENTS)).catch(() => []));
   const done = await closed(await filesIn(dir, IMPORT), head, failures);
-  // What was taken was whole; a copy of a statement that is known must be, before it is moved.
+  // Files that were taken were complete; a copy of a known statement must be complete before it is moved.
   const { whole } = done.every(({ file }) => kept.has(file.hash)) ? { whole: [] } : await folder.look();
   const isTaken = ({ name, hash }: Moved): boolean => kept.has(hash) || whole.some((one) => one.name === name && one.hash === hash);
   const ready: { file: Moved; inode: string }[] = [];
@@ -53,12 +53,12 @@ async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
       await unlink(join(dir, STATEMENTS, hash)).catch(() => undefined);
     } else said.push(await comeBack(folder, path, { name, hash, size }));
   });
-  // What was booked and is no longer in import/: replaced or written on in the meantime.
-  const lying = new Set((await filesIn(dir, IMPORT)).map(({ hash }) => hash));
+  // Copies of booked statements whose files are no longer in import/: replaced or extended meanwhile.
+  const present = new Set((await filesIn(dir, IMPORT)).map(({ hash }) => hash));
   await each([...kept], async (hash) => {
     const copy = join(dir, STATEMENTS, hash);
     const stat = await lstat(copy).catch(() => null);
-    if (stat === null || lying.has(hash)) return;
+    if (stat === null || present.has(hash)) return;
     const [one] = await closed([{ hash }], head, failures);
     if (one !== undefined) {
       if (await isInProcessed(dir, one.receipt)) await unlink(copy);
@@ -74,7 +74,7 @@ async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** Those with a receipt at HEAD that has no open row. */
+/** Files whose receipt at HEAD has no open row. */
 async function closed<T extends { hash: string }>(
   files: readonly T[],
   head: Tree,
@@ -92,19 +92,19 @@ async function closed<T extends { hash: string }>(
   return found;
 }
 
-/** `name`: what it was called when its hash was taken, which is that of a file too large to be read. */
+/** True if the file still has this hash. `name`: its name when it was hashed, which is part of the hash of a file too large to read. */
 async function isStill(path: string, name: string, hash: string): Promise<boolean> {
   const stat = await statOf(path);
   const content = stat === null ? null : await contentOf(path, name, stat);
   return content !== null && typeof content !== "string" && content.hash === hash;
 }
 
-/** The file is a new statement; what was booked of it, where that is still there, stays as a copy, which tidying puts in its place. */
+/** Moves an extended file back as a new statement. Its booked beginning, if intact, is stored as a copy, which tidying moves to processed/. */
 async function comeBack({ dir, keep }: ImportFolder, path: string, { name, hash, size }: Moved): Promise<string> {
   const { bytes } = await readWhole(path, name).catch(() => ({ bytes: Buffer.alloc(0) }));
   if (sha256(bytes.subarray(0, size)) === hash) await keep(bytes.subarray(0, size));
   const back = await moveTo(path, makePlainFolder(dir, IMPORT), name);
-  return `${IMPORT}${parse(back).base} was extended after it was booked: it is imported again as a new statement; rows already in the books are recognised.`;
+  return `${IMPORT}${parse(back).base} was extended after it was booked: it is imported again as a new statement; rows already in the books are recognized.`;
 }
 
 async function isInProcessed(dir: string, { file, hash }: Receipt): Promise<boolean> {
@@ -112,12 +112,12 @@ async function isInProcessed(dir: string, { file, hash }: Receipt): Promise<bool
   return false;
 }
 
-/** link + unlink instead of rename, which would silently replace a file of that name. Answers the new path. */
+/** link + unlink instead of rename, which would silently replace a file of that name. Returns the new path. */
 async function moveTo(from: string, folder: string, name: string): Promise<string> {
   for (const free of namesLike(name)) {
     const to = join(folder, free);
     try {
-      // Not every disk has hard links, and processed/ may be on another one.
+      // Not every file system has hard links, and processed/ may be on another one.
       await link(from, to).catch((error: NodeJS.ErrnoException) => {
         if (error.code === "EEXIST" || error.code === "ENOENT") throw error;
         return copyFile(from, to, constants.COPYFILE_EXCL);
@@ -128,10 +128,10 @@ async function moveTo(from: string, folder: string, name: string): Promise<strin
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
   }
-  throw new Error(`${name} finds no free name`);
+  throw new Error(`There is no free name for ${name} in ${folder}.`);
 }
 
-/** The longest statement of this name that the content begins with; null when there is none. */
+/** The longest earlier statement with which the content begins; null when there is none. */
 export async function earlierOf(
   { dir }: ImportFolder,
   { name, hash }: Moved,
@@ -152,29 +152,29 @@ export async function earlierOf(
     const statements = parse(longest);
     return statements.some((one) => one.rows.length > 0) ? { hash: sha256(longest), statements } : null;
   } catch (error) {
-    if (error instanceof ClearedError) return null; // it was cut off where nothing could be read of it
+    if (error instanceof ClearedError) return null; // it was cut off so early that it cannot be read
     throw error;
   }
 }
 
-/** Findings FILE_UNFINISHED: files in import/processed/ that were written on after they were booked, so that rows of them are not in the books. */
+/** Findings FILE_UNFINISHED: files in import/processed/ that were extended after they were booked, so that the books lack rows of them. */
 export async function changedStatements(dir: string, tree: Tree): Promise<Finding[]> {
   const known = await receiptHashes(tree);
   const files = await filesIn(dir, PROCESSED);
-  const strangers = files.filter(({ hash }) => !known.has(hash));
-  if (strangers.length === 0) return [];
-  // A file without a receipt may be one whose import was reverted. It was changed when what was booked under its name is not there.
-  const lying = new Set(files.map(({ hash }) => hash));
+  const unknown = files.filter(({ hash }) => !known.has(hash));
+  if (unknown.length === 0) return [];
+  // The import of a file without a receipt may have been reverted. If the statement booked under its name is missing, the file was changed.
+  const present = new Set(files.map(({ hash }) => hash));
   const gone = new Set<string>();
   for (const hash of known) {
-    const receipt = lying.has(hash) ? null : await receiptAt(tree, hash);
+    const receipt = present.has(hash) ? null : await receiptAt(tree, hash);
     if (receipt !== null) gone.add(receipt.file);
   }
-  return strangers
+  return unknown
     .filter(({ name }) => gone.has(name) || gone.has(name.replace(/-\d+(?=\.[^.]*$|$)/, "")))
     .map(({ name }) => ({
       code: "FILE_UNFINISHED",
       at: { file: `${PROCESSED}${name}` },
-      message: `${PROCESSED}${name} was changed after it was booked. Move it to ${IMPORT}: what is new in it is booked then.`,
+      message: `${PROCESSED}${name} was changed after it was booked. Move it to ${IMPORT} to have the new rows booked.`,
     }));
 }

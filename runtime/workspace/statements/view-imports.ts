@@ -1,6 +1,6 @@
 /**
- * Statements through one run's eyes (interface Imports of ports.ts): rows that are not in the books yet, and the receipt, which accounts
- * for every row of the file. What a parse found is kept with its step, because the file itself may be gone when the run resumes.
+ * Statements as one run sees them (interface Imports of ports.ts): rows that are not in the books yet, and the receipt, which accounts
+ * for every row of the file. The result of a parse is stored with its step, because the file itself may be gone when the run resumes.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Imports, Json, Receipt, Refused, Row, Tree } from "../../kernel/ports.ts";
@@ -23,39 +23,39 @@ import { isAgain, type ReceiptContext, receiptHashes, writeReceipt } from "./vie
 
 export interface ImportsContext extends ReceiptContext {
   folder: ImportFolder;
-  /** The tree of the run's pin: dialects and config are read as they were. */
+  /** The tree of the run's pin, from which dialects are read. */
   base: Tree;
-  /** The statements the run was started for; without them what lies in import/ by then. */
+  /** The statements the run was started for; without them those in import/ when it scans. */
   files?: readonly ImportFile[] | undefined;
-  /** Fewer rows than usual, because the script went over a limit with more. */
+  /** Fewer rows than usual, because the script exceeded a limit with more. */
   rows?: number | undefined;
 }
 
 export interface ImportsView extends Imports {
   rowsOf(reference: string): readonly BookedRow[];
-  /** What a recorded parse found; `rows` is its result. */
+  /** Restores a recorded parse; `rows` is its result. */
   restore(name: string, hash: string, meta: Json, rows: Row[]): void;
 }
 
-/** What a file holds, or why it is refused as a whole. */
+/** The statements of a file, or why all of it is refused. */
 interface Opened {
   hash: string;
   found: Statement[];
   refused: Refused[];
   guess: string | null;
   earlier: { hash: string; statements: Statement[] } | null;
-  /** Rows by account, once they have been asked for. */
+  /** Rows by account, computed when first needed. */
   keyed: Map<string, KeyedRow[]>;
 }
 
-// Of the statement that several runs read in parts: reading all of it again for each part would take as long as booking it.
+// The statement that runs are reading in parts: reading all of it again for each part would take as long as booking it.
 let unfinished: { key: string; dialects: Dialect[]; opened: Opened } | null = null;
 
 export function createImports(context: ImportsContext): ImportsView {
   const { overlay, folder } = context;
   const files = new Map<string, Parsed>();
   const taken = new Map((context.files ?? []).map((file) => [file.name, file]));
-  // Rows that the script has been given, and their size: a second parse gives the same ones again.
+  // Ids of the rows the script has received, and their size in characters: a second parse returns the same rows again.
   const given = new Set<string>();
   let bytes = 0;
   const byReference = new Map<string, ParsedRow[]>();
@@ -78,11 +78,11 @@ export function createImports(context: ImportsContext): ImportsView {
       const rows = byReference.getOrInsertComputed(row.reference, () => []);
       if (!rows.some((other) => other.key === row.key)) rows.push(row);
     }
-    // A second parse in one run leaves out what the run booked in between; the first one knows all rows.
+    // A second parse in one run omits rows that the run has booked since; the first one has all rows.
     if (same === undefined || parsed.parts.flatMap((part) => part.rows).length > known.size) files.set(name, parsed);
   };
 
-  /** The receipt at HEAD; null when there is none that can be read. */
+  /** The receipt at HEAD; null when it does not exist or cannot be read. */
   const receiptOf = async (hash: string): Promise<Receipt | null> => {
     const head = await overlay.head();
     try {
@@ -92,7 +92,7 @@ export function createImports(context: ImportsContext): ImportsView {
       throw error;
     }
   };
-  /** Rows of the account that this run has parsed and not booked. */
+  /** Rows of the account that this run has parsed and not booked yet. */
   const aheadOf = (account: string): PairRow[] =>
     [...files.values()]
       .flatMap(({ parts }) => parts)
@@ -102,11 +102,11 @@ export function createImports(context: ImportsContext): ImportsView {
         return facts === null || held !== undefined || overlay.mine.has(id) ? [] : [{ id, ...facts, text }];
       });
 
-  /** The statements of a file, or why the file as a whole is refused. */
+  /** The statements of a file, or why all of it is refused. */
   const open = async (name: string): Promise<Opened> => {
     dialects ??= readDialects(context.base);
     const known = await dialects;
-    // Loaded with the first statement: most runs read none.
+    // Imported with the first statement, because most runs read none.
     const { parseStatement } = await import("./parse.ts");
     const file = taken.get(name) ?? context.files?.find((one) => one.name === name) ?? (await folder.find(name));
     taken.set(name, file);
@@ -159,7 +159,7 @@ export function createImports(context: ImportsContext): ImportsView {
     const isPart = (await receiptOf(hash))?.later !== undefined;
     for (const warning of isPart ? [] : found.flatMap((one) => one.warnings))
       note(overlay, `${name}: ${warning.message}`, { file: name, ...warning });
-    // Nothing of an account that config.yaml does not know is booked; the others of the file are.
+    // Statements of accounts that config.yaml does not name are not booked; the others of the file are.
     parsed.refused.unshift(...unknownAccounts(name, groups.get(null) ?? []));
     for (const [account, statements] of groups) {
       if (account === null) continue;
@@ -170,16 +170,16 @@ export function createImports(context: ImportsContext): ImportsView {
       const isThere = ({ row }: KeyedRow): boolean => sorted.known.has(row.id) || held.has(row.id);
       const isLate = (one: KeyedRow): boolean => one.row.date <= closed && !isThere(one);
       const given = keyed.filter((one) => (all || !isThere(one)) && !isLate(one));
-      // Booking one would fail the whole run: it is a person's to decide, and stops no other.
+      // Booking a row of the closed period would fail the whole run, so a person decides about it, and the other rows go ahead.
       const late = keyed.filter(isLate);
       for (const { row, line } of late) {
-        const message = `${row.date} lies in the period closed through ${closed}: ${excerpt(row.description)}, ${row.amount} ${row.currency}.`;
+        const message = `${row.date} is in the period closed through ${closed}: ${excerpt(row.description)}, ${row.amount} ${row.currency}.`;
         parsed.refused.push({ line, code: "JOURNAL_CLOSED", message });
       }
       const portion = all ? given : given.filter(({ row }) => isInPortion(row));
       parsed.later += given.length - portion.length;
       for (const { row } of portion) rows.push(row);
-      // An entry that a row may be is not missing in the statement.
+      // An entry that a row may be does not count as missing from the statement.
       for (const id of [...keyed.map(({ row }) => row.id), ...held.values()]) ids.add(id);
       parsed.parts.push({
         account,
@@ -201,9 +201,9 @@ export function createImports(context: ImportsContext): ImportsView {
       const booked = await overlay.existing(gone.map(({ row }) => row.id));
       for (const { row } of gone.filter((one) => booked.has(one.row.id))) {
         const words = `${row.date} "${excerpt(row.description)}" ${row.amount} ${row.currency}`;
-        note(overlay, `${name}: ${words} was booked from an unfinished state of the file, and the finished one does not have it`, {
+        note(overlay, `${name}: ${words} was booked from an unfinished state of the file, and the finished file does not have it`, {
           entry: row.id,
-          hint: "It was probably cut off in the middle. Void it if the statement has it otherwise.",
+          hint: "It was probably cut off in the middle. Void it if the statement has the row in another form.",
         });
       }
     }
@@ -221,14 +221,14 @@ export function createImports(context: ImportsContext): ImportsView {
       const isNew = async ({ hash, name }: ImportFile): Promise<boolean> => {
         if (!known.has(hash) || isAgain(hash, name, context)) return true;
         const receipt = await receiptOf(hash);
-        // Who starts a run for certain files knows what has changed since they were refused; a run for the folder tries.
+        // Whoever starts a run for named files has checked that their refusal may change; a run for the whole folder just tries.
         const mayBeRead = context.files === undefined && receipt?.refused.some((one) => dependsOn(one).length > 0) === true;
         return mayBeRead || receipt?.later !== undefined;
       };
       const found = context.files ?? (await folder.settled()).whole;
       const listed = new Map<string, ImportFile>();
       for (const file of found) {
-        // Copies of one content are one statement: the others move away with it.
+        // Files with the same content are one statement: the copies are moved away with it.
         if (listed.has(file.hash) || !(await isNew(file)) || !(await folder.take(file))) continue;
         taken.set(file.name, file);
         listed.set(file.hash, file);
@@ -258,7 +258,7 @@ function note(overlay: Overlay, title: string, body: { [key: string]: Json }): v
   overlay.record({ op: "review", title: title.slice(0, 200), body, entry: null });
 }
 
-// Those of the folder that was read last: a dozen of files take 20 ms, and every run that imports reads the same ones.
+// The dialects read last: a dozen files take 20 ms, and every run that imports reads the same ones.
 let lastDialects: { key: string; dialects: Dialect[] } | null = null;
 
 async function readDialects(tree: Tree): Promise<Dialect[]> {

@@ -1,7 +1,7 @@
 /**
- * The receipt of an import: what became of every row of the file, what the statement proved, and a card for each refused row, for rows
- * that may be in the books under another name, and for those that no longer are in the books. The file of a content's receipt adds up what
- * all runs over it have booked; a run that books nothing new leaves another's receipt as it is.
+ * The receipt of an import: the result for every row of the file, what the statement proved, and cards for refused rows, for rows that may
+ * be in the books under another id, and for rows that are no longer in the books. There is one receipt per content, which adds up what all
+ * runs over it have booked; a run that books nothing new leaves an existing receipt unchanged.
  */
 import type { ClearedError } from "../../kernel/errors.ts";
 import type { AskedRow, Entry, Refused, Tree } from "../../kernel/ports.ts";
@@ -23,7 +23,7 @@ export interface ReceiptContext {
   config: Config;
   overlay: Overlay;
   run: string;
-  /** The last day of the closed period as HEAD says, or undefined. */
+  /** The last day of the closed period at HEAD, or undefined. */
   closed(): Promise<string | undefined>;
   /** Names or hashes of files that are imported although they have a receipt. */
   again?: readonly string[];
@@ -34,7 +34,7 @@ export async function receiptHashes(tree: Tree): Promise<Set<string>> {
   return new Set((await tree.list(RECEIPTS)).map(({ path }) => path.slice(RECEIPTS.length).replace(/\.yaml$/, "")));
 }
 
-/** Writes the receipt with the balances the statement proves, and the cards. Answers what this run has done. */
+/** Writes the receipt with the balances the statement proves, and the cards. Returns the receipt of this run alone. */
 export async function writeReceipt(name: string, found: Parsed, context: ReceiptContext): Promise<KeptReceipt> {
   const { overlay } = context;
   const path = receiptFile(found.hash);
@@ -43,7 +43,7 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
   const contradiction = await contradictionOf(found, await aboutBalances(receipt, context));
   if (contradiction === null) receipt.gap = await stateAll(receipt, await aboutBalances(receipt, context));
   else {
-    // Taken back before anything is committed; the receipt says why.
+    // Removed again before anything is committed; the receipt says why.
     for (const id of contradiction.entries) overlay.record({ op: "remove", id });
     const parts = found.parts.map((part) => ({ ...part, rows: [] }));
     const parsed = { ...found, parts, refused: [contradiction.refused], later: 0 };
@@ -57,7 +57,7 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
     receipt.record.known = receipt.record.known.filter((id) => id !== twin.entry);
   }
   overlay.record({ op: "processed", name, hash: found.hash });
-  // Nothing booked: all of it is left to the next run, or a failed run was resumed after another one had imported the file.
+  // Nothing was booked: all rows are left to the next run, or a failed run was resumed after another run had imported the file.
   const isToBeWritten = before === null ? receipt.later === undefined : before.later !== undefined || isAgain(found.hash, name, context);
   if (!isToBeWritten && receipt.new + receipt.twin === 0) return receipt;
   const whole = addedTo(before, receipt);
@@ -73,7 +73,7 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
   return receipt;
 }
 
-/** What became of the rows, before balances are looked at. `before`: the content's receipt at HEAD. */
+/** The receipt without balances: the result for each row. `before`: the content's receipt at HEAD. */
 async function receiptOf(name: string, parsed: Parsed, before: KeptReceipt | null, overlay: Overlay): Promise<KeptReceipt> {
   const { booked: bookedBefore, left_out } = before?.record ?? NOTHING_RECORDED;
   const counts = { new: 0, twin: 0 };
@@ -127,12 +127,12 @@ async function receiptOf(name: string, parsed: Parsed, before: KeptReceipt | nul
 export const isAgain = (hash: string, name: string, { again = [] }: ReceiptContext): boolean =>
   again.includes(hash) || again.includes(name);
 
-/** The receipt of a content with what earlier runs over it have booked, which this run knew. */
+/** Adds what earlier runs over the same content have booked, which this run counts as known. */
 function addedTo(before: KeptReceipt | null, receipt: KeptReceipt): KeptReceipt {
   if (before === null) return receipt;
   const carried = receipt.known - receipt.record.known.length;
   const twin = Math.min(before.twin, carried);
-  // A row that a person has dealt with between two parts of a statement is not asked about again.
+  // A row that a person has decided about between two parts of a statement is not asked about again.
   const refused = receipt.refused.filter(
     ({ line }) => before.later === undefined || line === 0 || before.refused.some((row) => row.line === line),
   );
@@ -146,7 +146,7 @@ function addedTo(before: KeptReceipt | null, receipt: KeptReceipt): KeptReceipt 
   };
 }
 
-/** What the balances of a statement are compared with once the run has booked its rows. */
+/** The context in which the balances of a statement are compared, once the run has booked its rows. */
 async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, closed }: ReceiptContext): Promise<StatedContext> {
   const { booked } = receipt.record;
   const isFresh = ({ id, date, tags: { key = "" } }: Entry): boolean =>
@@ -154,7 +154,7 @@ async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, close
   return contextOf(receipt, { overlay, config, closed: await closed(), by: { run } }, isFresh);
 }
 
-/** States openings and closings, and those of earlier statements that tie now. Answers the gap. */
+/** States openings and closings, and those of earlier statements that tie now. Returns the gap. */
 async function stateAll(receipt: KeptReceipt, about: StatedContext): Promise<string | null> {
   const { overlay } = about;
   const gaps: (string | null)[] = [];
@@ -169,7 +169,7 @@ async function stateAll(receipt: KeptReceipt, about: StatedContext): Promise<str
       }
       return stateClosing(part, about, held);
     };
-    // Its rows are of months that can be read: they are booked, and only what would need all the others is left.
+    // The rows are booked, because their months can be read; only the comparison, which needs all months, is left out.
     const leave = (error: ClearedError): null => {
       const hint = "Then `cleared import --again` with this file compares them.";
       const body = { file: `${IMPORT}${receipt.file}`, account: part.account, why: error.message, hint };
@@ -181,7 +181,7 @@ async function stateAll(receipt: KeptReceipt, about: StatedContext): Promise<str
   return gaps.find((gap) => gap !== null) ?? null;
 }
 
-/** A row that was taken for an entry of its first or last day, while the bank's balance says that there is one more of it. */
+/** A row that was taken for an existing entry of the first or last day, although the bank's balance shows that it is a second payment. */
 async function secondOf({ record }: KeptReceipt, gap: string, overlay: Overlay): Promise<AskedRow | null> {
   const days = new Set(record.stated.flatMap(({ first, closing }) => [first, closing?.date]));
   const amounts = new Set([gap, negated(gap)]);
@@ -198,7 +198,7 @@ async function secondOf({ record }: KeptReceipt, gap: string, overlay: Overlay):
   return null;
 }
 
-/** Rows that statements of these days brought and that somebody has deleted from the books since. */
+/** Asks about rows that statements of these days booked and that were deleted from the books since. */
 async function askAboutGone({ parts }: Parsed, overlay: Overlay): Promise<void> {
   const words = new Map(parts.flatMap((part) => part.removed.map((one) => [one.entry, one.words])));
   for (const { account, from, to } of parts.flatMap((part) => part.stated)) {

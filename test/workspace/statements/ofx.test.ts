@@ -91,8 +91,8 @@ test.each([
 const STATUS = (words: string) => `<SIGNONMSGSRSV1><SONRS><STATUS>${words}</STATUS></SONRS></SIGNONMSGSRSV1>`;
 
 test.each([
-  ["a success with its message", STATUS("<CODE>0<SEVERITY>INFO<MESSAGE>SUCCESS"), "It holds no bank or card statement."],
-  ["a warning", STATUS("<CODE>2000<SEVERITY>WARN<MESSAGE>Password expires soon"), "It holds no bank or card statement."],
+  ["a success with its message", STATUS("<CODE>0<SEVERITY>INFO<MESSAGE>SUCCESS"), "It contains no bank or card statement."],
+  ["a warning", STATUS("<CODE>2000<SEVERITY>WARN<MESSAGE>Password expires soon"), "It contains no bank or card statement."],
   ["an error", STATUS("<CODE>15500<SEVERITY>ERROR<MESSAGE>Signon invalid"), "The bank answered: Signon invalid."],
   ["an error without a message", STATUS("<CODE>15500<SEVERITY>ERROR"), "The bank answered: error 15500."],
   ["an error without a severity", STATUS("<CODE>2003<MESSAGE>Account not found"), "The bank answered: Account not found."],
@@ -123,5 +123,5 @@ test("movements of cash on an investment account are read, and the trades beside
     },
   ]);
   expect(read("a.ofx", file(cash))).toMatchObject([{ warnings: [] }]);
-  expect(thrown(() => read("a.ofx", file(trade))).message).toContain("purchases and sales of securities only");
+  expect(thrown(() => read("a.ofx", file(trade))).message).toContain("only purchases and sales of securities");
 });
