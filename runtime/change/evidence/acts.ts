@@ -1,6 +1,6 @@
 /**
- * What two sets of effects do differently outside of the books, counted and summed: calls by tool with their amounts, notices by whom they
- * reach, questions, reviews, events; and files by what stands in them, payments of a bank file one by one.
+ * Differences between two sets of effects outside of the books, counted and summed: calls by tool with their amounts, notices by recipient,
+ * questions, reviews, events; and written files by content, bank files payment by payment.
  */
 import { count } from "../../kernel/text.ts";
 import { plainDecimal } from "../../kernel/money.ts";
@@ -13,12 +13,12 @@ import type { ActDifference, ActField, Effects, FileDifference } from "./types.t
 interface Counted {
   kind: ActDifference["kind"];
   what: string;
-  /** What differs is told by it: the words or parameters of one. */
+  /** The words or parameters of one member, from which the difference is described. */
   of: Json;
   amount: string | null;
 }
 
-/** Groups in which the two differ, each with how many there are and what they come to. */
+/** Groups that differ, each with counts and total amounts. */
 export function actsOf(was: Effects, now: Effects): ActDifference[] {
   const [before, after] = [Map.groupBy(counted(was), keyOf), Map.groupBy(counted(now), keyOf)];
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((key): ActDifference[] => {
@@ -32,10 +32,10 @@ export function actsOf(was: Effects, now: Effects): ActDifference[] {
   });
 }
 
-/** Keys under which stands who is told or paid. */
+/** Keys whose values name who is paid or notified. */
 export const PAYEE =
   /^(?:to|cc|bcc|channel|recipients?|e?mail|payee|beneficiary|creditor|iban|bic|account_number|bank_account|sort_code|routing_number|wallet)$/i;
-/** Who is told or paid, then amounts, then the rest. */
+/** Order of severity: recipients, then amounts, then everything else. */
 const GRAVE = [PAYEE, /^(?:amount|total|gross|net)$/i, /(?:)/];
 const rank = ({ key }: Pick<ActField, "key">): number => GRAVE.findIndex((what) => what.test(key.split(".").at(-1) ?? ""));
 const FIELDS = 20;
@@ -49,7 +49,7 @@ function fieldsOf(was: Json, now: Json): ActField[] {
 }
 
 function addFields(all: readonly ActField[], more: readonly ActField[]): ActField[] {
-  // Each one who is told or paid is another difference.
+  // Each recipient makes a separate difference.
   const nameOf = ({ key, to = "" }: ActField) => `${key}\n${to}`;
   const found = new Map(all.map((one) => [nameOf(one), one]));
   for (const one of more) {
@@ -74,7 +74,7 @@ function counted({ calls, notices, gates, reviews, events }: Effects): Counted[]
 
 const textOf = ({ of }: Counted): string => symbolic(of);
 
-/** The amount a call is about: the one called so, else the only one it has. */
+/** The amount of a call: the parameter named `amount`, else its only amount. */
 function amountOf({ params }: Call): string | null {
   const all = amountsIn(params);
   const found = all.find(({ path }) => /(?:^|\.)amount$/.test(path)) ?? (all.length === 1 ? all[0] : undefined);
@@ -88,7 +88,7 @@ function sum(all: readonly Counted[]): ActDifference["was"] {
 
 const added = (amounts: readonly string[]): string => fromExact(amounts.map(toExact).reduce(plus, ZERO), 2);
 
-/** Adds what one run does differently to the sums of all. */
+/** Adds the differences of one run to the sums over all runs. */
 export function addActs(sums: readonly ActDifference[], more: readonly ActDifference[]): ActDifference[] {
   const all = new Map(sums.map((one) => [keyOf(one), one]));
   const both = (a: ActDifference["was"], b: ActDifference["was"]) => ({
@@ -104,7 +104,7 @@ export function addActs(sums: readonly ActDifference[], more: readonly ActDiffer
   return [...all.values()];
 }
 
-/** Files that the two write differently, each in words. */
+/** Files that the two write differently, each described in words. */
 export function filesOf(was: Effects["files"], now: Effects["files"]): FileDifference[] {
   return [...new Set([...Object.keys(was), ...Object.keys(now)])].flatMap((path) => {
     const [before, after] = [was[path], now[path]];
@@ -120,18 +120,18 @@ interface Payment {
   id: string;
   name: string;
   account: string;
-  /** The bank the account is with, or "". */
+  /** The bank that holds the account, or "". */
   bank: string;
   amount: string;
 }
 
-/** What differs between two bank files, payment by payment; null where one is none. */
+/** Differences between two bank files, payment by payment; null unless both are bank files. */
 function payments(was: string, now: string): string[] | null {
   const [before, after] = [paymentsIn(was), paymentsIn(now)];
   if (before.length === 0 || after.length === 0) return null;
   const gone = [...before];
   const take = (is: (one: Payment) => boolean): Payment | null => gone.splice(gone.findIndex(is) >>> 0, 1)[0] ?? null;
-  // An id may be made of the day; then who is paid tells which it is.
+  // An id may contain the day; then the payee identifies the payment.
   const all = after
     .map((one) => [take(({ id }) => id === one.id), one] as const)
     .map(([old, one]) => [old ?? take(({ name }) => name === one.name), one] as const);
@@ -191,7 +191,7 @@ function paymentsIn(text: string): Payment[] {
   return [...pain, ...nacha].filter(({ amount }) => plainDecimal(amount) !== null);
 }
 
-/** How many lines differ, and the first of them from where it parts. */
+/** How many lines differ, and the first pair, from where the two diverge. */
 function lines(was: string, now: string): string {
   const [before, after] = [was, now].map((text) => text.split("\n")) as [string[], string[]];
   const count = Math.max(before.length, after.length);

@@ -1,6 +1,6 @@
 /**
- * Backtest: the recorded runs of an agent on other code, several at a time, newest first, one in memory per slot. A run that other code
- * than the one before made is compared with what the one before does to it, so that a change answers for itself alone.
+ * Backtest: replays the recorded runs of an agent on other code, several at a time, newest first, one in memory per slot. A run that was made
+ * by code older than the base is compared with what the base does on it, so that a change is judged by its own differences only.
  */
 import { setFlagsFromString } from "node:v8";
 import { obstaclesTo, stopped } from "../../engine/replay.ts";
@@ -25,25 +25,25 @@ const LARGE = 1_000_000;
 const DAY_MS = 86_400_000;
 
 export interface BacktestOptions {
-  /** Commit or words that say which code is tried. */
+  /** Commit, or words, that name the code under test. */
   name: string;
   progress?: (done: number, total: number) => void;
-  /** Hears of every run as it was compared, before the report forgets the rest of it. */
+  /** Called for each run once it is compared; the report itself keeps only a sample. */
   compared?(one: Compared): Promise<void>;
 }
 
-/** A recording on other code, and what the code before did to it. */
+/** A recording on the new code, and the effects it is compared with. */
 export interface Compared {
   recording: Recording;
-  /** Read when it is asked for. */
+  /** Computed on demand. */
   was(): Effects;
   trial: Trial;
-  /** With the settings that the trial had. */
+  /** With the settings that the trial used. */
   code: Code;
   difference: RunDifference;
 }
 
-/** True for a run that had failed and comes to a good end on the code. */
+/** True for a run that failed when recorded and ends well on the new code. */
 export const isMended = ({ recording: { run }, trial: { missing, effects } }: Pick<Compared, "recording" | "trial">): boolean =>
   run.status === "failed" && missing === null && effects.status === "done" && effects.outcome === "completed";
 
@@ -58,7 +58,7 @@ export async function backtest(
 ): Promise<BacktestReport> {
   const chosen = await idsOf(agent, which, bench);
   const before: Code = { tree: base.tree, changed: code.changed };
-  // Only the change asks: what the code before it would have been answered is no part of the evidence.
+  // Only the change may ask for answers that are not recorded; the base's would not be evidence.
   const { ask: _, ...silent } = bench;
   const files = [...(await filesBefore(before, agent, bench)), ...code.changed];
   const head = bench.git.tree(await bench.git.head());
@@ -70,7 +70,7 @@ export async function backtest(
     await options.compared?.(one);
   };
   const look = async (id: string): Promise<void> => {
-    // No large one is read while another is tried.
+    // Large recordings are read one at a time.
     const small = await inTurn(async () => {
       const recording = await recordingOf(id, bench);
       return recording === null || !isLarge(recording) ? recording : work(recording).then(() => null);
@@ -100,7 +100,7 @@ export async function backtest(
           )) ?? before);
     const isAsThen = await haveSame(base.tree, commit, [...files, ...tried.changed]);
     const then = isAsThen ? null : await tryRun(recording, earlier, silent);
-    // A code that cannot be tried on it, or that is broken, tells nothing: the record does.
+    // If the base cannot be tried or fails, the comparison is with the recording.
     const { error } = then === null || then.missing !== null ? { error: null } : then.effects;
     const tells = then !== null && then.missing === null && (error === null || kindOf(error.code) !== "script");
     const was = tells ? () => then.effects : await effectsLater(run, steps, bench.world);
@@ -111,7 +111,7 @@ export async function backtest(
   }
 }
 
-/** None for an agent that is new or does not compile: then the record is all there is to compare with. */
+/** Empty for an agent that is new or does not compile: then the comparison is with the recording. */
 async function filesBefore({ tree }: Code, agent: string, bench: TrialEnvironment): Promise<string[]> {
   try {
     return await filesOf(await bench.scriptIn(tree, agent), tree);
@@ -121,7 +121,7 @@ async function filesBefore({ tree }: Code, agent: string, bench: TrialEnvironmen
   }
 }
 
-/** Runs that came to their end by themselves, newest first. @throws RUN_UNKNOWN */
+/** Runs that ended on their own (not canceled), newest first. @throws RUN_UNKNOWN */
 export async function idsOf(agent: string, which: Which, { engine, clock }: TrialEnvironment): Promise<string[]> {
   if ("runs" in which) return [...which.runs];
   const since = "days" in which ? clock.now() - which.days * DAY_MS : 0;
@@ -134,7 +134,7 @@ export async function idsOf(agent: string, which: Which, { engine, clock }: Tria
   }
 }
 
-/** A live run of an agent of a commit that came to its end; a fork of one of `cleared exec` has its text in no commit either. */
+/** A live run of committed code that has ended; a fork of an `exec` run has no committed code either. */
 function isRecorded({ mode, cause, status, dropped }: RunRecord): boolean {
   const isText = cause.kind === "exec" || typeof (cause.detail as { text?: Json } | null | undefined)?.text === "string";
   return mode === "live" && !isText && dropped !== true && (status === "done" || status === "failed");
@@ -142,21 +142,21 @@ function isRecorded({ mode, cause, status, dropped }: RunRecord): boolean {
 
 const reviewsIn = (steps: readonly Step[]): number => changesIn(steps, "review").length;
 
-/** True for one that is tried alone. */
+/** True for a recording that is tried alone. */
 export const isLarge = ({ steps }: Pick<Recording, "steps">): boolean => sizeOf(steps) >= LARGE;
 
-/** Characters of what was asked and answered. */
+/** Characters of all parameters and results. */
 export const sizeOf = (steps: readonly Step[]): number =>
   steps.reduce((sum, { params, result }) => sum + params.length + (result?.length ?? 0), 0);
 
-/** A run with its history, as trials take it; null for one that cannot be tried. @throws RUN_UNKNOWN */
+/** A run with its history, as trials take it; null for one that cannot be replayed. @throws RUN_UNKNOWN */
 export async function recordingOf(id: string, { engine, cards }: Pick<TrialEnvironment, "engine" | "cards">): Promise<Recording | null> {
   const run = await engine.get(id);
   if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
   if (!isRecorded(run)) return null;
   const steps = (await engine.steps(id)).filter((step) => step.state !== "intent");
   if (isLarge({ steps })) {
-    // V8 lets its heap grow to several times what is in use: with one large recording after the other, to a gigabyte.
+    // V8 lets its heap grow to a multiple of what is in use; with several large recordings in a row, to a gigabyte.
     setFlagsFromString("--heap-growing-percent=40");
     endResting();
   }
@@ -164,7 +164,7 @@ export async function recordingOf(id: string, { engine, cards }: Pick<TrialEnvir
   return { run, steps, refused: refusal?.calls ?? null };
 }
 
-/** The waiting runs, and whether the code makes the calls they have made. */
+/** Waiting runs, and whether the code would make the calls they have recorded so far. */
 async function waitingOn(agent: string, code: Code, bench: TrialEnvironment): Promise<BacktestReport["waiting"]> {
   const waiting: BacktestReport["waiting"] = [];
   for (const run of await bench.engine.list({ agent, status: ["waiting"], limit: MOST_WAITING })) {

@@ -1,7 +1,7 @@
 /**
- * Which commit changed what a recorded run would do: the code of commits since the one it ran on is tried against its recording, by halves,
- * taking it that one commit did it. The answer is proven on both sides: with its parent's code the run comes out as recorded, with its
- * own it does not. Commits that cannot be tried are passed over and said.
+ * Finds the commit that changed what a recorded run would do: a binary search over the commits since the run, each tried on the recording,
+ * assuming that a single commit made the difference. The result is verified on both sides: the parent's code reproduces the recording, the
+ * commit's code does not. Commits that cannot be tried are skipped and named.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { LogEntry, Tree } from "../../kernel/ports.ts";
@@ -22,23 +22,23 @@ export interface Bisection {
   agent: string;
   /** The entry that was asked about, or null. */
   entry: string | null;
-  /** The commit it ran on, and HEAD. */
+  /** The commit the run was made on, and HEAD. */
   from: string;
   head: string;
   /**
-   * `same`: HEAD's code does what was recorded. `found`: the commit that changed it. `between`: one of several, of which those in between
-   * cannot be tried. `unproven`: the recording does not come out again even where it should.
+   * `same`: HEAD's code reproduces the recording. `found`: the commit that changed the result. `between`: one of several commits, of which those
+   * in between cannot be tried. `unproven`: the recording is not reproduced even where it should be.
    */
   verdict: "same" | "found" | "between" | "unproven";
-  /** Steps of the branch since then that touch what it reads, and how many executions it took. */
+  /** Commits since then that touch what the run reads, and how many executions the search took. */
   candidates: number;
   trials: number;
-  /** The commit, or those that it is one of, oldest first. */
+  /** The commit, or the possible ones, oldest first. */
   commits: LogEntry[];
-  /** What comes out otherwise with it, with the first step where the code parts. */
+  /** The difference it makes, with the first step at which the code diverges. */
   difference: RunDifference | null;
   skipped: { commit: string; subject: string; why: string }[];
-  /** Why it is unproven. */
+  /** Why nothing is proven. */
   why: string | null;
 }
 
@@ -73,7 +73,7 @@ export async function bisect(
     return null;
   };
 
-  // The newest that can be tried; the files a run reads are at HEAD as at the last of the steps.
+  // The newest commit that can be tried; the files that the run reads are unchanged after the last candidate.
   let changed = steps.length - 1;
   let difference = steps.length === 0 ? await tries.at(head) : await judge(changed);
   while (difference === null && changed > 0) difference = await judge(--changed);
@@ -109,7 +109,7 @@ export async function bisect(
   return answer(commits.length === 1 ? "found" : "between", { commits, difference });
 }
 
-/** Executions of the recording on commits, each once. */
+/** Executes the recording on a commit, at most once each. */
 async function createTries(recording: Recording, bench: TrialEnvironment, tried: (count: number) => void) {
   const { run, steps } = recording;
   const recorded = await effectsOf(run, steps, bench.world);

@@ -1,7 +1,7 @@
 /**
- * cases/<agent>/<name>.yaml: a recorded run by its name, and what must come of it again, as text that is reviewed and reverted like any other.
- * The recording stays where runs are kept; its hash says that it is the one. Anybody may propose a case, so it is read strictly and
- * believed in nothing but shape.
+ * cases/<agent>/<name>.yaml: names a recorded run and what its replay must reproduce, as text that is reviewed and reverted like any other.
+ * The recording stays in the run store; its hash identifies it. Anybody may propose a case, so it is parsed strictly and nothing in it is
+ * trusted but its shape.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -14,10 +14,10 @@ import { CASES } from "../../workspace/layout.ts";
 import type { Recording } from "./types.ts";
 import { type Kept, keepsNothing, keptSchema, line } from "./kept.ts";
 
-/** A case's text may have so many characters; one that keeps more is not written. */
+/** Largest text of a case, in characters; a larger case is not written. */
 export const MAX_CASE = 262_144;
 
-/** Equal for the same calls with the same answers and the same effects on the books. */
+/** Equal for recordings with the same calls, answers and effects on the books. */
 export function recordingHash(steps: readonly Step[]): string {
   const hash = createHash("sha256");
   for (const { name, params, result, error, changes } of steps)
@@ -25,7 +25,7 @@ export function recordingHash(steps: readonly Step[]): string {
   return hash.digest("hex");
 }
 
-/** True for a case of this very recording, and not only of the name of its run. */
+/** True if the case was made from exactly this recording, not only from a run of the same name. */
 export const isCaseOf = ({ run, recording }: Case["from"], of: Recording): boolean =>
   run === of.run.id && recording === recordingHash(of.steps);
 
@@ -37,20 +37,20 @@ const schema = z.strictObject({
   why: line(500),
   from: z.strictObject({
     run: z.string().regex(/^[\w-]{1,60}$/, "write a run's id"),
-    /** `recordingHash` of its steps. */
+    /** `recordingHash` of the run's steps. */
     recording: z.string().regex(/^[0-9a-f]{64}$/, "write the SHA-256 of the recording"),
-    /** The commit it ran on. */
+    /** The commit the run was made on. */
     commit: sha,
-    /** Of its start. */
+    /** Day on which the run started. */
     day: z.string().refine(isDay, "write a day as YYYY-MM-DD"),
     /** Id of the proposal that froze it. */
     proposal: line(60).exactOptional(),
-    /** Who corrected what it did. */
+    /** Name of the person who corrected the run's result. */
     correction: line(200).exactOptional(),
   }),
   /**
-   * Policies, importers and settings of the change that froze it, blob by path: they lie over the run's commit. Never code: a case that
-   * brings its own script along would pass whatever is proposed.
+   * Policies, importers and settings of the change that froze the case, blob by path, applied over the run's commit. Never code: a case that
+   * brings its own script would pass whatever is proposed.
    */
   over: z
     .record(z.string().regex(/^(?:config\.yaml|(?:policies|importers|knowledge)\/[^\\]+)$/, "may not replace a run's file"), sha.nullable())
@@ -60,7 +60,7 @@ const schema = z.strictObject({
 
 export type Case = Pick<z.output<typeof schema>, "agent" | "why" | "from" | "over"> & { keeps: Kept };
 
-/** The folder and the name a case's path holds, or null: `cases/ingest/run_x.yaml` is ["ingest", "run_x"]. */
+/** Agent and name in a case's path, or null: `cases/ingest/run_x.yaml` is ["ingest", "run_x"]. */
 export function casePath(path: string): { agent: string; name: string } | null {
   const [, agent, name] = /^cases\/([a-z][a-z0-9_-]*)\/([\w-]{1,80})\.yaml$/.exec(path) ?? [];
   return agent === undefined || name === undefined ? null : { agent, name };
@@ -68,7 +68,7 @@ export function casePath(path: string): { agent: string; name: string } | null {
 
 /** @throws CASE_INVALID at file:line */
 export function parseCase(text: string, file: string): Case {
-  // As it was written, most likely: then 1,000 are read in a second. What is not exactly so is read as the YAML it may be.
+  // Most cases are exactly as `caseText` writes them, and the fast reader handles 1,000 a second. Any other text is parsed as YAML.
   const lines = text.length > MAX_CASE ? null : readLines(text);
   const known = lines === null ? null : schema.safeParse(lines, { jitless: true });
   if (known?.success === true) {
@@ -88,7 +88,7 @@ function toCase({ agent, why, from, over, ...keeps }: z.output<typeof schema>, f
   return { agent, why, from, over, keeps };
 }
 
-/** The case of a file, or why its text is none. */
+/** The case in a file, or the reason why its text is not a valid case. */
 export function readCase(text: string, file: string): Case | ClearedError {
   try {
     return parseCase(text, file);
@@ -98,7 +98,7 @@ export function readCase(text: string, file: string): Case | ClearedError {
   }
 }
 
-/** Why this text is not kept as a case, in half a sentence; null when it can be read back. */
+/** Why this text cannot be stored as a case, as half a sentence; null if it can be read back. */
 export function unfit(text: string, file: string): string | null {
   if (text.length > MAX_CASE)
     return `what it keeps has ${Math.ceil(text.length / 1024)} KB as text, and a case has at most ${MAX_CASE / 1024}`;
@@ -106,7 +106,7 @@ export function unfit(text: string, file: string): string | null {
   return read instanceof ClearedError ? `what it keeps does not fit into a case: ${read.message}` : null;
 }
 
-/** The case as text; what is empty is left out. */
+/** The case as text; empty parts are omitted. */
 export function caseText({ agent, why, from, over, keeps }: Case): string {
   const { ends, answers, ...lists } = keeps;
   const lines = [
@@ -129,10 +129,10 @@ const pairs = (value: object, indent: string): string[] =>
 
 const quoted = (value: object): string[] => Object.entries(value).map(([key, one]) => `  ${json(key)}: ${json(one)}`);
 
-// What a reviewer could not see, or would see in another order than it has, is written as its number.
+// Characters that are invisible or reorder text are written as escapes, so that a reviewer sees them.
 const json = (value: unknown): string => JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu, escaped);
 
-// Nested deeper, it is left to the reader of YAML, which knows how much it takes.
+// Anything nested deeper is left to the YAML parser, which has its own limit.
 const MAX_DEPTH = 20;
 
 const isDeep = (value: unknown, levels: number): boolean =>
@@ -141,12 +141,12 @@ const isDeep = (value: unknown, levels: number): boolean =>
 const BLOCKS = ["from", "over", "answers"];
 
 /**
- * The value of a text as `caseText` writes them; null for any other YAML. It is not strict: who asks must see that the value gives this
- * very text again.
+ * Parses text as `caseText` writes it; null for any other YAML. It is not strict: the caller must check that printing the value gives the
+ * same text again.
  */
 function readLines(text: string): Record<string, unknown> | null {
   const all: Record<string, unknown> = {};
-  // The block a line stands in, and the list that its items belong to.
+  // The current block, and the list that its items belong to.
   let block = all;
   let items: unknown[] = [];
   try {
@@ -164,6 +164,6 @@ function readLines(text: string): Record<string, unknown> | null {
     }
     return isDeep(all, MAX_DEPTH) ? null : all;
   } catch {
-    return null; // a value is no JSON, which YAML's need not be
+    return null; // not JSON; YAML values need not be
   }
 }

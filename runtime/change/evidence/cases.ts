@@ -1,7 +1,7 @@
 /**
- * The ratchet: every case must come out on new code as it keeps it, and nothing of its run may become worse. What the code before does not
- * keep either is open (a correction that no script has learnt yet) and blocks nobody. Invariant: a case that cannot be tried (its recording
- * is not here, or does not answer what the code asks) has neither passed nor failed, and is told with the reason.
+ * The ratchet: on new code every case must reproduce what it states, and nothing of its run may become worse. What the base fails as well is
+ * open (a correction that no script has learned yet) and blocks nothing. Invariant: a case that cannot be tried (its recording is missing, or
+ * has no answer to a call of the new code) has neither passed nor failed, and is reported with the reason.
  */
 import { type Code as ErrorCode, ClearedError } from "../../kernel/errors.ts";
 import type { Tree } from "../../kernel/ports.ts";
@@ -27,13 +27,13 @@ import type { CasesTold, Code, Effects, Recording } from "./types.ts";
 export interface CaseResult {
   /** `ingest/run_x` */
   name: string;
-  /** open: not kept on the code before either; fixed: not kept there, kept now; untried: nobody can tell. */
+  /** open: the base fails it as well; fixed: the base fails it, the new code passes; untried: undecidable. */
   status: "passed" | "failed" | "open" | "fixed" | "untried";
-  /** What was kept and what came, a line each; or why it cannot be tried. Empty when it passes. */
+  /** What was expected and what happened, one line each; or why it cannot be tried. Empty for a pass. */
   why: string[];
 }
 
-/** What `Report` says of the cases, and the results behind it except for those that simply pass. */
+/** What `Report` states about the cases, and all results except plain passes. */
 export type Ratchet = Required<CasesTold> & { results: CaseResult[] };
 
 export const noCases = (): Ratchet => ({ passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] });
@@ -42,8 +42,8 @@ export const noCases = (): Ratchet => ({ passed: 0, failed: [], open: [], fixed:
 export const caseName = (path: string): string => path.slice(CASES.length).replace(/\.yaml$/, "");
 
 /**
- * Paths of the cases of a tree: all of them, or those a change must pass: of the agents it reaches, of an agent whose file it touches or takes
- * away, and what it brings itself.
+ * Paths of the cases in a tree: all, or those that a change must pass: cases of the agents it reaches, of an agent whose file it changes or
+ * deletes, and the cases it adds itself.
  */
 export async function casesIn(tree: Tree, change?: { agents: readonly string[]; paths: readonly string[] }): Promise<string[]> {
   const paths = (await tree.list(CASES)).map(({ path }) => path).filter((path) => path.endsWith(".yaml"));
@@ -53,8 +53,8 @@ export async function casesIn(tree: Tree, change?: { agents: readonly string[]; 
 }
 
 /**
- * Tries cases of the candidate's tree on the candidate. Where something of one is not kept, and where a correction was not learnt yet, the
- * base tells whether that is new: a case with an open correction still guards all the rest of it.
+ * Tries the cases of the candidate's tree on the candidate. If one fails, or has a correction that was still open, the base shows whether the
+ * failure is new: a case with an open correction still protects everything else in it.
  */
 export async function ratchet(
   base: Code,
@@ -72,15 +72,15 @@ export async function ratchet(
       sum.results.push({ name, status, why });
     };
     const one = readCase((await candidate.tree.read(path)) ?? "", path);
-    // What nobody accepted yet must be a case, of the recording that it names; one that is spoilt already blocks no change of something else.
+    // A case that is not accepted yet must be valid and match its recording; an accepted case that is damaged does not block unrelated changes.
     const isNew = (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
     if (one instanceof ClearedError) return add(isNew ? "failed" : "untried", [one.message]);
     const now = await judge(one, candidate, candidate.tree, bench);
     const comparable = now.kept.length > 0 || now.worse.length > 0 || one.from.correction !== undefined;
-    // An agent that is not there yet has kept nothing before.
+    // The base has no result for an agent that does not exist there.
     const existed = comparable && (await base.tree.blob(agentFile(one.agent))) !== null;
     const then = existed ? await judge(one, before, candidate.tree, bench) : NOTHING;
-    // Of two equal ones, one that was there before hides only itself.
+    // A failure of the base cancels only one of two equal failures of the candidate.
     const beyond = (kind: "worse" | "kept") => apart(then[kind], now[kind], whatOf)[1];
     const fresh = [...beyond("worse"), ...beyond("kept")];
     const reasons = (broken: readonly Broken[]) => broken.map(({ why }) => why);
@@ -101,8 +101,8 @@ export async function ratchet(
 }
 
 /**
- * The check of cases as files, which tries none: each can be read, and what it names is here. Of all where every agent is under check, else of those
- * that a change must pass.
+ * The check of case files, without trying them: each can be parsed, and what it names exists. It covers all cases if every agent is under
+ * check, else those that the change must pass.
  */
 export const caseFiles = (bench: TrialEnvironment): Check => ({
   name: "cases",
@@ -117,7 +117,7 @@ export const caseFiles = (bench: TrialEnvironment): Check => ({
       const say = (key: string, message: string, code: ErrorCode): void => {
         const line = text.split("\n").findIndex((each) => each.trim().startsWith(`${key}:`)) + 1;
         const told = `${message} Restore what is missing, or retire the case: \`git rm ${file}\`, then \`cleared propose --reason WHY\`.`;
-        // A clone has not all recordings, and holds nothing against who works in it.
+        // A clone does not have every recording, so a missing one is only a remark.
         findings.push({ code, at: { file, line }, message: told, ...(code === "CASE_UNTRIED" ? { remark: true } : {}) });
       };
       if ((await tree.blob(agentFile(one.agent))) === null)
@@ -140,15 +140,15 @@ export const caseFiles = (bench: TrialEnvironment): Check => ({
 const whatOf = ({ what }: Broken): string => what;
 
 interface Judged {
-  /** What the case keeps and the code does not. */
+  /** What the case states and the code does not reproduce. */
   kept: Broken[];
-  /** What the code does worse than was recorded, whatever the case keeps. */
+  /** What the code does worse than recorded, whether or not the case states it. */
   worse: Broken[];
-  /** Why nothing more can be said, or null. */
+  /** Why the rest cannot be determined, or null. */
   untried: string | null;
-  /** The run is here, and is not what the case says. */
+  /** The run exists, but does not match the case. */
   isOther?: boolean;
-  /** Somebody has corrected what it keeps, where it says so. */
+  /** A person has since corrected what the case states. */
   isHeard?: boolean;
 }
 
@@ -161,7 +161,7 @@ async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment
     const { trial } = await tryRunOrToday(recording, await codeWith(code, one.over, bench), bench);
     const left = leftOf(run.id, books, bench.cards);
     const kept = await brokenIn(one.keeps, trial.effects, left, trial.missing === null);
-    // What the case keeps is told as the case has it, and not as it came out then.
+    // What the case states is reported as the case has it, not as it was recorded.
     const own = new Set(one.keeps.books.map(({ id }) => id));
     const rest = (effects: Effects): Effects => ({
       ...effects,
@@ -185,7 +185,7 @@ async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment
   }
 }
 
-/** Whether a person has corrected an entry, or edited a call, that the case keeps. */
+/** Whether a person has corrected an entry, or edited a call, that the case states. */
 async function isCorrected({ books, asks }: Case["keeps"], left: Left, steps: Recording["steps"]): Promise<boolean> {
   const found = await left.entries(books.map(({ id }) => id));
   const calls = asks.map((call) => canonicalJson(call));
@@ -193,7 +193,7 @@ async function isCorrected({ books, asks }: Case["keeps"], left: Left, steps: Re
   return [...found.values()].some((one) => one?.status === "user-corrected") || edited.some((call) => calls.includes(canonicalJson(call)));
 }
 
-/** @throws RUN_UNKNOWN when the recording is not here, CASE_INVALID when it is another one */
+/** @throws RUN_UNKNOWN when the recording is not here, CASE_INVALID when the run's recording is a different one */
 async function recordedOf({ agent, from }: Case, bench: TrialEnvironment): Promise<Recording> {
   const gone = (why: string, code = "CASE_INVALID" as ErrorCode) => new ClearedError(code, `The recording of ${from.run} ${why}.`);
   const isHere = (await bench.engine.get(from.run)) !== null;
@@ -207,7 +207,7 @@ async function recordedOf({ agent, from }: Case, bench: TrialEnvironment): Promi
 
 const codes = new WeakMap<Code, Map<string, Promise<Code>>>();
 
-/** The code with the files of the change that froze a case, where it does not change them itself; one object for equal files. */
+/** The code with the files of the change that froze a case, unless the code changes them itself; the same object for equal files. */
 function codeWith(code: Code, over: Case["over"], { git }: TrialEnvironment): Promise<Code> | Code {
   const files = Object.entries(over).filter(([path]) => !code.changed.includes(path));
   if (files.length === 0) return code;

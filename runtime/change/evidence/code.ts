@@ -1,4 +1,4 @@
-/** What a run may be executed with, as a tree has it: the files and their blobs, and which of them two trees have differently. */
+/** The code and settings a run can be executed with, read from a tree: files with their blobs, and the differences between two trees. */
 import type { Tree, Sandbox } from "../../kernel/ports.ts";
 import { AGENTS, CONFIG, DATA, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
 import { reachedFiles } from "../checks/reached.ts";
@@ -7,7 +7,7 @@ import type { Registry } from "../../kernel/registry.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import type { Code } from "./types.ts";
 
-/** Files that lie over the tree of a run's own commit when other code is tried (`Code.changed`). */
+/** Files that are laid over the tree of a run's own commit when other code is tried (`Code.changed`). */
 export const SETTINGS = [CONFIG, POLICIES, IMPORTERS, KNOWLEDGE];
 const FOLDERS = [AGENTS, SCRIPTS, POLICIES, IMPORTERS, KNOWLEDGE];
 
@@ -17,29 +17,29 @@ export async function codeOf(tree: Tree): Promise<Map<string, string>> {
   return new Map([...folders.flat().map(({ path, blob }) => [path, blob] as const), [CONFIG, (await tree.blob(CONFIG)) ?? ""]]);
 }
 
-/** Paths that are in one of the two alone or differ, sorted. */
+/** Paths that are in only one of the two or differ, sorted. */
 export function differing(was: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
   return [...new Set([...was.keys(), ...now.keys()])].filter((path) => was.get(path) !== now.get(path)).sort();
 }
 
-/** True where both trees have the same in all of these files. */
+/** True if both trees have the same content at all of these paths. */
 export async function haveSame(one: Tree, other: Tree, paths: readonly string[]): Promise<boolean> {
   for (const path of paths) if ((await one.blob(path)) !== (await other.blob(path))) return false;
   return true;
 }
 
-/** True for a path that is one of these files or lies in one of these folders. */
+/** True for a path that is one of these files or is inside one of these folders. */
 export const isIn = (path: string, places: readonly string[]): boolean =>
   places.some((place) => path === place || (place.endsWith("/") && path.startsWith(place)));
 
-/** The code that a tree has with these files laid over it: text by path, null removes. */
+/** The code of a tree with these files laid over it: text by path, null removes. */
 export function codeOver(tree: Tree, files: ReadonlyMap<string, string | null>): Code {
   return { tree: treeOver(tree, files), changed: [...files.keys()].filter((path) => isIn(path, SETTINGS)) };
 }
 
 /**
- * The code with all settings and the accounts as its tree has them, whenever they were changed; null where the run's own commit has the same.
- * The months of the books stay those of then, and so do data files, but for `data`.
+ * The code with all settings and accounts of its own tree, whenever they were changed; null if they equal those of the run's commit. The
+ * months of the books and the data files stay as they were then, except for `data`.
  */
 export async function onItsSettings(code: Code, then: Tree, data: readonly string[] = []): Promise<Code | null> {
   const changed = differing(await codeOf(then), await codeOf(code.tree)).filter((path) => isIn(path, SETTINGS));
@@ -52,7 +52,7 @@ export async function onItsSettings(code: Code, then: Tree, data: readonly strin
   return { tree: treeOver(code.tree, new Map([[MAIN_JOURNAL, text]])), changed: [...changed, MAIN_JOURNAL] };
 }
 
-/** Data files that the script names and that came after the run's own commit. */
+/** Data files that the script names and that were added after the run's own commit. */
 export async function laterData({ tree }: Code, then: Tree, { main, scripts }: Script): Promise<string[]> {
   const texts = [main, ...Object.values(scripts)].map(({ code }) => code);
   const named = (await tree.list(DATA))
@@ -62,7 +62,7 @@ export async function laterData({ tree }: Code, then: Tree, { main, scripts }: S
   return named.filter((_, n) => before[n] === null);
 }
 
-/** Names of the tree's agents whose runs could come out differently by a change of these paths. */
+/** Names of the agents in the tree whose runs could change because of these paths. */
 export async function reachedBy(
   paths: readonly string[],
   tree: Tree,
@@ -72,7 +72,7 @@ export async function reachedBy(
   return (await reachedFiles(tree, paths, bench.sandbox, registry)).map((file) => file.slice(AGENTS.length).replace(/\.ts$/, ""));
 }
 
-/** The files of an agent's script: its own, its sub-scripts, and those that declare the tools of its commit. */
+/** The files of an agent's script: its own, its sub-scripts, and those that declare the tools it uses. */
 export async function filesOf({ main, scripts, tools }: Script, tree: Tree): Promise<string[]> {
   const declared = Object.keys(tools).length === 0 ? [] : await tree.list(TOOLS);
   return [main.file, ...Object.values(scripts).map(({ file }) => file), ...declared.map(({ path }) => path)];

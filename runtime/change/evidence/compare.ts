@@ -1,6 +1,6 @@
 /**
- * Two sets of effects compared by meaning: which of five classes a run is in, and why in plain words, the worst first. What was done outside,
- * what a person decided and what the books forbid is judged here; differences.ts tells the rest.
+ * Compares two sets of effects by meaning: which of five classes a run falls into, and why, in plain words, the worst first. Acts outside,
+ * decisions of people and the rules of the books are judged here; differences.ts describes the rest.
  */
 import type { Call, Outcome, RunRecord } from "../../kernel/ports.ts";
 import { acts, factLine, factsOf, legsOf, nameOf, outcomes, pairsOf, shown, tagged, verdicts, without } from "./differences.ts";
@@ -11,7 +11,7 @@ import { entryWords, clip, symbolic } from "./partings.ts";
 import { moneyOf } from "./sums.ts";
 import type { BacktestClass, CallEffect, Effects, Harm, RunDifference, Trial } from "./types.ts";
 
-/** What was (recorded, or done by the code before), and what the new code does. `left`: what people made of the run since. */
+/** `was`: the effects recorded, or those of the base; the trial has those of the new code. `left`: what people decided about the run since. */
 export async function differenceOf(run: RunRecord, was: Effects, trial: Trial, left: Left): Promise<RunDifference> {
   const { worse, failed, changed, entries, facts } = await compareEffects(was, trial, left);
   const lines = [...worse, ...failed].map(({ line }) => line);
@@ -34,12 +34,12 @@ export async function differenceOf(run: RunRecord, was: Effects, trial: Trial, l
   return { ...told, ...outside, class: kind, why };
 }
 
-/** Of a run that comes out to the letter as it was. */
+/** For a run whose trial reproduces the recording exactly. */
 export function sameRun({ id }: Pick<RunRecord, "id">, { divergence, supposed }: Trial): RunDifference {
   return { run: id, class: "same", why: [], divergence, supposed, entries: [], money: [], facts: [] };
 }
 
-/** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
+/** Differences between two sets of effects: as lines, the worst first, and the entries and facts behind them. */
 export async function compareEffects(was: Effects, { effects: now, missing }: Trial, left: Left) {
   const entries = pairsOf(was, now);
   const moved = Object.keys(now.changed).filter((id) => now.changed[id] !== was.changed[id]);
@@ -52,7 +52,7 @@ export async function compareEffects(was: Effects, { effects: now, missing }: Tr
   const known = await left.entries(ids);
   const acted = [...doubles(was, now), ...ungated(was, now), ...afterItsEnd(was, now)];
   if (missing !== null) {
-    // What was done before the trial stopped was done; of what is not there nobody knows whether it would have come.
+    // What happened before the trial stopped is compared; whether the missing rest would have happened is unknown.
     const booked = entries.flatMap((pair) => (pair.now === null ? [] : judged(pair, new Set(), known).worse));
     return { worse: [...acted, ...booked], failed: [], changed: [], entries: [], facts: [] };
   }
@@ -89,14 +89,14 @@ export async function compareEffects(was: Effects, { effects: now, missing }: Tr
 
 const harm = (kind: Harm["kind"], about: string, line: string): Harm => ({ kind, about, line });
 
-/** The new code fails with a code of this domain, and failed otherwise or not at all before. */
+/** The new code fails with an error of this domain, and the old one failed otherwise or not at all. */
 function failure(was: Effects, now: Effects, domain: string, kind: Harm["kind"]): Harm[] {
   if (now.status !== "failed" || now.error === null || now.error.code === was.error?.code || !now.error.code.startsWith(domain)) return [];
   const before = was.status === "failed" ? `failed with ${was.error?.code}` : "did not fail";
   return [harm(kind, now.error.message, `fails with ${now.error.code} where it ${before}: ${now.error.message}`)];
 }
 
-/** What was done once is done again. */
+/** Something that was done once is now done twice. */
 function doubles(was: Effects, now: Effects): Harm[] {
   return (["calls", "notices"] as const).flatMap((kind) => {
     const [before, after] = [Map.groupBy(was[kind].map(unapproved), symbolic), Map.groupBy(now[kind].map(unapproved), symbolic)];
@@ -114,8 +114,8 @@ const unapproved = (one: CallEffect | Effects["notices"][number]): unknown =>
   "tool" in one ? { tool: one.tool, params: one.params } : one;
 
 /**
- * A call that had a person's yes is made without one: the same call; one of a tool that was never called without; or any other, where
- * fewer calls have a yes than had one and more have none.
+ * A call that had a person's approval is made without one: the same call; a call of a tool that always had one; or any other, if fewer calls
+ * are approved than before and more are not.
  */
 function ungated(was: Effects, now: Effects): Harm[] {
   const tool = (call: CallEffect) => call.tool;
@@ -142,7 +142,7 @@ const ENDS: Partial<Record<Outcome, string>> = {
   blocked: "a policy that blocked it",
 };
 
-/** A run that had ended at a no, in whatever form, acts outside as it did not. */
+/** A run that ended at a rejection, in any form, now acts outside as it did not before. */
 function afterItsEnd(was: Effects, now: Effects): Harm[] {
   const outcome = was.status === "done" && was.outcome !== null ? ENDS[was.outcome] : undefined;
   const end = outcome ?? (was.state === "ESCALATE" ? "an escalation to a person" : undefined);
@@ -151,11 +151,11 @@ function afterItsEnd(was: Effects, now: Effects): Harm[] {
   return more.map((call) => harm("after_no", `${call.tool}, after ${end}`, `${nameOf(call)} is made, where the run had ended at ${end}`));
 }
 
-/** A card that a person decided is not opened any more: the code decides by itself. Those of entries are told with the entry. */
+/** A card that a person decided is no longer opened, because the code decides instead. Cards of entries are reported with the entry. */
 function undecided(was: Effects, now: Effects, left: Left): Harm[] {
   const titles = (effects: Effects) => {
     const own = bookedIn(effects);
-    // Which account a statement is of is asked until a rule says so: that rule is the answer, and no question is lost by it.
+    // The account of an unknown statement is asked until a rule names it; the rule is the answer, so no question is lost.
     return effects.reviews.filter(({ about, asks }) => !own.has(about) && asks !== "account").map(({ title }) => title);
   };
   return without(titles(was), titles(now)).flatMap((title) =>
@@ -163,7 +163,7 @@ function undecided(was: Effects, now: Effects, left: Left): Harm[] {
   );
 }
 
-/** A question of yes or no that guards no call of its own is not asked any more; a form only asks for data. */
+/** A yes/no question that guards no call of its own is no longer asked; a form that only asks for data does not count. */
 function unasked(was: Effects, now: Effects): Harm[] {
   const plain = ({ gates }: Effects) => gates.filter(({ calls, form }) => calls.length === 0 && form !== true).map(({ title }) => title);
   const [before, after] = [plain(was), plain(now)];
@@ -171,7 +171,7 @@ function unasked(was: Effects, now: Effects): Harm[] {
   return before.filter((title) => !after.includes(title)).map((title) => harm("unasked", title, `${clip(title)} is no longer asked`));
 }
 
-/** What an entry that comes out differently means, with what a person said of it since. `unlooked`: ids that no card is about any more. */
+/** What a changed entry means, given what a person has said about it. `unlooked`: ids that no longer have a card. */
 function judged(
   { was, now }: RunDifference["entries"][number],
   unlooked: ReadonlySet<string>,
@@ -190,7 +190,7 @@ function judged(
     const said = `${line}, but a person has left it as ${shown({ legs: left.postings })}`;
     if (isMoved || isUnlooked) return { worse: [harm("confirmed", entryWords({ was, now }), said)], changed: [] };
   }
-  // Nobody looks at it any more, and the code knows no more about it than it did.
+  // Nobody reviews it any more, and the code knows no more about it than before.
   if (isMoved || !isUnlooked || now.status === "pending-review") return { worse: [], changed: [line] };
   const unseen = `${name}: is no longer shown to a person, was pending and is ${now.status}`;
   return { worse: [harm("unseen", entry.description, unseen)], changed: [] };

@@ -1,6 +1,6 @@
 /**
- * What differs between two sets of effects, in words: entries by id, calls by tool and parameters, whatever their order. Names of commits and
- * runs are symbols: that they differ means nothing.
+ * Differences between two sets of effects, in words: entries by id, calls by tool and parameters, regardless of order. Names of commits and
+ * runs are symbols: a difference between them has no meaning.
  */
 import type { Call, Json } from "../../kernel/ports.ts";
 import { filesOf } from "./acts.ts";
@@ -8,7 +8,7 @@ import { bookedIn, legLines, wholeEntry } from "./effects.ts";
 import { apart, clip, firstDifference, symbolic } from "./partings.ts";
 import type { CallEffect, Effects, EntryEffect, FactDifference, RunDifference } from "./types.ts";
 
-/** Entries that are not the same on both sides. */
+/** Entries that are not equal on both sides. */
 export function pairsOf(was: Effects, now: Effects): RunDifference["entries"] {
   const [before, after] = [bookedIn(was), bookedIn(now)];
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((id) => {
@@ -26,7 +26,7 @@ export function outcomes(was: Effects, now: Effects): string[] {
   return symbolic(was.result) === symbolic(now.result) ? [] : [`result: ${firstDifference(was.result, now.result)}`];
 }
 
-/** What differs beside the legs: `, pending-review -> auto-confirmed, counterparty "AWS" -> "Eve"`. */
+/** Differences other than the legs: `, pending-review -> auto-confirmed, counterparty "AWS" -> "Eve"`. */
 export function tagged(was: EntryEffect | null, now: EntryEffect | null): string {
   if (was === null || now === null) return "";
   const status = was.status === now.status ? "" : `, ${was.status} -> ${now.status}`;
@@ -35,7 +35,7 @@ export function tagged(was: EntryEffect | null, now: EntryEffect | null): string
   return symbolic(before) === symbolic(after) ? status : `${status}, ${firstDifference(before, after)}`;
 }
 
-/** Facts that a policy was told otherwise, verdict by verdict of the same policy. */
+/** Facts that a policy was given with other values, verdict by verdict of the same policy. */
 export function factsOf(was: Effects, now: Effects): FactDifference[] {
   const found = new Map<string, FactDifference>();
   for (const [before, after] of verdictPairs(was, now))
@@ -96,7 +96,7 @@ function callDifference(before: CallEffect, call: CallEffect): string {
   return `${call.tool} is made ${now} a person's approval, was ${then}`;
 }
 
-/** What is on one side alone, by its name; one with the same key on both sides is told by what differs. */
+/** What is on one side only, by name; an item with the same key on both sides is described by its difference. */
 function lists<T>(
   kind: string,
   was: readonly T[],
@@ -123,10 +123,10 @@ function keyed(kind: string, was: Readonly<Record<string, string | null>>, now: 
     .map((key) => `${kind} ${key}: ${firstDifference(was[key], now[key])}`);
 }
 
-/** Those of `all` that have no partner in `others`, each of which pairs once. */
+/** The members of `all` without a partner in `others`, each of which pairs once. */
 export const without = <T>(all: readonly T[], others: readonly T[]): T[] => apart(all, others, symbolic)[0];
 
-/** Most values are equal to the letter, which is told much sooner. */
+/** Most values are equal as text, which is much faster to see. */
 const isSame = (was: unknown, now: unknown): boolean => JSON.stringify(was) === JSON.stringify(now) || symbolic(was) === symbolic(now);
 
 export const legsOf = (legs: EntryEffect["legs"]): string => legLines(legs).sort().join("\n");

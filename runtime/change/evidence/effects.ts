@@ -1,6 +1,6 @@
 /**
- * What a run left behind, told by meaning: read from its steps, what they changed and how it ended. The same function for what was
- * recorded and for what a trial did, so that the two can be compared.
+ * The effects of a run by meaning, read from its steps, their changes and its end. The same function reads recorded runs and trials, so that
+ * the two can be compared.
  */
 import { shortJson } from "../../kernel/text.ts";
 import type { Callable } from "../../engine/script.ts";
@@ -11,12 +11,12 @@ import { callsKey } from "./recorded.ts";
 import type { Effects, EntryEffect } from "./types.ts";
 import { type Exact, ZERO, fromExact, plus, toExact } from "../../workspace/books/amounts.ts";
 
-/** Reads the effects. `knows` tells how approvals name a call. */
+/** Reads the effects. `knows` gives the names that approvals use for calls. */
 export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: Pick<Callable, "primitive">): Promise<Effects> {
   return (await effectsLater(run, steps, knows))();
 }
 
-/** Reads them when they are first asked for: those of a large import that does what it did are never looked at. */
+/** Reads them on first use: a large import that behaves as recorded never needs them. */
 export async function effectsLater(run: RunRecord, steps: readonly Step[], knows: Pick<Callable, "primitive">): Promise<() => Effects> {
   const acting = steps.filter(({ effect, state }) => (effect === "external" || effect === "notify") && state !== "intent");
   const names = [...new Set(acting.map(({ name }) => name))];
@@ -25,7 +25,7 @@ export async function effectsLater(run: RunRecord, steps: readonly Step[], knows
   return () => (effects ??= readEffects(run, steps, primitives));
 }
 
-/** An entry, or the text that was printed of it: of a large import most come out as they were, which their texts tell. */
+/** An entry, or its printed text: most entries of a large import are unchanged, which the texts show. */
 type Booked = EntryEffect | string;
 const booked = new WeakMap<Effects, ReadonlyMap<string, Booked>>();
 
@@ -48,7 +48,7 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
   let read: EntryEffect[] | null = null;
   const approved: string[] = [];
   const asked = new Set<string>();
-  // What a run that failed had written since its last commit is nowhere, and neither are its cards and events.
+  // Changes of a failed run after its last commit were dropped, and so were its cards and events.
   const lands = run.status === "failed" ? (steps.findLast(isCommit)?.seq ?? -1) : Number.POSITIVE_INFINITY;
   for (const step of steps) {
     if (step.state === "intent") continue;
@@ -61,7 +61,7 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
       else if (change.op === "remove") changed(change.id, () => null, "voided");
       else if (change.op === "file") effects.files[change.path] = change.text;
       else if (change.op === "review") {
-        // An entry has one card, however often it is asked about.
+        // An entry has one card, however often a review is requested.
         if (change.entry === null || !asked.has(change.entry))
           effects.reviews.push({ about: change.entry ?? change.title, title: change.title, asks: change.rows?.kind ?? null });
         if (change.entry !== null) asked.add(change.entry);
@@ -84,7 +84,7 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
   booked.set(effects, entries);
   return effects;
 
-  /** `text`: as printEntry has it, with the id behind day and mark. */
+  /** `text`: as printEntry writes it, with the id after day and mark. */
   function added(text: string): void {
     entries.set(text.slice(14, 31), text);
     const [, voids] = VOIDS.exec(text) ?? [];
@@ -116,11 +116,11 @@ const VOIDS = /\n {4}; status: voided\n(?: {4}; .*\n)*? {4}; voids: (\S+)/;
 const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove", "file", "review", "emit", "propose"]);
 const isCommit = (step: Step): boolean => changesIn([step], "committed").length > 0;
 
-/** What steps changed in one way, in order. */
+/** All changes of one kind in these steps, in order. */
 export const changesIn = <Op extends Change["op"]>(steps: readonly Pick<Step, "changes">[], op: Op): Extract<Change, { op: Op }>[] =>
   steps.flatMap(({ changes }) => changes.filter((one): one is Extract<Change, { op: Op }> => one.op === op));
 
-/** An entry as effects tell it. */
+/** An entry in the form that effects use. */
 function entryEffect({ id, date, status, description, counterparty, tags, postings }: Entry): EntryEffect {
   const legs = postings.map(({ account, amount, currency }) => ({ account, amount, currency }));
   const telling: EntryEffect["tags"] = {};
@@ -128,7 +128,7 @@ function entryEffect({ id, date, status, description, counterparty, tags, postin
   return { id, date, status, description, evidence: tags["ev"] ?? "", counterparty: counterparty ?? "", tags: telling, legs };
 }
 
-/** Tags that follow from the run, the row or a person's decision, or are told by themselves. */
+/** Tags that follow from the run, the row or a person's decision, or have a line of their own. */
 const SILENT: ReadonlySet<string> = new Set(["ev", "key", "run", "by", "status", "voids"]);
 
 function told(step: Step, { verdict }: Verdict): Effects["verdicts"][number] {
@@ -136,11 +136,11 @@ function told(step: Step, { verdict }: Verdict): Effects["verdicts"][number] {
   return { policy, facts, verdict };
 }
 
-/** `Expenses:Software 84.00 USD`, a line a leg. */
+/** `Expenses:Software 84.00 USD`, one line per leg. */
 export const legLines = (legs: readonly { account: string; amount: string; currency: string }[]): string[] =>
   legs.map(({ account, amount, currency }) => `${account} ${amount} ${currency}`);
 
-/** What a control call asks a person, if it does. */
+/** What a control call asks a person, if anything. */
 function question(step: Step): { title?: string; calls?: Call[]; terms: Record<string, Json> } {
   if (step.effect !== "control") return { terms: {} };
   type Asked = Record<string, Json> & { title?: string; calls?: Call[]; reason?: string };
@@ -148,7 +148,7 @@ function question(step: Step): { title?: string; calls?: Call[]; terms: Record<s
   return { ...(title === undefined ? {} : { title }), calls, terms };
 }
 
-/** The call as approvals name it, defaults and all. */
+/** The call as approvals name it, with defaults filled in. */
 function callOf(step: Step, primitives: ReadonlyMap<string, Primitive>): Call {
   const raw = JSON.parse(step.params) as Json;
   const primitive = primitives.get(step.name);
@@ -178,7 +178,7 @@ export function effectLines(effects: Effects): string[] {
   ];
 }
 
-/** Where the money goes: debits by account, the largest first. */
+/** Where the money goes: debits by account, largest first. */
 function bookLines(entries: readonly EntryEffect[]): string[] {
   if (entries.length === 0) return [];
   const sums = new Map<string, { sum: Exact; currency: string; account: string }>();

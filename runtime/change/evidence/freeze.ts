@@ -1,9 +1,9 @@
 /**
- * Cases that are made of recorded runs. What a person corrects becomes one: the run that did it, and its entry as they left it or its call as
- * they edited it; the correction of an entry and its case are one commit, so that a revert takes both away. And an accepted change adds some:
- * of the runs it changed, with what it was about, and a sample of those it left alone in which a person has decided something, chosen while
- * the backtest has each run at hand. What another case of the run keeps already is not kept twice, and no case is made of a run whose commits
- * could get lost. Deterministic: the same runs freeze the same.
+ * Creates cases from recorded runs. A correction by a person creates one: the run concerned, with its entry as they left it or its call as they
+ * edited it; correction and case are one commit, so that a revert removes both. An accepted change adds some: of the runs it changed, with what
+ * it was about, and a sample of unchanged runs in which a person decided something, chosen while the backtest has each run in memory. What
+ * another case of the run states already is not repeated, and a run whose commits could be lost gets no case. Deterministic: the same runs
+ * give the same cases.
  */
 import { createHash } from "node:crypto";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -23,11 +23,11 @@ import { leftOf } from "./left.ts";
 import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
 import type { Code, Recording, RunDifference } from "./types.ts";
 
-// DESIGN.md 8: enough to hold what the change was for, few enough to be read.
+// DESIGN.md 8: enough to show what the change was for, few enough to read.
 const CHANGED = 10;
 const UNCHANGED = 3;
 
-/** A case that may be added. order: those that come first are taken. fault: why it may not after all, or null. */
+/** A candidate for a case. order: lower ones are taken first. fault: why it cannot be added after all, or null. */
 interface Choice {
   file: string;
   text: string;
@@ -35,13 +35,13 @@ interface Choice {
   fault(): Promise<string | null>;
 }
 
-/** `code`: what is to be accepted; `id` and `title`: the proposal's. */
+/** `code`: the code to be accepted; `id` and `title`: those of the proposal. */
 export function createFreezer(code: Code, { id, title }: { id: string; title: string }, bench: TrialEnvironment) {
   const changed = new Map<string, Choice[]>();
   let unchanged: Choice[] = [];
 
   return {
-    /** Looks at a run of the agent as the backtest has compared it. */
+    /** Considers a run of the agent that the backtest has just compared. */
     async look({ recording, was, trial, code: tried, difference }: Compared): Promise<void> {
       const { run, steps } = recording;
       if (difference.class === "failed" || difference.class === "not_replayable" || trial.missing !== null) return;
@@ -51,7 +51,7 @@ export function createFreezer(code: Code, { id, title }: { id: string; title: st
       const places = isSame ? unchanged : (changed.get(kindOf(difference)) ?? []);
       const last = places[(isSame ? UNCHANGED : CHANGED) - 1];
       if (last !== undefined && last.order < order) return;
-      // Most runs hold nothing that somebody decided: what those did is not read.
+      // Most runs contain no decision of a person; their effects need not be read.
       if (isSame && people.decided().size === 0) return;
       const decided = await decidedIn(trial.effects, people);
       const keeps = isSame ? decided : together(changedIn(was(), trial.effects, difference), decided);
@@ -66,10 +66,10 @@ export function createFreezer(code: Code, { id, title }: { id: string; title: st
       if (isSame) unchanged = next.slice(0, UNCHANGED);
       else changed.set(kindOf(difference), next.slice(0, CHANGED));
     },
-    /** The chosen cases by path, and why runs that would have been chosen have none. */
+    /** The chosen cases by path, and why some runs that would have been chosen have none. */
     async chosen(): Promise<{ files: Record<string, string>; left: string[] }> {
       const kinds = [...changed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, choices]) => choices);
-      // One of each kind of change after the other, the smallest recordings first.
+      // One of each kind of change in turn, smallest recordings first.
       const turns = Array.from({ length: CHANGED }, (_, turn) => kinds.flatMap((choices) => choices[turn] ?? []));
       const files: Record<string, string> = {};
       const left: string[] = [];
@@ -83,7 +83,7 @@ export function createFreezer(code: Code, { id, title }: { id: string; title: st
   };
 }
 
-/** Anybody may have proposed a case under a name that one was to have. */
+/** A free file name; a proposal may have added a case under the usual one. */
 async function freeFile(tree: Tree, file: string, n = 2): Promise<string> {
   const next = file.replace(/(?:-\d+)?\.yaml$/, `-${n}.yaml`);
   return (await tree.blob(file)) === null ? file : freeFile(tree, next, n + 1);
@@ -91,16 +91,16 @@ async function freeFile(tree: Tree, file: string, n = 2): Promise<string> {
 
 const overs = new WeakMap<Code, Promise<Record<string, string | null>>>();
 
-/** Blobs of the settings of the change, by path. */
+/** Blobs of the changed settings, by path. */
 function overOf(code: Code): Promise<Record<string, string | null>> {
   return overs.getOrInsertComputed(code, async () => {
-    // The accounts are no blob of this repository: they, and later data files, are those of today whenever the case is tried.
+    // Accounts have no blob in this repository; like later data files, they are today's whenever the case is tried.
     const files = [...(await changedFiles(code))].filter(([path]) => isIn(path, SETTINGS));
     return Object.fromEntries(files.map(([path, text]) => [path, text === null ? null : sourceBlob(text)]));
   });
 }
 
-/** What no case of the run keeps yet. */
+/** The part that no case of the run states yet. */
 async function fresh(keeps: Kept, tree: Tree, recording: Recording): Promise<Kept> {
   const { agent, id } = recording.run;
   let rest = keeps;
@@ -112,20 +112,20 @@ async function fresh(keeps: Kept, tree: Tree, recording: Recording): Promise<Kep
   return rest;
 }
 
-/** Equal for runs that change in the same way: which accounts entries leave and reach, and which call is the first that differs. */
+/** Equal for runs that change in the same way: same accounts before and after, and the same first differing call. */
 function kindOf({ entries, divergence }: RunDifference): string {
   const accounts = (legs: readonly { account: string }[] | undefined) => (legs ?? []).map((leg) => leg.account).join("+");
   const moves = new Set(entries.map(({ was, now }) => `${accounts(was?.legs)}>${accounts(now?.legs)}`));
   return [divergence?.now?.tool ?? "", divergence?.recorded?.tool ?? "", ...[...moves].sort()].join("\n");
 }
 
-/** Where recorded runs are read from; the host satisfies it. */
+/** Where recorded runs are read; the host satisfies it. */
 export type Recorded = Pick<TrialEnvironment, "engine" | "cards"> & { git: Pick<Git, "isOnBranch"> };
 
-/** A case that may be added, or why there is none: half a sentence about the run. */
+/** A case that may be added, or, as half a sentence about the run, why there is none. */
 export type CorrectionCase = { file: string; text: string } | { why: string };
 
-/** A run that a case can be made of, or why not. */
+/** The recording of a run from which a case can be made, or why it cannot. */
 export async function recordingFor(recorded: Recorded, id: string): Promise<Recording | { why: string }> {
   const run = await recorded.engine.get(id);
   if (run === null) return { why: `the history of ${id} is gone` };
@@ -136,12 +136,12 @@ export async function recordingFor(recorded: Recorded, id: string): Promise<Reco
   return why === null ? recording : { why };
 }
 
-/** The commits that a recording stands on: the one it began at, and those it made. */
+/** The commits that a recording depends on: the one it started at and those it made. */
 function commitsOf({ pin }: RunRecord, steps: readonly Step[]): string[] {
   return [pin.commit, ...changesIn(steps, "committed").map(({ commit }) => commit)];
 }
 
-/** Why a run could not be tried for ever, or null: what it stands on could get lost. */
+/** Why the run might become impossible to replay (a commit it depends on could be lost), or null. */
 export async function unsafe(run: string, commits: readonly string[], git: Recorded["git"]): Promise<string | null> {
   for (const commit of commits)
     if (!(await git.isOnBranch(commit))) return `commit ${commit.slice(0, 7)}, which ${run} is based on, is not on the branch`;
@@ -150,7 +150,7 @@ export async function unsafe(run: string, commits: readonly string[], git: Recor
 
 type Freezing = Pick<Case, "why" | "keeps"> & Partial<Pick<Case, "over">> & Pick<Case["from"], "proposal" | "correction">;
 
-/** A case of a recording. */
+/** The case of a recording. */
 export function caseOf({ run, steps }: Recording, { why, keeps, over = {}, ...from }: Freezing): Case {
   const { agent, pin, createdAt } = run;
   return {
@@ -168,14 +168,14 @@ export function caseOf({ run, steps }: Recording, { why, keeps, over = {}, ...fr
   };
 }
 
-/** The run's case with this correction in it: the one it has at `head`, else a new one. */
+/** The run's case with this correction added: its case at `head`, else a new one. */
 export async function correctionCaseOf(
   head: Tree,
   recording: Recording,
   { by, why, keeps }: { by: string; why: string; keeps: Kept },
 ): Promise<CorrectionCase> {
   const { agent, id } = recording.run;
-  // Anybody may have proposed a file under the run's name: what is no case of its recording would never be tried.
+  // A proposal may have added a file under the run's name; if it is no case of this recording, it would never be tried.
   const places = ["", "-corrected"].map(async (more) => {
     const file = caseFile(agent, id + more);
     const text = await head.read(file);
@@ -197,7 +197,7 @@ export async function correctionCaseOf(
   return fault === null ? { file, text: written } : { why: fault };
 }
 
-/** The lesson of an entry that a decision has just changed to be `user-corrected`; null when it has not. `files`: what the decision writes. */
+/** The correction case of an entry that a decision has just made `user-corrected`; null for any other. `files`: what the decision writes. */
 export async function entryLesson(
   head: Tree,
   files: ReadonlyMap<string, string | null>,
@@ -225,7 +225,7 @@ function bookedIn(steps: readonly Step[], id: string): Entry | undefined {
   return texts.flatMap(({ text }) => parseJournal(text, "").entries).find((entry) => entry.id === id);
 }
 
-/** The calls people changed before they said yes to them, with who did: what the script should have asked for. */
+/** Calls that people edited before approving them, and by whom: what the script should have requested. */
 export function editsOf(steps: readonly Step[]): { seq: number; by: string; calls: readonly Call[] }[] {
   return steps.flatMap((step) =>
     changesIn([step], "decided").flatMap(({ decision, by, calls }) => (decision === "edited" ? [{ seq: step.seq, by, calls }] : [])),

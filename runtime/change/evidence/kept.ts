@@ -1,6 +1,6 @@
 /**
- * What a case keeps: what a person confirmed, corrected or approved, and the calls and money a change was about. Not guesses, counts, titles
- * or the order of reads: the next good change may have others. Invariant: what a person said later counts before what the case says.
+ * What a case states: what a person confirmed, corrected or approved, and the calls and money that a change was about. Not guesses, counts,
+ * titles or the order of reads: a later good change may alter those. Invariant: a later decision of a person takes precedence over the case.
  */
 import { z } from "zod";
 import { canonicalJson } from "../../kernel/canonical.ts";
@@ -16,30 +16,30 @@ const any = z.custom<Json>((value) => value !== undefined, "is missing");
 const call = z.strictObject({ tool: line(200), params: any });
 const leg = z.string().regex(/^\S.* -?\d{1,30}(?:\.\d{1,18})? [A-Z]{2,12}$/, "write a leg such as 'Expenses:Software 84.00 USD'");
 
-/** As the file of a case has it (case-file.ts). */
+/** The `keeps` of a case file (case-file.ts). */
 export const keptSchema = z.strictObject({
-  /** Entries by their legs, in order; none: it is not booked. about: day and description, for people. */
+  /** Entries by their legs, in order; no legs: it must not be booked. about: day and description, for readers. */
   books: z.array(z.strictObject({ id: line(40), about: line(1000), legs: z.array(leg).max(1000) })).default([]),
-  /** Calls a person must be asked for; more parameters may be given. */
+  /** Calls that a person must be asked to approve; more parameters are allowed. */
   asks: z.array(call).default([]),
-  /** Acts outside and notices (`notify`, by recipient and channel), and how often each is made; more parameters may be given. */
+  /** Acts outside and notices (`notify`, by recipient and channel) with their counts; more parameters are allowed. */
   makes: z.array(call.extend({ times: z.int().min(0) })).default([]),
   ends: z.enum(["completed", "rejected", "expired", "blocked"] as const satisfies readonly Outcome[]).exactOptional(),
-  /** Fields of the answer. */
+  /** Fields of the result. */
   answers: z.record(z.string(), any).exactOptional(),
 });
 export type Kept = z.output<typeof keptSchema>;
 
 export const NOTHING_KEPT: Kept = { books: [], asks: [], makes: [] };
 
-/** So many entries and calls of a run are kept, whatever its size; the backtest and the books tell of the others. */
+/** At most this many entries and calls of a run, whatever its size; backtest and books cover the others. */
 const MOST = 50;
 
 export function keepsNothing({ books, asks, makes, ends, answers }: Kept): boolean {
   return books.length + asks.length + makes.length === 0 && ends === undefined && answers === undefined;
 }
 
-/** What people decided of these effects: entries as they left them, and calls they said yes to as they were asked. */
+/** What people decided about these effects: entries as they left them, and calls they approved unedited. */
 export async function decidedIn(effects: Effects, left: Left): Promise<Kept> {
   const entries = bookedIn(effects);
   const known = await left.entries([...entries.keys()]);
@@ -54,7 +54,7 @@ export async function decidedIn(effects: Effects, left: Left): Promise<Kept> {
   return { ...NOTHING_KEPT, books: books.slice(0, MOST), asks: asks.slice(0, MOST) };
 }
 
-/** What a change was about: money that moves, acts and notices that are made more or less often, another end; else another answer. */
+/** What a change was about: money moved, acts and notices made more or less often, another end; else another result. */
 export function changedIn(was: Effects, now: Effects, { entries }: Pick<RunDifference, "entries">): Kept {
   const moved = entries.filter((pair) => legsText(pair.was) !== legsText(pair.now));
   const kept: Kept = {
@@ -66,7 +66,7 @@ export function changedIn(was: Effects, now: Effects, { entries }: Pick<RunDiffe
   return keepsNothing(kept) ? { ...kept, ...answerIn(was.result, now.result) } : kept;
 }
 
-/** All that a person calls right: entries, calls and the end; the answer where there is nothing else. */
+/** Everything that a person declares right: entries, calls and the end; the result if there is nothing else. */
 export function allOf(effects: Effects): Kept {
   const made = actsOf(effects).map((call) => ({ call, approved: "approved" in call && call.approved === true }));
   const kept: Kept = {
@@ -78,7 +78,7 @@ export function allOf(effects: Effects): Kept {
   return kept.books.length + kept.asks.length + kept.makes.length > 0 ? kept : { ...kept, ...answerIn(null, effects.result) };
 }
 
-/** What later changes must keep, a line each. */
+/** What later changes must reproduce, one line each. */
 export const keptLines = ({ books, asks, makes, ends, answers = {} }: Kept): string[] => [
   ...makes.map(({ times, tool, params }) => `${tool} ${JSON.stringify(params)} is made ${times} times`),
   ...asks.map(({ tool, params }) => `a person is asked for ${tool} ${JSON.stringify(params)}`),
@@ -87,7 +87,7 @@ export const keptLines = ({ books, asks, makes, ends, answers = {} }: Kept): str
   ...Object.entries(answers).map(([field, value]) => `it answers ${field} ${JSON.stringify(value)}`),
 ];
 
-/** What is in one and not in the other. */
+/** What is in the first and not in the second. */
 export function without(kept: Kept, known: Kept): Kept {
   const less = <T>(all: readonly T[], others: readonly T[]) => {
     const texts = new Set(others.map((one) => canonicalJson(one)));
@@ -103,7 +103,7 @@ export function without(kept: Kept, known: Kept): Kept {
   };
 }
 
-/** Both; where they speak of one entry, the second. */
+/** Both combined; for the same entry, the second wins. */
 export function together(first: Kept, second: Kept): Kept {
   const own = new Set(second.books.map(({ id }) => id));
   const fresh = without(second, first);
@@ -117,13 +117,13 @@ export function together(first: Kept, second: Kept): Kept {
   };
 }
 
-/** One thing that is kept and does not come. `what` is the same where the same is missing in the same way. */
+/** One stated thing that is not reproduced. `what` is equal for the same thing missing in the same way. */
 export interface Broken {
   what: string;
   why: string;
 }
 
-/** @param isWhole false for effects of a trial that stopped: then only what has come differently is told, not what may still have come */
+/** @param isWhole false for a trial that stopped: then only what came out differently is reported, not what may be missing */
 export async function brokenIn(kept: Kept, effects: Effects, left: Left, isWhole: boolean): Promise<Broken[]> {
   const { asks, makes, ends, answers = {} } = kept;
   const entries = new Map(effects.entries.map((entry) => [entry.id, entry]));
@@ -183,7 +183,7 @@ function changedActs(was: Effects, now: Effects): Kept["makes"] {
 
 const nameOf = ({ tool, params }: Call): Call => ({ tool, params });
 
-/** True for the call, and for one that says more. */
+/** True for an equal call and for one with more parameters. */
 function covers(call: Call, { tool, params }: Call): boolean {
   const given = fieldsOf(call.params);
   return call.tool === tool && Object.entries(fieldsOf(params)).every(([key, value]) => symbolic(given[key] ?? null) === symbolic(value));
@@ -191,7 +191,7 @@ function covers(call: Call, { tool, params }: Call): boolean {
 
 const fieldsOf = (value: Json): Record<string, Json> => (isObject(value) ? value : { answer: value });
 
-/** The fields of an answer that another one did not have so. */
+/** The fields of a result that the other result did not have with the same value. */
 function answerIn(was: Json, now: Json): Pick<Kept, "answers"> {
   const before = fieldsOf(was);
   const fields = Object.entries(fieldsOf(now)).filter(
@@ -200,7 +200,7 @@ function answerIn(was: Json, now: Json): Pick<Kept, "answers"> {
   return fields.length === 0 ? {} : { answers: Object.fromEntries(fields.slice(0, MOST)) };
 }
 
-/** One of each way money moves after the other. */
+/** One of each kind of money movement in turn. */
 function spread(pairs: RunDifference["entries"]): RunDifference["entries"] {
   const accounts = (entry: EntryEffect | null) => (entry?.legs ?? []).map(({ account }) => account).join("+");
   const kinds = [...Map.groupBy(pairs, ({ was, now }) => `${accounts(was)}>${accounts(now)}`).values()];
@@ -220,7 +220,7 @@ const booked = ({ was, now }: RunDifference["entries"][number]) => ({
 const named = ({ id, date, description }: EntryEffect) => ({ id, about: `${date} ${description}` });
 const shown = (legs: readonly string[]): string => (legs.length === 0 ? "not booked" : legs.join(", "));
 
-/** A person edited what they were asked for, or said yes to it; the script asks for that by itself. */
+/** A person edited the question, or approved it; the script now asks for the same by itself. */
 function askedInstead(wanted: Call, asked: readonly Call[]): string {
   const instead = asked.filter(({ tool }) => tool === wanted.tool).map(({ params }) => JSON.stringify(params));
   const now = instead.length === 0 ? "it is no longer asked for" : `it asks for ${instead.slice(0, 3).join(" and ")}`;

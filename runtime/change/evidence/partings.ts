@@ -1,23 +1,23 @@
 /**
- * Two values compared: the fields in which they differ, told so that nothing long is clipped to the same text twice. Names of commits and
- * runs are symbols: that they differ means nothing.
+ * Compares two values field by field and describes the differences so that two long texts are never clipped to the same words. Names of
+ * commits and runs are symbols: a difference between them has no meaning.
  */
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { clip as clipText, shortJson } from "../../kernel/text.ts";
 import type { EntryStatus } from "../../kernel/ports.ts";
 import type { EntryEffect, RunDifference } from "./types.ts";
 
-// Of longer texts only where they part is told.
+// Of longer texts only the differing part is shown.
 const LONG = 120;
 
-/** One text for what means the same: keys in order, ids of commits and runs without their letters. */
+/** Equal text for equal meaning: keys sorted, ids of commits and runs replaced. */
 export function symbolic(value: unknown): string {
   return canonicalJson(value ?? null)
     .replaceAll(/\b[0-9a-f]{40}\b/g, "COMMIT")
     .replaceAll(/\brun_[0-9A-Z]{14}\b/g, "RUN");
 }
 
-/** What each of two lists has that the other has not, equal ones paired one for one. */
+/** Members of each list without a partner in the other, equal ones paired one to one. */
 export function apart<T>(was: readonly T[], now: readonly T[], keyOf: (one: T) => string, keyOfNow = keyOf): [T[], T[]] {
   const [old, fresh] = [was.map((one) => keyOf(one)), now.map((one) => keyOfNow(one))];
   const rest = (all: readonly T[], keys: readonly string[], others: readonly string[]): T[] => {
@@ -45,7 +45,7 @@ export interface Parting {
   now: unknown;
 }
 
-/** The fields in which two values differ, one after the other. */
+/** The fields in which two values differ, in order. */
 export function* partings(was: unknown, now: unknown, key = ""): Generator<Parting> {
   const isFolder = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
   if (symbolic(was) === symbolic(now)) return;
@@ -55,13 +55,13 @@ export function* partings(was: unknown, now: unknown, key = ""): Generator<Parti
   else yield { key, was, now };
 }
 
-/** Two texts where they part: never clipped to the same. */
+/** Two texts, each from where they differ; never clipped to the same words. */
 export const parting = (was: string, now: string): string => `${JSON.stringify(partOf(was, now))} -> ${JSON.stringify(partOf(now, was))}`;
 
-// What a person reads of one of two long texts.
+// Characters shown of a long text.
 const MOST = 160;
 const NEAR = 20;
-/** Of a long text what differs from the other, with a little around it; of much that differs its beginning and its end. */
+/** The part of a long text that differs from the other, with some context; of a long difference, its beginning and end. */
 export function partOf(text: string, other: string): string {
   if (text.length <= MOST && other.length <= MOST) return text;
   let [at, end] = [0, 0];
@@ -80,7 +80,7 @@ export const clip = (value: unknown): string =>
 export const grouped = (amount: string): string =>
   amount.replace(/^(-?)(\d+)/, (_, sign: string, whole: string) => sign + whole.replace(/\B(?=(\d{3})+$)/g, ","));
 
-/** An account as people call it: "Office Supplies" of "Expenses:Office Supplies". */
+/** The short name of an account: "Office Supplies" of "Expenses:Office Supplies". */
 export const shortAccount = (name: string): string => name.slice(name.indexOf(":") + 1) || name;
 
 /** `AWS: Software to Office Supplies` */

@@ -1,7 +1,7 @@
 /**
- * The recorded steps past the first difference, matched with what other code calls now: by name, parameters and how often. Each recorded
- * step answers once. What matches moves the trial's clock to when it was recorded. And primitives as a trial calls them: rights, states and
- * parameters are checked as ever; only the answer is computed, from the recording, simulated, or missing.
+ * Matches recorded steps after the first difference with the calls that other code makes: by name, parameters and count. Each recorded step
+ * answers once. A match moves the trial's clock to the time of the step. It also provides the primitives of a trial: rights, states and
+ * parameters are checked as usual; only the answer comes from the recording, is simulated, or is missing.
  */
 import { sameCall } from "../../engine/replay.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
@@ -10,7 +10,7 @@ import type { Call, Change, Decision, DoorCall, Effect, Json, LlmRole, Step } fr
 import { type Gate, type Primitive, type StepContext, Suspend } from "../../kernel/primitive.ts";
 import { shortJson } from "../../kernel/text.ts";
 
-/** Ends the trial: what it needs now is in no recording. */
+/** Ends the trial: no recording has the answer it needs. */
 export function missing(sentence: string): Suspend {
   return new Suspend("in_doubt", sentence);
 }
@@ -30,14 +30,14 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
   const isAct = (step: Step) => step.effect === "external" && step.state === "ok";
   const outside = all.slice(0, served).filter(isAct).map(keyOf);
   let underWay: Pick<Step, "name" | "params"> = { name: "", params: "null" };
-  /** True when exactly that was done outside so far which was done before this recorded step. */
+  /** True if exactly what preceded this recorded step outside has been done outside so far. */
   const isAsBefore = (seq: number): boolean => {
     const before = all.filter((step) => isAct(step) && step.seq < seq).map(keyOf);
     return before.length === outside.length && before.sort().join("\n") === [...outside].sort().join("\n");
   };
 
   return {
-    /** The call that is under way: its recorded twin is taken, if there is one. */
+    /** Starts a call: its recorded twin is taken, if there is one. */
     called(call: DoorCall): void {
       queues ??= Map.groupBy(steps, sizeKey);
       underWay = call;
@@ -47,11 +47,11 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       if (twin !== null) taken.add(twin);
       if (twin !== null) clock = Math.max(clock, twin.at);
     },
-    /** The recorded twin of the call under way. */
+    /** The recorded twin of the current call. */
     get twin(): Step | null {
       return twin;
     },
-    /** The answer to the same question of a model in other words, which no call has taken yet; null where there is none. */
+    /** An unused recorded answer of a model to the same question in other words; null if there is none. */
     inOtherWords(): Json {
       const asked = wordless(underWay);
       const isIt = (step: Step) => step.name === underWay.name && step.result !== null && !taken.has(step) && wordless(step) === asked;
@@ -59,13 +59,13 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       if (found !== undefined) taken.add(found);
       return JSON.parse(found?.result ?? "null") as Json;
     },
-    /** What the call under way was answered last, however often it was made; null where it never was, or something was done outside since. */
+    /** The latest recorded answer to the current call, however often it was made; null if there is none or an act outside has followed. */
     again: () => all.findLast((step) => step.state === "ok" && sameCall(step, underWay) && isAsBefore(step.seq)) ?? null,
     /** ms: when the last twin was recorded. */
     now: () => clock,
-    /** The key a call is deduplicated by: its twin's place in the history, else one that no recorded step has. */
+    /** The idempotency key of a call: its twin's place in the history, else a place that no recorded step has. */
     key: (run: string, seq: number) => `${run}/${twin?.seq ?? all.length + seq}`,
-    /** What was decided, when the same was asked. */
+    /** The recorded decision on the same question. */
     decisionOf(gate: Gate): Decision | null {
       const asked = gate.card.kind === "form" ? canonicalJson(gate.card.fields) : callsKey(gate.card.calls);
       const isSame = (step: Step): boolean => {
@@ -81,7 +81,7 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       clock = Math.max(clock, found.at);
       return decisionIn(found);
     },
-    /** Who decided first in the recorded run; "a person" where nobody did. */
+    /** The first person who decided in the recorded run; "a person" if nobody did. */
     decider: all.map(decisionIn).find((one) => one !== null)?.by ?? "a person",
     /** The recorded effect of a call whose parameter has this value, or null. */
     effectOf(parameter: string, value: string): Effect | null {
@@ -91,18 +91,18 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       );
       return found?.effect ?? null;
     },
-    /** The call under way acts outside. Answers whether all that was done outside before it is what was done before its twin. */
+    /** For a current call that acts outside: whether everything done outside before it equals what preceded its twin. */
     follows(acts: boolean): boolean {
       const isSame = isAsBefore(twin?.seq ?? 0);
       if (acts) outside.push(keyOf(underWay));
       return isSame;
     },
-    /** Names of recorded commits, in order, then made up ones. */
+    /** Names of the recorded commits in order, then invented ones. */
     commit: () => commits.shift() ?? `${++supposed}`.padStart(40, "0"),
   };
 }
 
-/** Calls as one text, whatever their order. */
+/** Calls as one text, regardless of order. */
 export function callsKey(calls: readonly Call[]): string {
   return calls
     .map(({ tool, params }) => canonicalJson([tool, params]))
@@ -110,14 +110,14 @@ export function callsKey(calls: readonly Call[]): string {
     .join("\n");
 }
 
-/** Equal for the same calls, and seldom for others: keys in another order are the same characters. Told of a megabyte in a millisecond. */
+/** Equal for equal calls and rarely for others, in a millisecond per megabyte: reordered keys have the same characters. */
 function sizeKey({ name, params }: Pick<Step, "name" | "params">): string {
   let sum = 0;
   for (let n = 0; n < params.length; n++) sum += params.charCodeAt(n);
   return `${name} ${params.length} ${sum}`;
 }
 
-/** What a model is asked about, and what it may answer: neither the wording, nor who is asked how often. */
+/** What a model is asked about and may answer, without the wording and the model. */
 function wordless({ params }: Pick<Step, "params">): string {
   const { instruction: _, examples: __, samples: ___, role: ____, classes, schema, ...about } = JSON.parse(params) as Record<string, Json>;
   const names = (classes as { name: Json }[] | undefined)?.map(({ name }) => name) ?? null;
@@ -137,21 +137,21 @@ function decisionIn(step: Step): Decision | null {
   if (change === undefined) return null;
   const { decision, by, calls, people, self } = change;
   const told = { ...(people === undefined ? {} : { people }), ...(self === undefined ? {} : { self }) };
-  // approval_wait tells its script why it was a no.
+  // approval_wait returns the reason of a rejection to the script.
   const reason = (JSON.parse(step.result ?? "null") as { reason?: string } | null)?.reason;
   return {
     card: 0,
     decision,
     by,
     at: step.at,
-    // A yes is to what is asked now; only an edit brings its own calls.
+    // An approval applies to the current question; only an edit replaces the calls.
     ...(decision === "edited" ? { calls } : {}),
     ...(typeof reason === "string" ? { reason } : {}),
     ...told,
   };
 }
 
-/** The call never reached what it asks: the code was refused it, by its rights or its own fault. */
+/** True for a call that was refused before it reached anything, for lack of a right or an error of the script. */
 export const isRefused = ({ error }: Step): boolean => error !== null && kindOf(error.code) === "script";
 
 interface Around {

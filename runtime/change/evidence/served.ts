@@ -1,6 +1,6 @@
 /**
- * How much of a recording still holds for other code: the steps before the first one whose answer depends on what was changed. Those the
- * child serves by itself; from there on each call comes to the host and is judged and computed anew.
+ * How much of a recording is still valid for other code: the steps before the first one whose answer depends on the change. The child serves
+ * those itself; every later call comes to the host and is judged and computed again.
  */
 import { copyFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,8 +22,8 @@ import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
 import type { Code, Recording } from "./types.ts";
 
 /**
- * How many steps, and a folder with the statements the run read where they must be read again; removed by who asked.
- * @throws Suspend when a statement must be read again and is gone
+ * The number of steps, and a folder with the statements of the run if they must be parsed again; the caller removes it.
+ * @throws Suspend if such a statement is gone
  */
 export async function servedBy(recording: Recording, code: Code, script: Script, bench: TrialEnvironment) {
   const { run, steps } = recording;
@@ -34,7 +34,7 @@ export async function servedBy(recording: Recording, code: Code, script: Script,
   const texts = await Promise.all([...laid].map(async ([path, text]) => (await then.read(path)) !== text));
   const isChanged = texts.includes(true);
   const statements = !isChanged ? null : await rereads(recording, code, bench);
-  // What was refused to the code of then may be allowed to another.
+  // A call that was refused to the old code may be allowed to the new.
   const isOther = (await then.blob(agentFile(run.agent))) !== (await code.tree.blob(agentFile(run.agent)));
   for (const [n, step] of steps.entries()) {
     const isBuiltIn = Object.hasOwn(bench.world.globals, step.name);
@@ -48,14 +48,14 @@ export async function servedBy(recording: Recording, code: Code, script: Script,
 
 async function dependsOnFiles(step: Step, { world }: TrialEnvironment): Promise<boolean> {
   const { from, effect, access } = await world.primitive(step.name);
-  // Which model plays a role stands in config.yaml.
+  // config.yaml says which model plays a role.
   return effect === "write" || access === "model" || from === "tree" || from === "statement";
 }
 
 /**
- * The run's input as a start of this code would take it: what the header of then filled in is left to the header now, and so are all
- * defaults of a run that is made up.
- * @throws RUN_INPUT for one that the header refuses
+ * The run's input as a start of this code would take it: values that the old header filled in are left to the new header, as are all
+ * defaults of a synthetic run.
+ * @throws RUN_INPUT if the header refuses it
  */
 export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Code, header: Header, bench: TrialEnvironment): Promise<Json> {
   if (mode === "dry") return validateInput(header, input);
@@ -66,13 +66,13 @@ export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Cod
   return validateInput(header, isObject(input) ? Object.fromEntries(Object.entries(input).filter((one) => !isFilled(one))) : input);
 }
 
-/** Null for an agent that was not there, or whose header cannot be read any more. */
+/** Null for an agent that did not exist, or whose header can no longer be parsed. */
 async function headerAt(tree: Tree, agent: string): Promise<Header | null> {
   const file = agentFile(agent);
   return readableHeader((await tree.read(file)) ?? "", file);
 }
 
-/** The header's rights as they were: what they allowed then, they allow now. */
+/** True if the header grants the same rights as then. */
 async function hasSameRights(then: Tree, agent: string, { tree }: Code, now: Header): Promise<boolean> {
   if ((await then.blob(agentFile(agent))) === (await tree.blob(agentFile(agent)))) return true;
   const was = await headerAt(then, agent);
@@ -84,7 +84,7 @@ async function sameFiles(a: Tree, b: Tree, folder: string): Promise<boolean> {
   return canonicalJson(await a.list(folder)) === canonicalJson(await b.list(folder));
 }
 
-/** The statements of the run in a folder of their own, when the change says otherwise how they are read. */
+/** The run's statements in a folder of their own, if the change affects how they are parsed. */
 async function rereads({ run, steps }: Recording, code: Code, bench: TrialEnvironment): Promise<string | null> {
   const read = changesIn(steps, "rows");
   if (read.length === 0 || !(await readsOtherwise(bench.git.tree(run.pin.commit), code, bench))) return null;

@@ -1,6 +1,6 @@
 /**
- * Sums over entries, by account and month and by which accounts amounts move between; and many runs' differences as one report: counts and sums of all of them, and of the differences a sample, the worst first. Invariant: neither
- * memory nor the report grows with the number of runs, or with the rows of one.
+ * Sums over entries by account, month and pair of accounts, and one report over many runs: counts and sums of all, and a sample of the
+ * differences, the worst first. Invariant: neither memory nor the report grows with the number of runs or of rows in one run.
  */
 import { type Exact, ZERO, fromExact, minus, plus, toExact } from "../../workspace/books/amounts.ts";
 import { addActs } from "./acts.ts";
@@ -9,7 +9,7 @@ import { partings } from "./partings.ts";
 import type { BacktestClass, BacktestReport, Divergence, EntryEffect, FactDifference, MoneyDifference, RunDifference } from "./types.ts";
 import type { Json } from "../../kernel/ports.ts";
 
-// A report is text that is committed, checked and drawn: some 100 kB, whatever it tells of.
+// A report is committed, checked and rendered as text: some 100 kB, however much it covers.
 const LISTED = 200;
 const ENTRIES = { each: 20, all: 200 };
 const LINES = { each: 20, all: 600, length: 400 };
@@ -79,13 +79,13 @@ export function newSums() {
   };
 }
 
-/** The accounts and months that change most. */
+/** The accounts and months with the largest changes. */
 function largest(money: BacktestReport["money"]): BacktestReport["money"] {
   const size = ({ difference }: BacktestReport["money"][number]) => Math.abs(Number(difference));
   return money.length <= MONEY ? money : [...money].sort((a, b) => size(b) - size(a)).slice(0, MONEY);
 }
 
-/** The differences with as many entries and lines as all of them together may have, the worst first. */
+/** As many differences as fit into the shared limits of entries and lines, the worst first. */
 function within(differences: readonly RunDifference[]): RunDifference[] {
   let [entries, lines] = [ENTRIES.all, LINES.all];
   return differences.map((one) => {
@@ -116,16 +116,16 @@ function sampled(one: RunDifference, entries: number, lines: number): RunDiffere
 
 const clipped = (text: string): string => (text.length > LINES.length ? `${text.slice(0, LINES.length)}…` : text);
 
-// What is larger is told in part: a call that adds 1,000 rows would be the largest part of a report.
+// Anything larger is clipped: a call that adds 1,000 rows would otherwise dominate the report.
 const SMALL = 2000;
 const sizeOf = (value: unknown): number => JSON.stringify(value).length;
 
-/** The two calls; where they are large, of their parameters only the first that differs. */
+/** The two calls; of large ones only the first parameter that differs. */
 function parted({ recorded, now, ...place }: Divergence): Divergence {
   if (recorded === null || now === null || recorded.tool !== now.tool) return { ...place, recorded: brief(recorded), now: brief(now) };
   if (sizeOf(recorded.params) + sizeOf(now.params) <= SMALL) return { ...place, recorded, now };
   const [first] = partings(recorded.params, now.params);
-  // Ids that differ are no difference of what is done, and yet another call.
+  // The calls differ only in ids, so no parameter can be shown.
   if (first === undefined) return { ...place, recorded: brief(recorded), now: brief(now) };
   const part = (value: unknown): Json =>
     value === undefined ? {} : { [first.key]: sizeOf(value) <= SMALL ? (value as Json) : clipped(JSON.stringify(value)) };
@@ -139,11 +139,11 @@ function brief(call: Divergence["now"]): Divergence["now"] {
 type Pair = RunDifference["entries"][number];
 type Move = BacktestReport["moves"][number];
 
-/** What an account holds in a month and a currency, by these three. */
+/** Amounts before and after, by account, month and currency. */
 type Cells = Map<string, { was: Exact; now: Exact }>;
 
 function addMoney(cells: Cells, pairs: readonly Pair[]): void {
-  // Of an entry whose status or words change no money moves.
+  // Entries whose status or words change, but not their legs, move no money.
   const isMoved = ({ was, now }: Pair) =>
     was === null || now === null || was.date.slice(0, 7) !== now.date.slice(0, 7) || legsOf(was.legs) !== legsOf(now.legs);
   for (const pair of pairs.filter(isMoved))
@@ -155,7 +155,7 @@ function addMoney(cells: Cells, pairs: readonly Pair[]): void {
       }
 }
 
-/** Those that come out equal are left out. */
+/** Equal cells are omitted. */
 function differencesIn(cells: Cells): MoneyDifference[] {
   return [...cells].flatMap(([key, { was, now }]) => {
     const [account = "", month = "", currency = ""] = key.split("\n");
@@ -165,16 +165,16 @@ function differencesIn(cells: Cells): MoneyDifference[] {
   });
 }
 
-/** What accounts hold less or more, by month and currency. */
+/** Changes of account balances, by month and currency. */
 export function moneyOf(pairs: readonly Pair[]): MoneyDifference[] {
   const cells: Cells = new Map();
   addMoney(cells, pairs);
   return differencesIn(cells);
 }
 
-/** Adds how much more the entries come to by currency; nothing where only their accounts change. */
+/** Adds the change of the entries' total by currency; zero where only accounts change. */
 function addNet(net: Map<string, Exact>, pairs: readonly Pair[]): void {
-  // Debits alone: credits come to the same.
+  // Only debits: credits have the same sum.
   const count = (entry: EntryEffect | null, add: typeof plus) => {
     for (const { amount, currency } of entry?.legs ?? [])
       net.set(currency, add(net.get(currency) ?? ZERO, amount.startsWith("-") ? ZERO : toExact(amount)));
@@ -185,7 +185,7 @@ function addNet(net: Map<string, Exact>, pairs: readonly Pair[]): void {
   }
 }
 
-/** From which account to which an entry goes, debits and credits each among themselves; "" stands for a new or a gone entry's other side. */
+/** Moves of an entry between accounts, debits and credits separately; "" is the missing side of a new or removed entry. */
 function movesOf({ was, now }: Pair): Move[] {
   return [1, -1].flatMap((side) => {
     const changes = new Map<string, Exact>();
@@ -204,7 +204,7 @@ function movesOf({ was, now }: Pair): Move[] {
   });
 }
 
-/** Takes from what became less and gives to what became more, in order. */
+/** Matches decreases with increases, in order. */
 function paired(changes: [key: string, change: Exact][]): Move[] {
   const moves: Move[] = [];
   const open = changes

@@ -1,6 +1,6 @@
 /**
- * Inputs nobody has given yet, made from an agent's header: its examples, then what is usual, then what is allowed and rare. Values that the
- * scripts compare with are among them, so that a branch behind one is tried. Always the same for the same scripts.
+ * Synthetic inputs made from an agent's header: its examples, then usual values, then rare but allowed ones. Values that the scripts compare
+ * with are included, so that the branches behind them run. Deterministic for the same scripts.
  */
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { toWire } from "../../kernel/errors.ts";
@@ -15,7 +15,7 @@ import { IMPORT } from "../../workspace/layout.ts";
 /** More would take longer than a person waits for a check. */
 const MOST_INPUTS = 12;
 
-/** Inputs that the header lets through, at most twelve. sources: of the agent and its sub-scripts. usual: a person might give it. */
+/** Inputs that the header accepts, at most twelve. sources: texts of the agent and its sub-scripts. usual: a person might enter it. */
 export function inputsOf(header: Header, sources: readonly string[]): { input: Json; usual: boolean }[] {
   const fields = Object.entries(header.input);
   if (fields.length === 0)
@@ -27,7 +27,7 @@ export function inputsOf(header: Header, sources: readonly string[]): { input: J
   const whole = Object.fromEntries(fields.map(([name, field]) => [name, example?.[name] ?? usual(name, field)]));
   const required = Object.fromEntries(fields.filter(([, field]) => field.required === true).map(([name]) => [name, whole[name] ?? null]));
   const rare = fields.map(([name, field]) => rareOf(field, literals).map((value) => ({ ...whole, [name]: value })));
-  // A turn for each field, so that the first ones do not take all the places.
+  // One of each field in turn, so that the first fields do not use all the places.
   const turns = Array.from({ length: Math.max(...rare.map((one) => one.length)) }, (_, i) => rare.flatMap((one) => one[i] ?? []));
   const seen = new Set<string>();
   const made = [
@@ -41,7 +41,7 @@ export function inputsOf(header: Header, sources: readonly string[]): { input: J
         const key = canonicalJson(checked);
         return seen.has(key) || !seen.add(key) ? [] : [{ input: checked, usual }];
       } catch (error) {
-        // An example the header refuses is the header check's to tell.
+        // The header check reports an example that the header itself refuses.
         if (toWire(error).code === "RUN_INPUT") return [];
         throw error;
       }
@@ -66,7 +66,7 @@ const VALUES: Record<InputField["type"], readonly [usual: Json, ...rare: Json[]]
   object: [{}],
 };
 
-/** Allowed values that are not usual: the ends, every choice, and what the scripts compare with. */
+/** Allowed but unusual values: limits, every choice, and what the scripts compare with. */
 function rareOf({ type, enum: choices }: InputField, { texts, numbers }: ReturnType<typeof literalsOf>): Json[] {
   if (choices !== undefined) return choices.slice(1);
   const own: Record<string, Json[]> = {
@@ -79,7 +79,7 @@ function rareOf({ type, enum: choices }: InputField, { texts, numbers }: ReturnT
   return [...(own[type] ?? []), ...VALUES[type].slice(1)];
 }
 
-/** Texts and numbers that the scripts write out behind a comparison, in their order. */
+/** Text and number literals in the scripts' comparisons, in order. */
 function literalsOf(sources: readonly string[]) {
   const after =
     /(?:[!=]==?|[<>]=?|\bcase|\b(?:startsWith|includes|endsWith|eq|gte?|lte?)\()\s*(?:"([^"\n]{1,80})"|'([^'\n]{1,80})'|(\d{1,12}(?:\.\d{1,6})?))/g;
@@ -96,17 +96,17 @@ interface StatementRow {
   day: number;
 }
 
-/** Vendors of the scripts that are tried: more rows show nothing new. */
+/** Number of the scripts' vendors that are included; more rows show nothing new. */
 const MOST_VENDORS = 15;
 
 /**
- * A bank statement for agents that import: small, in the usual shapes (OFX, and the CSV of a dialect the workspace has), with money in and
- * out, an amount of zero, twins, a vendor nobody knows, another currency, and the vendors the scripts know by name.
- * Writes statements into dir/import/; answers their names. month: YYYY-MM. sources: of the scripts.
+ * A synthetic bank statement for agents that import: small, in the usual formats (OFX, and CSV of a dialect in the workspace), with money in
+ * and out, a zero amount, duplicate rows, an unknown vendor, another currency, and the vendors that the scripts name.
+ * Writes into dir/import/ and returns the file names. month: YYYY-MM. sources: texts of the scripts.
  */
 export async function writeStatements(dir: string, month: string, config: Config, sources: readonly string[]): Promise<string[]> {
   const rows = rowsFor(sources);
-  // Without a rule it tells no account: one that nobody has named would be asked about, and nothing booked.
+  // Without a rule for an account the import would ask about it and book nothing.
   const bank = config.statements.find(({ match }) => match.bank_account !== undefined)?.match.bank_account ?? "";
   const csv = config.statements.find(({ match }) => match.file?.endsWith(".csv"))?.match.file?.replace(/[*?]/g, "sample") ?? "sample.csv";
   const other = config.currency === "EUR" ? "USD" : "EUR";
@@ -121,7 +121,7 @@ export async function writeStatements(dir: string, month: string, config: Config
 }
 
 function rowsFor(sources: readonly string[]): StatementRow[] {
-  // What is written in capitals is mostly what a bank writes.
+  // Words in capitals are usually how a bank writes a name.
   const words = sources.flatMap((source) => [...source.matchAll(/["'`]([A-Z][A-Z0-9 .*&'-]{2,30})["'`]/g)].map(([, word]) => word ?? ""));
   const vendors = [...new Set(words)].slice(0, MOST_VENDORS);
   return [
@@ -136,7 +136,7 @@ function rowsFor(sources: readonly string[]): StatementRow[] {
 
 const dayOf = (month: string, day: number): string => `${month}-${String(day).padStart(2, "0")}`;
 
-/** With other amounts than the OFX file: the same ones on the same days would be its payments in another format. */
+/** With other amounts than the OFX file: equal amounts on equal days would be taken for the same payments. */
 function generic(rows: readonly StatementRow[], month: string): string {
   const other = (amount: string): string => (amount === "0.00" ? amount : amount.replace(".", "1."));
   return ["Date,Description,Amount", ...rows.map(({ text, amount, day }) => `${dayOf(month, day)},${text} CSV,${other(amount)}`)].join(

@@ -1,7 +1,7 @@
 /**
- * The dry run of a change: each agent it reaches is executed on its newest recorded runs, or where there are none on inputs and statements
- * that are made up. It is a trial like any other (trial.ts): nothing is written, sent or asked, and a read that nothing answers ends it.
- * Invariant: what a script does with a simulated answer is never held against it.
+ * The dry run of a change: each agent it reaches is executed on its newest recorded runs or, without any, on synthetic inputs and
+ * statements. It is a trial like any other (trial.ts): nothing is written, sent or asked, and a read without an answer ends it.
+ * Invariant: an error after a simulated answer never fails the check.
  */
 import { count, shortJson } from "../../kernel/text.ts";
 import { rm } from "node:fs/promises";
@@ -27,22 +27,22 @@ import type { Code, Recording, Trial } from "./types.ts";
 
 export interface DryRun {
   agent: string;
-  /** What it would have done, for people. */
+  /** What it would have done, for readers. */
   lines: string[];
   findings: Found[];
-  /** How many recorded runs, or made up inputs. */
+  /** Number of recorded runs or synthetic inputs. */
   tried: number;
   recorded: boolean;
 }
 
 const NEWEST = 3;
-// A larger run takes longer than a person waits for a check; the backtest has it.
+// A larger run takes longer than a person waits for a check; the backtest covers it.
 const MOST_STEPS = 2000;
 const MOST_LARGE = 2;
-// A script that uses up its limits each time is known after the first.
+// Stop early: a script that exhausts its limits will do so every time.
 const PATIENCE_MS = 3000;
 
-/** The checks "dry_run" and "invariants": one execution, told apart by what went wrong. */
+/** The checks "dry_run" and "invariants": one execution, findings separated by kind. */
 export function dryChecks(bench: TrialEnvironment): Check[] {
   const look = async (subject: Subject, own: (code: string) => boolean): Promise<Looked> => {
     const runs = await dryRunsOf(subject, bench);
@@ -65,17 +65,17 @@ export function dryChecks(bench: TrialEnvironment): Check[] {
 
 const kept = new WeakMap<Subject, Promise<DryRun[]>>();
 
-/** One dry run for each agent of the subject whose scripts compile. Asked again, the same answer. */
+/** One dry run for each agent of the subject whose scripts compile; cached. */
 export function dryRunsOf(subject: Subject, bench: TrialEnvironment): Promise<DryRun[]> {
   return kept.getOrInsertComputed(subject, () => runAll(subject, bench));
 }
 
 async function runAll(subject: Subject, bench: TrialEnvironment): Promise<DryRun[]> {
   const { agents } = await readScripts(subject);
-  // Nothing runs on settings that cannot be read; the check "config" says what is wrong with them.
+  // Settings that cannot be parsed prevent any run; the check "config" reports them.
   if (!(await readable(subject))) return [];
   const code: Code = { tree: subject.tree, changed: subject.paths.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS)) };
-  /** What is in force, for an agent whose scripts the change leaves alone. */
+  /** The base, for an agent whose scripts the change does not touch. */
   const untouched = (scripts: readonly ScriptToCheck[]): Code | null =>
     subject.paths.length === 0 || scripts.some(({ file }) => subject.paths.includes(file)) ? null : { tree: subject.base, changed: [] };
   const runs = agents.flatMap((one) =>
@@ -96,7 +96,7 @@ async function readable({ tree, config }: Subject): Promise<boolean> {
 
 interface Attempt {
   label: string;
-  /** What a person might give; else only allowed. */
+  /** A value that a person might enter, as opposed to one that is only allowed. */
   usual: boolean;
   make(code: Code): Promise<Trial>;
 }
@@ -139,7 +139,7 @@ async function dryRun(
       if (recordings.length > 0 && usual) whole++;
       if (recordings.length > 0 && usual && missing === null && error !== null) failing.push({ label, error });
       if (error === null || !isHeldAgainst(error, usual, effects.calls.length > 0)) continue;
-      // An agent that the change leaves alone may have failed like this before.
+      // An agent that the change does not touch may have failed like this before.
       const isOld = before !== null && (await make(before)).effects.error?.code === error.code;
       found.push({
         ...(isOld ? { remark: true as const } : {}),
@@ -156,14 +156,14 @@ async function dryRun(
       labelled(labels, recordings.length > 0),
       ...lines.split("\n").map((line) => `  ${line}`),
     ]),
-    // What all of them meet is said once, as that.
+    // A finding that all inputs share is reported once.
     findings: onceEach([...(failing.length === whole ? [...now, ...found] : [...found, ...now]), ...neverEnds(ended, file)]),
     tried,
     recorded: recordings.length > 0,
   };
 }
 
-/** Recorded runs that ended well and fail now: all of them is a fault of the change, some may be what it is for. */
+/** Recorded runs that ended well and fail now: if all do, the change is at fault; if some do, it may be intended. */
 function failsNow(failing: readonly { label: string; error: WireError }[], of: number, file: string): Found[] {
   const [first] = failing;
   if (first === undefined) return [];
@@ -174,19 +174,19 @@ function failsNow(failing: readonly { label: string; error: WireError }[], of: n
   return [{ code, at: at ?? { file }, message: `${words} ${runs} now fails, ${first.label} with: ${message}`, ...remark }];
 }
 
-/** Said of inputs that are made up, and held against nobody: no record may have one of them. */
+/** A remark only: synthetic inputs may not be realistic. */
 function neverEnds([first = null, ...others]: readonly (WireError | null)[], file: string): Found[] {
   if (first === null || others.includes(null)) return [];
   const message = `None of the ${others.length + 1} inputs that were tried came to its end, the first with: ${first.message}`;
   return [{ code: first.code, at: first.at ?? { file }, message, remark: true }];
 }
 
-/** Refusing an input is right; failing on one that the header allows is not, unless a simulated answer led there. */
+/** Refusing an input is right. Failing on an input that the header allows is not, unless a simulated answer led there. */
 function isHeldAgainst({ code, message, data }: WireError, usual: boolean, acted: boolean): boolean {
   if (code.startsWith("JOURNAL_")) return usual;
   if (kindOf(code) === "internal") return true;
   if (kindOf(code) !== "script") return false;
-  // What a script throws itself is its own word for an input it does not take.
+  // An error thrown by the script itself is its way of refusing an input.
   if (code === "SCRIPT_ERROR") return !acted && (data?.["engine"] !== undefined || /^(?:\w+Error: |\[DecimalError\])/.test(message));
   return true;
 }
@@ -196,17 +196,17 @@ function labelled([first = "", ...others]: readonly string[], recorded: boolean)
   return recorded ? `${first}${more}:` : `${first === "{}" ? "without input" : `with ${first}`}${more}:`;
 }
 
-/** The next run has the settings of today: where these make it fail, that is told. */
+/** The next run will use today's settings; a failure caused by them is reported. */
 async function tryNow(one: Recording, code: Code, bench: TrialEnvironment): Promise<Trial> {
   const own = await tryRunOrToday(one, code, bench);
   const today = own.code === code ? await onItsSettings(code, bench.git.tree(one.run.pin.commit)) : null;
   const now = today === null ? own.trial : await tryRun(one, today, bench);
-  // A month that was closed since refuses what was booked before.
+  // A month closed since then refuses what was booked before.
   const fails = now.missing === null && now.effects.error?.code.startsWith("JOURNAL_") === false;
   return fails ? now : own.trial;
 }
 
-/** The newest recorded runs of an agent; where all of them failed, those before them that did not, first. */
+/** The newest recorded runs of an agent; if all of them failed, earlier ones that did not come first. */
 async function newest(agent: string, bench: TrialEnvironment): Promise<Recording[]> {
   const any = await newestOf(agent, ["done", "failed"], bench);
   return any.every(({ run }) => run.error !== null) ? [...(await newestOf(agent, ["done"], bench)), ...any] : any;
@@ -226,16 +226,16 @@ async function newestOf(agent: string, status: RunStatus[], bench: TrialEnvironm
   return recordings;
 }
 
-/** One execution of an agent on an input: what it would have done, without acting. What only a server could answer ends it. */
+/** One execution of an agent on an input, without acting: what it would have done. A question that only a server could answer ends it. */
 export function tryOn(agent: string, input: Json, code: Code, bench: TrialEnvironment): Promise<Trial> {
   return tryRun({ run: madeUp(agent, code, 0, input, bench), steps: [] }, code, bench);
 }
 
-/** A run that began now, on the candidate. */
+/** A run that starts now, on the candidate. */
 const madeUp = (agent: string, { tree }: Code, n: number, input: Json, { clock }: TrialEnvironment): RunRecord =>
   triedRun({ id: `run_dry${n}`, agent, input, commit: tree.commit, why: "dry run", now: clock.now() });
 
-/** YYYY-MM after all that the books hold and that is closed: rows of an earlier one would contradict balances the bank has proved. */
+/** The first month (YYYY-MM) after everything booked and closed: earlier rows would contradict proven balances. */
 async function freeMonth(tree: Tree, { closed_through = "" }: Config, today: string): Promise<string> {
   const [, year = "", month = ""] = /(\d{4})\/(\d{2})\.journal$/.exec((await monthFiles(tree)).at(-1) ?? "") ?? [];
   const taken = [`${year}-${month}`, closed_through.slice(0, 7)].sort().at(-1) ?? "";
@@ -243,7 +243,7 @@ async function freeMonth(tree: Tree, { closed_through = "" }: Config, today: str
   return new Date(Date.UTC(Number(taken.slice(0, 4)), Number(taken.slice(5)), 1)).toISOString().slice(0, 7);
 }
 
-/** For agents that import: a bench whose import folder holds made up statements, as long as `work` takes. */
+/** For agents that import: an environment whose import folder holds synthetic statements while `work` runs. */
 async function withStatements(
   header: Header,
   sources: readonly string[],
@@ -262,7 +262,7 @@ async function withStatements(
       viewAt: (run, log, now, place) => bench.viewAt(run, log, now, { ...place, dir }),
       world: {
         ...bench.world,
-        // These statements are as much a part of the trial as the tree.
+        // The synthetic statements belong to the trial, like the tree.
         primitive: async (name) => {
           const primitive = await bench.world.primitive(name);
           return primitive.domain === "importer" && primitive.effect === "read" ? { ...primitive, from: "tree" } : primitive;

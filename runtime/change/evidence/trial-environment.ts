@@ -1,6 +1,6 @@
 /**
- * What a trial needs of a workspace, and the workspace as one trial sees it: git stands where the run stood and commits nothing, ports
- * that reach outside answer from the recording or end the trial. Nothing here writes, whatever the code does.
+ * What a trial needs of a workspace, and the workspace as a trial sees it: git is at the run's commit and commits nothing; ports to the
+ * outside answer from the recording or end the trial. Nothing here writes, whatever the code does.
  */
 import { toolClassIn } from "../checks/states.ts";
 import type { World } from "../../engine/world.ts";
@@ -43,9 +43,9 @@ export interface TrialEnvironment {
   /** @throws SCRIPT_*, the first finding of the language lint */
   scriptIn(tree: Tree, agent: string): Promise<Script>;
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
-  /** Models may be asked what no recording answers. Never for cases and dry runs. */
+  /** Models may be asked questions that no recording answers. Never for cases and dry runs. */
   ask?: AskAnew;
-  /** Reads what no recording answers, outside: only for a run that is under way. */
+  /** Makes outside reads that no recording answers; only for a run in progress. */
   read?: ReadNow;
 }
 
@@ -56,8 +56,8 @@ export async function changedFiles({ tree, changed }: Code): Promise<Map<string,
 }
 
 /**
- * Git as it was for the run: HEAD is where the run's next commit was made, so that what others had committed by then is there. A run
- * without one saw the commit it began at.
+ * Git as the run saw it: HEAD is the parent of the run's next commit, so that commits of others up to then are there. A run without a commit
+ * sees the one it started at.
  */
 export function standingGit(
   git: Git,
@@ -87,14 +87,14 @@ export function standingGit(
   };
 }
 
-/** A view whose writes stay in it. `settled`: true while the trial has done exactly what the run did, so its commits need no check. */
+/** A view whose writes stay in memory. `settled`: true while the trial has done exactly what the run did, so its commits need no check. */
 export function trialView(
   view: WorkspaceView,
   trial: { recorded: Recorded; trust: Trust; settled: () => boolean; rereads: boolean; supposed: string[]; unclear: Set<string> },
 ): WorkspaceView {
   const { recorded, trust, settled, rereads, supposed, unclear } = trial;
   let open = false;
-  // A trial that makes the recorded calls never looks at its view: what they changed is laid into it when something does.
+  // A trial that repeats the recorded calls never reads its view, so recorded changes are applied only when something reads it.
   const unlaid: Step[] = [];
   const laid = (): WorkspaceView => {
     for (const step of unlaid.splice(0)) view.restore(step);
@@ -162,14 +162,14 @@ export function trialView(
   };
 }
 
-/** What is never asked. */
+/** A port that is never called. */
 const silent = (sentence: string) => async (): Promise<never> => {
   throw missing(sentence);
 };
 
 /**
- * Tools that are never asked: their class is the recorded one, else what trust.yaml and the name say. One of which only its server could tell
- * is taken to write, and is `unclear`.
+ * Tools that are never called: their class is the recorded one, else as trust.yaml or the name says. One that only its server could classify
+ * is taken to write and listed in `unclear`.
  */
 function recordedTools(recorded: Recorded, trust: Trust, unclear: Set<string>): Tools {
   const named = toolClassIn(trust);

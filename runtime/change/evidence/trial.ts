@@ -1,7 +1,7 @@
 /**
- * A trial: other code executed against a recorded run by the one executor, engine/run.ts, without touching the world. The child serves
- * the recording up to the first difference; what the code calls after it is computed, matched with the recording, simulated, or missing.
- * Invariant: no answer is invented. A read that nothing answers ends the trial, and what was supposed is said.
+ * A trial: other code executed against a recorded run by the same executor, engine/run.ts, without touching the world. The child serves the
+ * recording up to the first difference; later calls are computed, matched with the recording, simulated, or missing.
+ * Invariant: no answer is invented. A read without a recorded answer ends the trial, and every assumption is reported.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ import type { Code, Divergence, Recording, Trial } from "./types.ts";
 type Ended = Parameters<RunLog["end"]>[0];
 
 const EXTRA_CALLS = 20_000;
-// Of made up input, which is small: whoever makes more of it is a loop without an end.
+// Calls on synthetic input, which is small: more than this means an endless loop.
 const MADE_UP_CALLS = 5000;
 
 interface Attempt {
@@ -40,7 +40,7 @@ interface Attempt {
   last: DoorCall | null;
 }
 
-/** Executes the code against the recording. Never throws for what the code does: that is in the trial's effects. */
+/** Executes the code against the recording. Failures of the code do not throw; they are in the trial's effects. */
 export async function tryRun(recording: Recording, code: Code, bench: TrialEnvironment): Promise<Trial> {
   const { run, steps } = recording;
   let callable: Callable = bench.world;
@@ -53,7 +53,7 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
     const started = { ...recording, run: { ...run, input: await inputFor(run, code, script.header, bench) } };
     const served = await servedBy(recording, code, script, bench);
     place = served.statements;
-    // A child that finds a difference starts again, which costs more than asking the host from where the other runs have differed.
+    // A child that finds a difference restarts, which costs more than asking the host from the step where other runs have diverged.
     const holds = Math.min(recording.holds ?? served.steps, served.steps);
     const serve = course.parted > course.whole ? Math.min(course.first, holds) : holds;
     attempt = await execute(started, code, script, bench, serve, place);
@@ -87,14 +87,14 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
 const ENDLESS = /^(?:LIMIT_|SANDBOX_CRASHED$)/;
 
 /**
- * Code that fails on the settings a run had may need one, an account, or a data file, that was committed since: then it is tried on all of today's. `code`: with
- * the settings of this trial.
+ * If code fails with the settings the run was pinned to, it may need a setting, account or data file committed later: then it is tried with
+ * all of today's. `code`: with the settings of this trial.
  */
 export async function tryRunOrToday(recording: Recording, code: Code, bench: TrialEnvironment): Promise<{ trial: Trial; code: Code }> {
   const { run } = recording;
   const trial = await tryRun(recording, code, bench);
   const { error } = trial.effects;
-  // No setting ends what never ends, and each try of it takes its whole time.
+  // No setting helps a script that does not end, and each attempt takes the full time limit.
   if (run.error !== null || trial.missing !== null || error === null || ENDLESS.test(error.code)) return { trial, code };
   const then = bench.git.tree(run.pin.commit);
   const script = await courseOf(code, run, bench).script.catch(() => null);
@@ -103,7 +103,7 @@ export async function tryRunOrToday(recording: Recording, code: Code, bench: Tri
   return today === null || again === null || again.effects.error !== null ? { trial, code } : { trial: again, code: today };
 }
 
-/** The very steps that are recorded, and their end: then nothing else can have come of it. */
+/** True if exactly the recorded steps were made, with the same end: then the effects cannot differ. */
 function isRecorded({ run, steps }: Recording, attempt: Attempt): boolean {
   if (attempt.missing !== null || attempt.steps.length !== steps.length || attempt.steps.some((step, n) => step !== steps[n])) return false;
   const { status, outcome, error, result } = outcomeOf(run, attempt);
@@ -115,12 +115,12 @@ function isRecorded({ run, steps }: Recording, attempt: Attempt): boolean {
   );
 }
 
-/** A script that does not compile or take the input is the code's own failure; a repository or a sandbox that cannot be used is not. */
+/** A script that does not compile or rejects the input is a failure of the code; an unusable repository or sandbox is not. */
 function isOfTheCode(error: unknown): boolean {
   return error instanceof ClearedError && (error.kind === "script" || error.code === "RUN_INPUT");
 }
 
-/** What the trials of one Code share: its script, compiled once, and where the runs so far have parted from it. */
+/** What all trials of one Code share: the compiled script, and where earlier runs diverged. */
 interface Course {
   script: Promise<Script>;
   parted: number;
@@ -188,7 +188,7 @@ async function execute(
       }),
     async view(_, own, now) {
       const git = standingGit(bench.git, recording, serve, over);
-      // Nothing of today's import/ belongs to the recorded run.
+      // Files in today's import/ do not belong to the recorded run.
       const place = { git, base: git.tree(run.pin.commit), dir: statements ?? join(bench.dir, STATE, "nowhere") };
       const settled = () => isWhole && !reached && run.status === "done";
       view = trialView(await bench.viewAt(run, own, now, place), {
@@ -204,7 +204,7 @@ async function execute(
     suppose: (seq, gate) => answered(gate, recording, recorded, isWhole && seq === steps.length, attempt.supposed),
     supposeCommit: () => recorded.commit(),
     mayAct: () => undefined,
-    // Somebody waits for it: code that makes far more calls than the run it is tried on has gone astray.
+    // Somebody is waiting: code that makes far more calls than the recorded run is stopped.
     async limits() {
       const limits = await bench.world.limits(run);
       return { ...limits, calls: Math.min(limits.calls, steps.length === 0 ? MADE_UP_CALLS : EXTRA_CALLS + 10 * steps.length) };
@@ -225,7 +225,7 @@ async function execute(
   return attempt;
 }
 
-/** Why a failure says nothing of the code: it is the machine's, or only a server could tell whether the call was a read. Null for any other. */
+/** Why a failure is no evidence about the code: the machine failed, or only a server could tell whether the call was a read. Null for others. */
 function untoldBy({ ended, steps }: Attempt, unclear: ReadonlySet<string>): string | null {
   if (ended?.status !== "failed") return null;
   if (ended.error.code === "LIMIT_WALL") return "it did not end in time on this machine";
@@ -238,14 +238,14 @@ function newAttempt(ended: Ended | null = null): Attempt {
   return { ended, steps: [], missing: null, supposed: [], at: new Map(), diverged: null, last: null };
 }
 
-/** The run as the trial would have left it. One that stopped at a missing answer has not ended. */
+/** The run as the trial would have left it; one that stopped at a missing answer has not ended. */
 function outcomeOf(run: RunRecord, { ended }: Pick<Attempt, "ended">): RunRecord {
   const none = { outcome: null, result: null, error: null, meta: null };
   if (ended === null) return { ...run, ...none, status: "waiting" };
   return { ...run, ...none, ...ended };
 }
 
-/** The first place where the calls differ; null when they are the same. */
+/** The first place at which the calls differ; null if they are the same. */
 function partingOf(recorded: readonly Step[], { steps, at, missing: stopped }: Attempt): Divergence | null {
   const length = Math.max(recorded.length, stopped === null ? steps.length : steps.length + 1);
   for (let n = 0; n < length; n++) {
@@ -261,8 +261,9 @@ function toCall(step: Step | undefined): Call | null {
 }
 
 /**
- * What a gate is told: the recorded decision on the same question; the end the recorded run came to at it; else a yes, which is said.
- * @throws End, and Suspend for a form, whose answer nobody can suppose
+ * The answer at a gate: the recorded decision on the same question; the end that the recorded run came to there; else an assumed approval,
+ * which is reported.
+ * @throws End, and Suspend for a form, whose answer cannot be assumed
  */
 function answered(gate: Gate, { run, refused }: Recording, recorded: Recorded, isLast: boolean, supposed: string[]): Decision {
   const found = recorded.decisionOf(gate);

@@ -1,6 +1,6 @@
 /**
- * Types only: what a change of code would have done to runs that are recorded. A *recording* is a run with its history; a *trial* is
- * other code executed against it, without touching the world; *effects* are what either leaves behind, told by meaning.
+ * Types only: what a change of code would have done to recorded runs. A *recording* is a run with its history; a *trial* is other code
+ * executed against it without touching the world; *effects* are the result of either, by meaning.
  */
 import type { At, WireError } from "../../kernel/errors.ts";
 import type { Call, EntryStatus, Json, Outcome, RunRecord, RunStatus, Step, Tree } from "../../kernel/ports.ts";
@@ -9,17 +9,17 @@ export interface Recording {
   run: RunRecord;
   /** Oldest first, without a step that has no outcome. */
   steps: readonly Step[];
-  /** The calls of the question at which the run was ended by a no or by time, which is in no step; null when it was not, absent when that is not known. */
+  /** Calls of the question at which the run ended by rejection or expiry, which no step records; null if it did not, absent if unknown. */
   refused?: readonly Call[] | null;
-  /** The first step whose answer is another one now: what follows is computed anew. */
+  /** The first step whose answer is different now; everything after it is computed. */
   holds?: number;
 }
 
 /** The code to try. */
 export interface Code {
-  /** The agent, scripts/ and scripts/tools/ are read here. It need not be a commit (treeOver). */
+  /** The agent, scripts/ and scripts/tools/ are read from here. It need not be a commit (treeOver). */
   tree: Tree;
-  /** Files of config.yaml, policies/, importers/ and knowledge/ that the change touches (or all, onItsSettings, and data files that came later): they lie over the tree of the run's own commit. */
+  /** Changed files of config.yaml, policies/, importers/ and knowledge/ (or all, with onItsSettings), laid over the tree of the run's own commit. */
   changed: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface EntryEffect {
   evidence: string;
   /** Who was paid or who paid, or "". */
   counterparty: string;
-  /** Other tags that tell something about it: how sure the code was, its note, its reference. Ids and keys are not among them. */
+  /** Tags with information, such as confidence, note or reference; no ids or keys. */
   tags: Record<string, string>;
   /** In the order of the entry; amount is signed decimal text, debit positive. */
   legs: { account: string; amount: string; currency: string }[];
@@ -40,7 +40,7 @@ export interface EntryEffect {
 
 /** An act outside: a tool, a child agent, a plugin's external call. */
 export interface CallEffect extends Call {
-  /** True when a person's yes (or a profile's) covered it. */
+  /** True if a person's approval (or an approval profile) covered it. */
   approved: boolean;
 }
 
@@ -50,24 +50,24 @@ export interface Effects {
   error: WireError | null;
   result: Json;
   entries: EntryEffect[];
-  /** Status changes and reversals of entries that were there before: id -> new status. */
+  /** Status changes and reversals of existing entries: id -> new status. */
   changed: Record<string, EntryStatus>;
   calls: CallEffect[];
   notices: { to: string; subject: string; text: string; channel?: string }[];
-  /** Gates a person was asked at. terms: what else the question says: details, level, fields, how long it stays open. */
+  /** Gates at which a person was asked. terms: the rest of the question: details, level, fields, time limit. */
   gates: { title: string; calls: Call[]; terms: Record<string, Json>; form?: true }[];
-  /** The last state that was entered; null for an agent without states. */
+  /** The last state entered; null for an agent without states. */
   state: string | null;
-  /** What a policy was told and said, in order. policy: its name, "" for the agent's own. */
+  /** Facts and verdicts of policies, in order. policy: its name, "" for the agent's own. */
   verdicts: { policy: string; facts: Record<string, Json>; verdict: string }[];
-  /** Cards for review, by entry id or title; asks: what is asked about rows of a statement. */
+  /** Cards for review, by entry id or title; asks: the question about rows of a statement. */
   reviews: { about: string; title: string; asks: string | null }[];
   events: { event: string; payload: Json }[];
   /** data/, documents and receipts written: path -> text; null removes. */
   files: Record<string, string | null>;
 }
 
-/** Where two executions part for the first time. `recorded` or `now` is null where that side had ended. */
+/** The first place at which two executions differ. `recorded` or `now` is null if that side had ended. */
 export interface Divergence {
   step: number;
   recorded: Call | null;
@@ -79,15 +79,15 @@ export interface Trial {
   effects: Effects;
   /** Null when the code makes exactly the recorded calls. */
   divergence: Divergence | null;
-  /** A read that no recording answers, in words: the trial stopped there and its effects are not to be believed. */
+  /** A read that no recording answers, in words: the trial stopped there, so its effects are incomplete. */
   missing: string | null;
-  /** What had to be supposed, in words: a new gate answered yes, a tool's answer simulated. */
+  /** Assumptions, in words: a new gate approved, a tool's answer simulated. */
   supposed: string[];
   /** Calls of the trial, in order, for people and for widening. */
   steps: readonly Step[];
-  /** True when it is the recorded run again, step by step, to the same end. */
+  /** True if it repeats the recorded run step by step to the same end. */
   isRecorded: boolean;
-  /** The tool or primitive that it called last and no recording was served for; "" for none. */
+  /** The last tool or primitive called that no recording was served for; "" for none. */
   last: string;
 }
 
@@ -103,7 +103,7 @@ export interface MoneyDifference {
   difference: string;
 }
 
-/** A parameter that differs: in how many acts, with the first of them, clipped. to: who is told or paid now, where it says that. */
+/** A parameter that differs: in how many acts, with the first difference, clipped. to: the new recipient or payee, for such a parameter. */
 export interface ActField {
   key: string;
   to?: string;
@@ -111,54 +111,54 @@ export interface ActField {
   says: string;
 }
 
-/** Acts of one kind and target in which two executions differ. */
+/** Differing acts of one kind and target. */
 export interface ActDifference {
   kind: "call" | "notice" | "question" | "review" | "event";
-  /** The tool, who is told, the event; "" for questions and reviews. */
+  /** The tool, recipient or event; "" for questions and reviews. */
   what: string;
-  /** How many, and what they come to where they have amounts. */
+  /** How many, and the sum of their amounts if they have any. */
   was: { count: number; sum: string | null };
   now: { count: number; sum: string | null };
-  /** How many are made with other words or parameters, and in which of them they differ: who is paid first, then amounts; a bounded sample. */
+  /** How many have other words or parameters, and a bounded sample of those: payees first, then amounts. */
   differ: number;
   fields: ActField[];
 }
 
-/** One thing that is worse. confirmed: what a person decided is another; unseen, undecided, unasked: goes to nobody any more; again: done twice. */
+/** Something worse. confirmed: differs from a decision of a person; unseen, undecided, unasked: no longer shown to anybody; again: done twice. */
 export interface Harm {
   kind: "confirmed" | "unseen" | "undecided" | "unasked" | "again" | "without_yes" | "after_no" | "books" | "fails";
-  /** What it is about, for people: an entry, a tool, a question, an error. */
+  /** What it is about, for readers: an entry, a tool, a question, an error. */
   about: string;
-  /** With ids and values. */
+  /** In detail, with ids and values. */
   line: string;
 }
 
 export interface FileDifference {
   path: string;
   kind: "file" | "bank file";
-  /** What differs in it, a line each. */
+  /** What differs, one line each. */
   says: string[];
 }
 
 export interface RunDifference {
   run: string;
   class: BacktestClass;
-  /** Why it is worse, failed or not replayable; else what changed, each in one line. */
+  /** Why it is worse, failed or not replayable; else what changed, one line each. */
   why: string[];
   divergence: Divergence | null;
   /** Entries that come out differently; `was` null: new, `now` null: gone. */
   entries: { was: EntryEffect | null; now: EntryEffect | null }[];
   money: MoneyDifference[];
-  /** Facts that a policy was told otherwise. */
+  /** Facts that a policy was given with other values. */
   facts: FactDifference[];
   acts?: ActDifference[];
   files?: FileDifference[];
-  /** Why it is worse or fails, in kinds. */
+  /** Why it is worse or fails, by kind. */
   harm?: Harm[];
   supposed: string[];
   /** How many cards for review it opens. */
   reviews?: { was: number; now: number };
-  /** Entries and lines that a report leaves out of its sample; `cleared proposals show N --all` tells them. */
+  /** Entries and lines that a report omits; `cleared proposals show N --all` shows them. */
   omitted?: { entries: number; lines: number };
 }
 
@@ -171,36 +171,36 @@ export interface FactDifference {
 
 export interface BacktestReport {
   agent: string;
-  /** Commit or words that say which code was tried. */
+  /** Commit, or words, that name the code under test. */
   code: string;
   runs: number;
   days: number | null;
   counts: Record<BacktestClass, number>;
-  /** Summed over all runs; accounts whose sum did not change are left out. */
+  /** Sums over all runs; accounts with an unchanged sum are omitted. */
   money: MoneyDifference[];
   /** Sum of all differences per currency; "0.00" when only the accounts change. */
   net: Record<string, string>;
-  /** One line per kind of change: how many entries go from which accounts to which, and how much they sum to. */
+  /** One line per kind of change: how many entries move between which accounts, and their sum. */
   moves: { from: string; to: string; entries: number; amount: string; currency: string }[];
-  /** Facts that policies were told otherwise: in how many runs, with the first of them. */
+  /** Facts given to policies with other values: in how many runs, with the first difference. */
   facts: (FactDifference & { runs: number; run: string })[];
-  /** How many cards for review all the runs open. */
+  /** How many cards for review all runs open. */
   reviews?: { was: number; now: number };
-  /** How many entries come out differently in all. */
+  /** How many entries differ in all. */
   entries: number;
-  /** What is done differently outside of the books, of all runs. */
+  /** Differences outside of the books, over all runs. */
   acts?: ActDifference[];
-  /** What is worse in all runs: of each kind how many, and one of them. */
+  /** What is worse, over all runs: for each kind a count and one example. */
   harm?: { kind: Harm["kind"]; count: number; about: string }[];
-  /** Runs that are not the same, the worst first: a bounded sample (sums.ts); `runs`, `counts` and the sums are of all. */
+  /** Runs that are not the same, the worst first: a bounded sample (sums.ts); `runs`, `counts` and the sums cover all. */
   differences: RunDifference[];
-  /** Runs that wait now: how many the new code could take over, and why not the others. */
+  /** Waiting runs: whether the new code could continue them, and why not. */
   waiting: { run: string; moves: boolean; why: string | null }[];
-  /** Where models were asked anew. */
+  /** Where models were asked again. */
   asked?: AskedAnew;
 }
 
-/** What became of the cases, by name. untried: nobody can tell whether they hold, because their recording is not here or does not answer. */
+/** Results of the cases, by name. untried: undecidable, because the recording is missing or has no answer. */
 export interface CasesTold {
   passed: number;
   failed: string[];
@@ -210,15 +210,15 @@ export interface CasesTold {
 }
 
 export interface AskedAnew {
-  /** US dollars: the most it may cost, and what it cost, counted as `cleared costs` does. */
+  /** US dollars: the upper limit and the actual cost, counted as `cleared costs` does. */
   budget: string;
   usd: string;
-  /** Questions that were answered, those with a recorded answer to compare with, those of them with the same answer, and those not answered. */
+  /** Questions answered, those with a recorded answer to compare, those of them with the same answer, and those not answered. */
   asked: number;
   compared: number;
   same: number;
   left: number;
-  /** Some of those answered otherwise. */
+  /** A sample of different answers. */
   differ: { run: string; call: string; was: string; now: string }[];
 }
 

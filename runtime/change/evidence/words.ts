@@ -1,4 +1,4 @@
-/** A backtest in words: for the command line by line, for a card in sentences for somebody who does not program. */
+/** A backtest in words: lines for the command line, sentences on a card for a reader who does not program. */
 import { count, shortJson } from "../../kernel/text.ts";
 import type { Call } from "../../kernel/ports.ts";
 import { fromExact, minus, toExact } from "../../workspace/books/amounts.ts";
@@ -7,10 +7,10 @@ import { wilson } from "../../rules/grounding.ts";
 import { entryWords, grouped, shortAccount, firstDifference } from "./partings.ts";
 import type { ActDifference, BacktestReport, Divergence, Harm, RunDifference } from "./types.ts";
 
-// A person reads the first ones; the report has the others.
+// The reader sees the first few; the report has all.
 const FIRST = 5;
 
-/** The report in lines: what became of the runs, where money goes, the first differences, the waiting runs. */
+/** The report as lines: results of the runs, money moved, first differences, waiting runs. */
 export function backtestLines(report: BacktestReport): string[] {
   const { counts, runs, days } = report;
   const failed = counts.failed === 0 ? "" : `, ${counts.failed} failed`;
@@ -85,7 +85,7 @@ function waitingLines({ waiting }: BacktestReport): string[] {
 
 const named = (call: Call | null): string => `${call?.tool}(${shortJson(call?.params ?? {}, 100)})`;
 
-/** What the recorded runs would have done differently, the most telling first; nothing when they come out the same. `name`: the agent's. */
+/** What the recorded runs would have done differently, most important first; empty if nothing changes. `name`: the agent's. */
 export function changeOf({ differences, counts, runs, entries: all, acts = [], facts = [] }: BacktestReport, name: string): string[] {
   const changed = differences.filter((one) => one.class === "changed" || one.class === "worse");
   if (changed.length === 0) return counts.failed === 0 ? [] : [`${name} would fail in ${counts.failed} of ${count(runs, "recorded run")}`];
@@ -102,14 +102,14 @@ export function changeOf({ differences, counts, runs, entries: all, acts = [], f
     );
   const judged = facts.map((fact) => `${name} would give its policy other facts: ${factLine(fact)} (${count(fact.runs, "run")})`);
   const told = [...booked, ...judged, ...acts.map((one) => `${name} ${actWords(one)}`), ...files];
-  // What only the runs' own answers or ends tell.
+  // Differences that appear only in results or ends of runs.
   return told.length > 0 ? told : [...new Set(changed.flatMap(({ why }) => why))].slice(0, FIRST).map((line) => `${name}: ${line}`);
 }
 
-/** True for a line of changeOf that tells only of what runs would answer. */
+/** True for a line of changeOf about results only. */
 export const isAnswer = (line: string): boolean => /^[^:]*: result: /.test(line);
 
-/** Receipts are called by the hash of their statement. */
+/** Receipts are named by the hash of their statement; it is shortened. */
 const shortPath = (path: string): string => path.replace(/[0-9a-f]{64}/, (hash) => `${hash.slice(0, 8)}…`);
 
 const times = (n: number): string => (n === 1 ? "once" : `${n} times`);
@@ -141,11 +141,11 @@ function fieldWords(fields: ActDifference["fields"], all: number): string {
   return fields.length === 0 ? "" : ` (${[...shown, ...more].join(", ")})`;
 }
 
-/** Why the recorded runs keep anybody from approving it, the gravest first; nothing when none is worse. */
+/** Why the recorded runs prevent approval, worst first; empty if none is worse. */
 export function harmOf({ harm = [], counts, differences }: BacktestReport, name: string): string[] {
   if (counts.worse + counts.failed === 0) return [];
   const told = HARMS.flatMap((kind) => harm.filter((one) => one.kind === kind).map(({ count: n, about }) => HARM[kind](n, about, name)));
-  // A report of another version may not tell of kinds.
+  // A report written by another version may have no kinds.
   return told.length > 0
     ? told
     : [`${count(counts.worse + counts.failed, "recorded run")} of ${name} would be worse (${differences[0]?.why[0] ?? ""})`];
@@ -162,10 +162,10 @@ const HARM: Record<Harm["kind"], (n: number, about: string, name: string) => str
   unasked: (n, about) => `${count(n, "question")} would no longer be asked at all (${about})`,
   fails: (n, about, name) => `${name} would fail in ${count(n, "recorded run")} (${about})`,
 };
-/** From the gravest. */
+/** Worst first. */
 export const HARMS = Object.keys(HARM) as [Harm["kind"], ...Harm["kind"][]];
 
-/** Where money goes, and how much more or less it is in all. */
+/** Where money goes, and the total difference. */
 export function moneyLines({ moves, net, acts = [] }: BacktestReport): string[] {
   const lines = moves.map(({ from, to, entries, amount, currency }) => {
     const way =

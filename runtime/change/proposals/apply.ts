@@ -25,7 +25,7 @@ import { ASKING, type ProposalStore, type ProposalWorld, UNDECIDED, createPropos
 import type { Proposal, ProposalState, Report } from "../proposal-types.ts";
 import { demandsOf } from "../widening/widening.ts";
 
-/** What deciding needs of a workspace; `Host` (app/host.ts) has all of it. */
+/** What deciding needs of a workspace; `Host` (app/host.ts) provides it. */
 export interface ApplyWorld extends ProposalWorld {
   trust: Trust;
   engine: Pick<Engine, "list">;
@@ -34,14 +34,14 @@ export interface ApplyWorld extends ProposalWorld {
   world: { guard(): void };
 }
 
-/** Checks a proposal on HEAD: its state is ready or blocked afterwards, with a new report. */
+/** Checks a proposal on HEAD; afterwards its state is ready or blocked, with a new report. */
 export type Prepare = (id: string) => Promise<unknown>;
 
 export interface DecidedProposal {
   proposal: Proposal;
-  /** The commit on the branch, once the answer has led to one. */
+  /** The commit on the branch, once the decision has led to one. */
   commit: string | null;
-  /** Whose yes counts so far, while more are needed; else null. */
+  /** The approvals so far, while more are needed; else null. */
   open: Tally | null;
 }
 
@@ -50,13 +50,13 @@ export interface Settled {
   waiting: { proposal: Proposal; why: string }[];
 }
 
-/** Ids whose approval is being written down or looked at again right now, by this process, which is the workspace's only owner. */
+/** Ids whose approval this process, the workspace's only owner, is recording or checking again now. */
 const underway = new Set<string>();
 
 const notNow = (message: string): ClearedError => new ClearedError("PROPOSAL_STATE", message);
 
 /**
- * Decides the proposal of a card. The signature is checked already; everything else is checked here.
+ * Decides the proposal of a card. The signature has been verified by the caller; everything else is checked here.
  * @throws CARD_CLOSED (who decided, and when), PROPOSAL_STATE, APPROVAL_*, GIT_STATE, USAGE
  */
 export async function decideProposal(world: ApplyWorld, card: Card, decision: Decision, prepare: Prepare): Promise<DecidedProposal> {
@@ -73,7 +73,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
     if (objection !== null) throw objection;
   };
   assertCounts();
-  // A yes is to what was last reported; what is made anew meanwhile is compared with it.
+  // An approval refers to the report shown last; a report made meanwhile is compared with it.
   const approval = { since: proposal.report?.since ?? proposal.report?.at ?? 0, last: decision.signature ?? "" };
   const { since } = approval;
   try {

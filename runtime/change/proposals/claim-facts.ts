@@ -1,6 +1,6 @@
 /**
- * What a change does, as facts that claims are compared with: files, headers, settings, rows and values of scripts, what widens, and what
- * becomes of recorded runs. Computed from the two trees and the backtests; nothing is executed here.
+ * The effects of a change as facts to compare claims with: files, headers, settings, rows and values of scripts, widened rights, and effects
+ * on recorded runs. Computed from the two trees and the backtests; nothing is executed here.
  */
 import type { Json, Tree } from "../../kernel/ports.ts";
 import { plainForm } from "../../scripts/form-marks.ts";
@@ -17,25 +17,25 @@ import { type Around, type Program, programAt } from "../widening/program.ts";
 import type { Changed, ClaimKind } from "../proposal-types.ts";
 import type { Given } from "../widening/stated-values.ts";
 
-/** Something that the change does, as claims may put it. */
+/** Something that the change does, in the terms of claims. */
 export interface Fact {
   kind: ClaimKind;
   file: string;
-  /** What it may be called by. */
+  /** The names by which a claim may refer to it. */
   subjects: string[];
-  /** Values before and now; any of them may be claimed. */
+  /** Values before and after; a claim may state any of them. */
   from: string[];
   to: string[];
   count?: number;
   amount?: string;
-  /** Where its words are all there is to compare with. */
+  /** Its sentence, if that is all there is to compare with. */
   text?: string;
-  /** Lines that it stands on now, and that it stood on; undefined where that is not known. */
+  /** Lines it is on now, and was on before; undefined if unknown. */
   lines: number[];
   gone?: number[] | undefined;
 }
 
-/** The change and what is known of it. */
+/** The change and what is known about it. */
 export interface Judged {
   base: Tree;
   tree: Tree;
@@ -106,7 +106,7 @@ function settingFacts(path: string, was: string | null, now: string | null): Fac
     texts = [read(was), read(now)];
     changes = leafChanges((texts[0].value ?? {}) as Json, (texts[1].value ?? {}) as Json);
   } catch {
-    return []; // its own check says what is wrong with it
+    return []; // its own check reports the error
   }
   const shown = (value: Json | undefined): string[] =>
     value === undefined ? [] : typeof value === "object" && value !== null && !Array.isArray(value) ? cellsOf(value) : [textOf(value)];
@@ -123,7 +123,7 @@ function settingFacts(path: string, was: string | null, now: string | null): Fac
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 const cellsOf = (cells: object): string[] => [...Object.values(cells).map(textOf), JSON.stringify(cells)];
 
-/** Lines that the value of a key, or word of a list, stands on, as leaves.ts writes keys: itself and what is in it. */
+/** Lines of a key's value, or of a list item, in the notation of leaves.ts, including nested ones. */
 function placesOf(yaml: YamlText, key: string, value: Json | undefined): number[] {
   if (value === undefined) return [];
   let node = yaml.value as Json | undefined;
@@ -146,7 +146,7 @@ async function codeFacts(path: string, trees: [Tree, Tree], texts: [string, stri
   const [was, now] = await Promise.all(trees.map((one) => programAt(one, path, around)));
   const isRead = (one: typeof was): one is Program => one != null && !("problem" in one);
   if (!isRead(was) || !isRead(now)) return [];
-  // What it was is read the other way round, for the lines that it stood on; what is only moved has the same text.
+  // The reverse difference gives the lines of the old text; lines that only moved have equal text.
   const back = differenceFacts(path, now, was);
   const [before, after] = texts.map((text) => text.split("\n")) as [string[], string[]];
   const means = ({ kind, subjects }: Fact, from: string[], to: string[]) => JSON.stringify([kind, subjects[2], from, to]);

@@ -1,6 +1,6 @@
 /**
- * What a proposer says of a change, compared with what is computed: a claim that is not so blocks the change, and so does a widening that no
- * claim names. Free text cannot be compared with a change, so claims are data.
+ * Compares the proposer's claims about a change with its computed effects: a false claim blocks the change, and so does a widened right that
+ * no claim names. Free text cannot be compared, so claims are data.
  */
 import { compareDecimals } from "../../rules/policy/values.ts";
 import { plainDecimal } from "../../kernel/money.ts";
@@ -11,7 +11,7 @@ import type { Around } from "../widening/program.ts";
 import { type Fact, type Judged, factsOf, nameOf } from "./claim-facts.ts";
 import type { AskedFor, Claim, ClaimKind } from "../proposal-types.ts";
 
-// A model that is told more does not mend more.
+// A model does not repair more when it is told more.
 const LISTED = 6;
 
 /** The claims of a proposal against its facts. */
@@ -19,13 +19,13 @@ export async function claimsLooked({ claims }: AskedFor, judged: Judged, around:
   const facts = await factsOf(judged, around);
   const plain = claims.filter(({ kind }) => kind !== "nothing_else");
   const proven = new Map(plain.map((claim) => [claim, facts.filter((fact) => isSo(claim, fact))]));
-  // One claim says one thing: what fits several, such as a file, names none of them.
+  // A claim names one thing: one that fits several, such as a file name, names none of them.
   const isOne = (all: Fact[]) => new Set(all.filter(isValue).map(asOne)).size <= 1;
   const named = new Set([...proven.values()].flatMap((all) => (isOne(all) ? all : all.filter((one) => !isValue(one)))));
   const wrong = plain.filter((claim) => proven.get(claim)?.length === 0).map((claim) => wrongClaim(claim, facts, judged));
   const unnamed = judged.changed.widening.flatMap(({ kind, text, at }): Found[] => {
     const file = at?.file ?? "";
-    // One line may tell of several rights: each is named.
+    // One line may report several rights; each must be named.
     const rights = facts.filter(
       (fact) => kind === "capability" && fact.kind === kind && fact.file === file && fact.to.some((one) => holds(text, one)),
     );
@@ -51,19 +51,19 @@ const sameText = (a: string, b: string): boolean => {
   const [x, y] = [plainDecimal(a), plainDecimal(b)];
   return x !== null && y !== null && compareDecimals(x, y) === 0;
 };
-/** The words of a text that stand for themselves: a value is not part of a longer one. */
+/** True if the text contains the value as a word of its own, not inside a longer one. */
 const holds = (text: string, value: string): boolean =>
   value.trim() !== "" && new RegExp(`(?<![\\w.])${RegExp.escape(value.trim())}(?![\\w]|\\.\\d)`, "i").test(text);
 
-/** A value that is another now, and not a sentence that tells of one. */
+/** A changed value, as opposed to a sentence about one. */
 const isValue = ({ kind, text }: Fact): boolean => text === undefined && /^(?:rule|threshold|schedule|trigger|capability)$/.test(kind);
 const asOne = ({ file, from, to, lines }: Fact): string => JSON.stringify([file, from, to, lines]);
 
-/** A new file that is claimed as such: a policy's other facts are sentences. */
+/** A new file, claimed as such: the other facts of a policy are sentences. */
 const isWhole = ({ kind, text }: Fact): boolean =>
   /^(?:agent|tool)_(?:added|removed)$/.test(kind) || (kind === "policy" && text === undefined);
 
-/** Values that no claim names, neither as they are nor in a sentence that tells of them. A file that is claimed as new is claimed whole. */
+/** Values that no claim names, directly or in a sentence about them. Claiming a new file claims all of it. */
 function unnamedOf(facts: readonly Fact[], named: ReadonlySet<Fact>): Fact[] {
   const tells = ({ text = "", lines }: Fact, fact: Fact) =>
     lines.some((line) => fact.lines.includes(line)) &&
@@ -72,28 +72,28 @@ function unnamedOf(facts: readonly Fact[], named: ReadonlySet<Fact>): Fact[] {
   return facts.filter((fact) => isValue(fact) && ![...named].some((one) => one.file === fact.file && names(one, fact)));
 }
 
-/** Where a sentence parts what is now from what was. */
+/** Where a sentence separates the new value from the old. */
 const PARTS = / instead of |[;,] before[:,] |; it was /;
 const MARKED = /"[^"]*"|‹[^›]*›|\([^)]*\)|(?<=\b(?:is|to|uses?|emits|calls|by|for|in|the|on) )\S+/g;
-/** True for a value of a sentence: what it marks as one, or no plain word of it. */
+/** True for a value within a sentence: quoted, or not an ordinary word of it. */
 const marks = (text: string, value: string): boolean =>
   holds(text, value) && (/[\d"_/@.:]|\p{Lu}/u.test(value) || [...text.matchAll(MARKED)].some(([one]) => holds(one, value)));
 
 function isSo({ kind, subject, from, to, count, amount }: Claim, fact: Fact): boolean {
   if (kind !== fact.kind || subject.trim() === "" || !fact.subjects.some((one) => sameText(one, subject))) return false;
-  // An agent's name before what is told of it is no value.
+  // The agent's name at the start of a line is not a value.
   const [now, was = now] = fact.text?.replace(/^[^:"‹]*: /, (name) => (fact.file.startsWith(AGENTS) ? "" : name)).split(PARTS) ?? [];
   const has = (values: string[], side: string | undefined, value: string | undefined) =>
     value === undefined || (side === undefined ? values.some((one) => sameText(one, value)) : marks(side, value));
   if (!has(fact.from, was, from) || !has(fact.to, now, to)) return false;
-  // What happens no time is claimed as such, or not at all.
+  // Something that no longer happens can only be claimed as such.
   return (
     (count === undefined ? fact.count !== 0 : count === fact.count) &&
     (amount === undefined || (fact.amount !== undefined && sameText(amount, fact.amount)))
   );
 }
 
-/** Kinds that say the same of a change as a kind of widening, in other words. */
+/** Kinds of claims that express the same as a kind of widening. */
 const LIKE: Partial<Record<ClaimKind, readonly string[]>> = {
   rule: ["policy", "review", "setting", "tool"],
   threshold: ["policy", "review", "setting", "gate"],
@@ -102,20 +102,20 @@ const LIKE: Partial<Record<ClaimKind, readonly string[]>> = {
   notices_changed: ["recipient"],
 };
 
-/** A word that tells something: not "is" or "in". */
+/** A word with content: not "is" or "in". */
 const TELLING = /\d|\p{Lu}|\w{4}/u;
 
-/** True where a claim that is so names this widening: by its kind, or as the rule or setting it comes from, and by a value of it. */
+/** True if a correct claim names this widening: by its kind, or as the rule or setting it comes from, with one of its values. */
 function covers(claim: Claim, facts: readonly Fact[], { kind, text, file }: { kind: string; text: string; file: string }): boolean {
   if (claim.kind !== kind && LIKE[claim.kind]?.includes(kind) !== true) return false;
   if (!facts.some((fact) => fact.file === file && (fact.text === undefined || fact.text === text))) return false;
   return [claim.from, claim.to].some((one) => one !== undefined && TELLING.test(one) && holds(text, one));
 }
 
-/** The claims that would name a widening, by a value that it marks before a word beside one; where none would, what one consists of. */
+/** Claims that would name a widening, by its quoted values first, then by ordinary words; if there are none, by its parts. */
 function claimsFor(widening: { kind: string; text: string; file: string }, rights: readonly Fact[], facts: readonly Fact[]): string {
   const own = { kind: widening.kind as ClaimKind, subject: nameOf(widening.file) };
-  // Of what is gone, only what was has a value.
+  // Something removed has only an old value.
   const ways = (one: string): Claim[] => [
     { ...own, to: one },
     { ...own, from: one },
@@ -148,7 +148,7 @@ function factWords({ subjects, from, to, count, amount, text }: Fact): string {
   return `${subjects.at(-1)}${way}${count === undefined ? "" : `, count ${count}`}${amount === undefined ? "" : `, amount ${amount}`}`;
 }
 
-/** Files and lines that no claim names, and changes of recorded runs. */
+/** Files and lines that no claim names, and changed results of recorded runs. */
 function othersThan(facts: readonly Fact[], named: ReadonlySet<Fact>, { paths }: Judged, beside: number, others: Fact[]): Found[] {
   const files = new Set([...named].flatMap(({ count, file }) => (count === undefined ? [file] : [])));
   const runs = facts.filter((fact) => /^(?:entries|calls|notices)_changed$/.test(fact.kind) && (fact.count ?? 0) > 0);
@@ -168,7 +168,7 @@ function othersThan(facts: readonly Fact[], named: ReadonlySet<Fact>, { paths }:
   return [{ code: "CLAIM_WRONG", at: { file: left[0] ?? others[0]?.file ?? paths[0] ?? "" }, message }];
 }
 
-/** Lines that are new or gone, in their order, where nothing that was claimed stands or stood; one written differently is one. */
+/** Number of new or removed lines, in order, that belong to nothing claimed; a rewritten line counts once. */
 async function linesBeside({ base, tree, paths }: Judged, named: ReadonlySet<Fact>): Promise<number> {
   let count = 0;
   for (const path of paths) {
@@ -178,7 +178,7 @@ async function linesBeside({ base, tree, paths }: Judged, named: ReadonlySet<Fac
     const [places, stood] = [own.flatMap(({ lines }) => lines), own.flatMap(({ gone }) => gone ?? [])];
     const known = own.flatMap(({ gone, lines }) => (gone === undefined ? [] : lines));
     for (const { gone, fresh } of blocksOf((was ?? "").split("\n"), (now ?? "").split("\n"))) {
-      // Where it is not known what a line was, it was one of those beside it.
+      // Where the old counterpart of a line is unknown, it counts with its neighbors.
       const unsure = fresh.filter((line) => places.includes(line) && !known.includes(line)).length;
       const left = gone.filter((line) => !stood.includes(line)).length - unsure;
       count += Math.max(fresh.filter((line) => !places.includes(line)).length, left);
@@ -187,9 +187,9 @@ async function linesBeside({ base, tree, paths }: Judged, named: ReadonlySet<Fac
   return count;
 }
 
-/** Lines, by their number, that are not in the longest common order of two texts, block by block. Blank ones are not told. */
+/** Numbers of the lines outside of the longest common subsequence of two texts, block by block, without blank lines. */
 function blocksOf(was: readonly string[], now: readonly string[]): { gone: number[]; fresh: number[] }[] {
-  const known = was.length * now.length <= 16_000_000; // nobody claims more line by line
+  const known = was.length * now.length <= 16_000_000; // beyond that size nobody claims line by line
   const common = known ? was.map(() => new Uint16Array(now.length + 1)) : [];
   const at = (i: number, j: number) => common[i]?.[j] ?? 0;
   for (const [i, row] of [...common.entries()].reverse())

@@ -1,4 +1,4 @@
-/** The commit that a proposal becomes: whether its files are still what it was proposed on, what it writes, and its message. */
+/** The commit of an approved proposal: whether its files have changed since it was proposed, what it writes, and its message. */
 import type { Tree } from "../../kernel/ports.ts";
 import { changedBy } from "../../workspace/git/past.ts";
 import type { Proposal } from "../proposal-types.ts";
@@ -7,7 +7,7 @@ import type { ProposalWorld } from "./store.ts";
 
 const short = (commit: string): string => commit.slice(0, 7);
 
-/** Which file of the proposal is no longer what it was proposed on, and which commit did it; null when none is. */
+/** Which file of the proposal has changed since, and in which commit; null if none has. */
 export async function conflictOf({ dir, git }: ProposalWorld, proposal: Proposal, head: Tree): Promise<string | null> {
   const [base, target] = [git.tree(proposal.base), git.tree(proposal.commit)];
   for (const { path } of proposal.files) {
@@ -25,7 +25,7 @@ export async function conflictOf({ dir, git }: ProposalWorld, proposal: Proposal
   return null;
 }
 
-/** The proposal's files and the cases it freezes. A report may come from another clone: only new files of the ratchet are taken from it. */
+/** The proposal's files and the cases it freezes. The report may come from another clone, so only new case files are taken from it. */
 export async function filesOf(target: Tree, { files, report }: Proposal, head: Tree): Promise<Map<string, string | null>> {
   const texts = new Map<string, string | null>();
   for (const { path, change } of files) texts.set(path, change === "removed" ? null : await target.read(path));

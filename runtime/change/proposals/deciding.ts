@@ -1,6 +1,6 @@
 /**
- * Who may decide a proposal, and what exactly is decided: the question a person signs is one content commit, and a yes counts while the
- * report it was given on stands. Reports and states may come from another clone, so only what was made here is believed.
+ * Who may decide a proposal, and what is decided: the signed question names one content commit, and an approval is valid as long as the
+ * report it was given on. Reports and states may come from another clone; only those made here are trusted.
  */
 import { factsNamed, getFact, setFact } from "../../engine/store/facts.ts";
 import type { Database } from "../../engine/store/database.ts";
@@ -12,14 +12,14 @@ import { partings } from "../evidence/partings.ts";
 import type { BacktestReport } from "../evidence/types.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
 
-/** What is signed beside an answer, so that a yes can never be moved to other content. */
+/** Signed with the answer, so that an approval cannot be moved to other content. */
 export function gateOf({ id, commit }: Pick<Proposal, "id" | "commit">): string {
   return `proposal/${id}/${commit}`;
 }
 
 /**
- * The question as the rules of cards see it (engine/authority.ts, engine/approval.ts). `people`: how many trust.yaml names; `now`: what
- * trust.yaml demands for the same change today, beyond what the report says.
+ * The question as the rules of cards see it (engine/authority.ts, engine/approval.ts). `people`: number of people in trust.yaml; `now`: what
+ * trust.yaml requires for the same change today, in addition to the report.
  */
 export function questionOf(
   proposal: Omit<Proposal, "number">,
@@ -39,25 +39,25 @@ export function questionOf(
     ...(levels.length === 0 ? {} : { levels }),
     approvals: Math.max(report?.approvals ?? 1, now?.approvals ?? 1),
     expires: null,
-    // DESIGN.md ruling 15: who proposes may approve only where they are the only one, and what an agent proposes in a run is its starter's wish.
+    // DESIGN.md ruling 15: proposers may approve only if they are the only person; a proposal made in a run belongs to whoever started the run.
     ...(people > 1 ? { not_by: starter ?? by } : {}),
   };
 }
 
-/** Decisions that count now: those given on this report, and the last one, by its signature: the clock of whoever gave it may be behind. */
+/** Decisions that count: those given on this report, and the last one by its signature, because its author's clock may be behind. */
 export function countedOf({ decisions }: Proposal, since: number, last: string, just: Decision | null = null): Decision[] {
   const kept = decisions.filter((one) => one.at >= since || one.signature === last);
   return just === null || kept.some((one) => one.signature === last) ? kept : [...kept, just];
 }
 
-/** What a proposal was approved by: answers since the report it was made on (ms), and the last one. */
+/** The approval of a proposal: decisions since the time of the report (ms), and the last one. */
 export interface Approval {
   since: number;
   /** Its signature. */
   last: string;
 }
 
-/** What a yes to `was` cannot be taken to mean, because `now` is what today's code gives; null when nothing that matters has changed. */
+/** Why an approval of `was` does not extend to `now`, the report made by today's code; null if nothing relevant has changed. */
 export function differenceThatMatters(was: Report, now: Report): string | null {
   const wider = now.widening.find(({ text }) => !was.widening.some((one) => one.text === text));
   if (wider !== undefined) return `it now also widens: ${asCode(wider.text)}`;
@@ -86,7 +86,7 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
   return now.approvals > was.approvals ? `it now asks for ${now.approvals} people` : null;
 }
 
-/** What recorded runs do differently outside of the books, and what policies are told otherwise: sums as they are shown, without how many runs. */
+/** Differences outside of the books and in facts given to policies: sums as shown, without the number of runs. */
 function outsideOf({ acts = [], facts = [] }: Partial<BacktestReport> = {}): string[] {
   return [
     ...acts.flatMap(({ kind, what, was, now, fields }) => {
@@ -98,13 +98,13 @@ function outsideOf({ acts = [], facts = [] }: Partial<BacktestReport> = {}): str
   ];
 }
 
-/** What else recorded runs do differently, by what it is: the fields of their entries that no money shows, their files, ends and answers. */
+/** The remaining differences, by content: fields of entries without money, files, ends and results. */
 function restOf({ differences = [] }: Partial<BacktestReport> = {}): string[] {
   return differences.flatMap(({ entries, files = [], why }) => [
     ...entries
       .flatMap(({ was, now }) => (was === null || now === null ? [] : [...partings({ ...was, legs: [] }, { ...now, legs: [] })]))
       .map(({ key }) => `the ${key} of entries`),
-    // Days, sums and names are other ones in each file.
+    // Days, sums and names differ in every file.
     ...files.flatMap(({ kind, says }) =>
       says.map((line) => `a ${kind}: ${line.replace(/ \(.*\)$|: ".*$/s, "").replace(/\d[\d.,]*/g, "some")}`),
     ),
@@ -116,8 +116,8 @@ const reportFact = (id: string): string => `proposal report ${id}`;
 const APPROVED = "proposal approved ";
 
 /**
- * Says that this workspace has made the report of a proposal that may be decided; null: what it made last lets nobody say yes. By all it
- * says: another clone could put other words, levels and checks under the same commit and time.
+ * Records that this workspace made the report of a proposal that may be decided; null: its last report does not allow approval. The whole
+ * report is compared: another clone could put other words, levels and checks under the same commit and time.
  */
 export function rememberReport(database: Database, id: string, report: Report | null): void {
   setFact(database, reportFact(id), report === null ? "" : canonicalHash(report));
@@ -127,7 +127,7 @@ export function isOwnReport(database: Database, { id, report }: Pick<Proposal, "
   return report !== null && getFact(database, reportFact(id)) === canonicalHash(report);
 }
 
-/** Durable before the state says approved: only where a proposal was approved is it applied, or two clones would both do it. */
+/** Durable before the state says approved: a proposal is applied only where it was approved, or two clones would both do it. */
 export function rememberApproval(
   database: Database,
   { id, commit, report }: Proposal,
@@ -136,12 +136,12 @@ export function rememberApproval(
   setFact(database, `${APPROVED}${id}`, `${commit} ${since} ${last}`);
 }
 
-/** Its commit is made, or nobody will make it. */
+/** Called when the commit is made, or never will be. */
 export function forgetApproval(database: Database, { id }: Proposal): void {
   setFact(database, `${APPROVED}${id}`, "");
 }
 
-/** By id the proposals that were approved here and whose commit may be missing; looks at the store only, so it costs nothing. */
+/** Proposals approved here whose commit may be missing, by id; reads only the store. */
 export function approvalsHere(database: Database): Map<string, Approval & { commit: string }> {
   const approved = factsNamed(database, APPROVED).filter(({ value }) => value !== "");
   return new Map(
@@ -152,7 +152,7 @@ export function approvalsHere(database: Database): Map<string, Approval & { comm
   );
 }
 
-/** What the person who comes second is told: who decided, and when. Null while nobody has. */
+/** The earlier decision that a second person is shown: by whom, and when. Null if there is none. */
 export function lastWord(proposal: Proposal, card: Pick<Card, "id">): Decision | null {
   const said = proposal.state === "rejected" ? "rejected" : "approved";
   if (!["approved", "applied", "reverted", "rejected"].includes(proposal.state)) return null;

@@ -1,6 +1,6 @@
 /**
- * A proposal as git keeps it, read and written: the commit that changes the files, and the tree of its life. What is read may come from
- * another clone: a text that is not exactly of our shape makes the proposal unreadable, with the reason, and nothing else.
+ * Reads and writes a proposal in git: the commit with its files, and the commits of its state. Text may come from another clone: anything
+ * not exactly of our format makes the proposal unreadable, with the reason, and nothing else.
  */
 import { z } from "zod";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -16,7 +16,7 @@ import { type AskedFor, askedSchema, PROPOSAL_STATES, type Proposal, type Propos
 
 const commit = z.string().regex(/^[0-9a-f]{40,64}$/);
 
-/** proposal.yaml of a state commit. `by` and `at`: who brought it into this state, and when (ms). */
+/** proposal.yaml of a state commit. `by` and `at`: who set this state, and when (ms). */
 const lifeSchema = z.strictObject({
   state: z.enum(PROPOSAL_STATES),
   why: z.string().max(4000).nullable(),
@@ -134,7 +134,7 @@ export function statusFiles(life: ProposalStatusRecord, report: Report | null, d
   return new Map(values.map(([path, value]) => [path, { mode: "100644", text: toYaml(value) }]));
 }
 
-/** The message of the commit that holds a proposal's files. */
+/** The message of the commit that holds the proposal's files. */
 export function changeMessage(id: string, { title, reason, by, despite, from, starter, asked }: ProposalDraft): string {
   return composeMessage(`${title}\n\n${reason}`, {
     Proposal: id,
@@ -146,12 +146,12 @@ export function changeMessage(id: string, { title, reason, by, despite, from, st
   });
 }
 
-/** What the refs say of a proposal; its number and what the branch says are not in it. */
+/** A proposal as its refs have it, without its number and what the branch says. */
 export type Kept = Omit<Proposal, "number">;
 
 /**
- * A proposal from its two commits; without a state commit nobody has looked at it yet.
- * @throws PROPOSAL_UNKNOWN, GIT_FAILED for what is not of our making
+ * A proposal from its two commits; without a state commit it has not been checked yet.
+ * @throws PROPOSAL_UNKNOWN, GIT_FAILED for text not written by Cleared
  */
 export async function readProposal(
   objects: Objects,
@@ -195,7 +195,7 @@ export async function readProposal(
   return refs.state === undefined ? kept : { ...kept, ...(await readLife(objects, refs.state, cache)) };
 }
 
-/** @throws PROPOSAL_UNKNOWN for what is not of our shape: without its claims a change would be believed more than it may */
+/** @throws PROPOSAL_UNKNOWN for another format: without its claims a change would be trusted too much */
 function askedIn(trailer: string | undefined): AskedFor | null {
   if (trailer === undefined) return null;
   try {
@@ -205,7 +205,7 @@ function askedIn(trailer: string | undefined): AskedFor | null {
   }
 }
 
-/** What a state commit says. @throws PROPOSAL_UNKNOWN, GIT_FAILED */
+/** The contents of a state commit. @throws PROPOSAL_UNKNOWN, GIT_FAILED */
 async function readLife(objects: Objects, state: string, cache: DiskCache) {
   if (parseCommit(await objects.find(state || "-")) === null) throw missing("its state is not a commit of this repository");
   const tree = objects.tree(state);

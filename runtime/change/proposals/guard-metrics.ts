@@ -1,6 +1,6 @@
 /**
- * What the guard measures: an agent's ended runs before and since a change, from the run store; whether the books still hold; whether runs fail on the code
- * before it as well, which is the weather and not the change; and the alert that tells people.
+ * The guard's measurements: an agent's ended runs before and after a change, from the run store; whether the books still hold; whether runs
+ * also fail on the previous code, which means that the change is not the cause; and the alert that notifies people.
  */
 import type { Database } from "../../engine/store/database.ts";
 import { alertCard } from "../../engine/store/card-queries.ts";
@@ -17,17 +17,17 @@ import { tryRun } from "../evidence/trial.ts";
 import type { ApplyWorld } from "./apply.ts";
 import type { Proposal } from "../proposal-types.ts";
 
-/** Of live runs of one agent that have ended by themselves. */
+/** Of live runs of one agent that ended on their own. */
 export interface Metrics {
   runs: number;
-  /** Cards for review that they opened. */
+  /** Cards for review they opened. */
   reviews: number;
   failed: number;
-  /** The first that broke an invariant of the books as none did before, in words, or null. */
+  /** The first that broke an invariant of the books where none did before, in words, or null. */
   broken: string | null;
 }
 
-/** A live run that has ended by itself. */
+/** A live run that ended on its own. */
 export interface Ended {
   id: string;
   reviews: number;
@@ -36,15 +36,14 @@ export interface Ended {
   code: string;
 }
 
-// As far back as a share means something: a busy agent's last days, a quiet one's last months.
+// Enough for a meaningful share: the last days of a busy agent, the last months of a quiet one.
 const LATEST = 500;
 const BEFORE = 100;
 
-/** Where a commit stands to a change: with it, before it, or where it tells nothing of it. */
+/** How a commit relates to a change: it contains it, precedes it, or says nothing about it. */
 export type Side = (commit: string) => "after" | "before" | null;
 
-/**
- * The runs of an agent before and since, newest first. A run counts by the code it is pinned to, whatever the clock said. */
+/** An agent's runs before and after the change, newest first. The commit a run is pinned to decides, not the clock. */
 export function endedRuns(database: Database, agent: string, side: Side): { before: Ended[]; after: Ended[] } {
   const rows = endedLive(database, agent, LATEST);
   const { after = [], before = [] } = Object.groupBy(rows, (row) => side(row.pin_commit) ?? "neither");
@@ -55,7 +54,7 @@ function toEnded({ id, status, error, reviews }: EndedRow): Ended {
   return { id, reviews, failed: status !== "done", code: error === null ? "" : (JSON.parse(error) as WireError).code };
 }
 
-/** `known`: codes that the agent's runs ended with before. */
+/** `known`: error codes of the agent's earlier runs. */
 export function measure(agent: string, runs: readonly Ended[], known: ReadonlySet<string> = new Set()): Metrics {
   const broken = runs.findLast(({ failed, code }) => failed && code.startsWith("JOURNAL_") && !known.has(code));
   return {
@@ -68,12 +67,12 @@ export function measure(agent: string, runs: readonly Ended[], known: ReadonlySe
 
 type Books = Pick<ApplyWorld, "dir" | "git" | "clock" | "database" | "config">;
 
-// All of the books are read; 100,000 entries take some seconds.
+// Reads all books; 100,000 entries take some seconds.
 const EVERY_MS = 300_000;
 
 /**
- * Whether a run of these agents on changed code has left books that do not hold, in words, or null: its own commit must have brought that.
- * What a person breaks by hand, before it or after, is theirs.
+ * Whether a run of these agents on changed code has broken the books, in words, or null: the run's own commit must be the cause. Damage done
+ * by hand, before or after, does not count.
  */
 export function brokenBooks({ dir, git, clock, database, config }: Books) {
   let looked = { head: "", at: 0 };
@@ -110,7 +109,7 @@ export function hasAlert(world: Pick<Told, "database">, key: string): boolean {
   return alertCard(world.database, key) !== undefined;
 }
 
-/** Answers the sentence when it is news, else "". One that a person has read stays read. */
+/** Returns the sentence if it is new, else "". An alert that was read stays read. */
 export function tell(world: Told, { key, title, about }: Alert): string {
   const id = alertCard(world.database, key);
   if (id === undefined) {
@@ -122,12 +121,12 @@ export function tell(world: Told, { key, title, about }: Alert): string {
   return title;
 }
 
-// Trying takes a part of a second each; the newest tell enough.
+// A trial takes a fraction of a second; the newest runs are enough.
 const TRIED = 50;
 
 /**
- * The runs as the code before would have left them, and as they are where that is the change's doing. One that cannot be tried is charged to
- * the change: it asks what the code before did not.
+ * For each run, what the previous code would have done, and what it did, where the change is the cause. A run that cannot be tried counts
+ * against the change: it asks something the previous code did not.
  */
 export async function onCodeBefore(bench: TrialEnvironment, { files }: Proposal, applied: string, runs: readonly Ended[]) {
   const parent = await bench.git.parent(applied);
