@@ -101,7 +101,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
     const change = { state: "approved" as const, by: decision.by, decisions: recorded ? [] : [decision] };
     proposal = await store.update(id, change, { from: ASKING });
   } catch (error) {
-    // Somebody else was faster: who, and when, is what the second one is told.
+    // Somebody else was faster: the second person is told who, and when.
     const now = await store.get(id);
     const first = lastWord(now, card);
     throw first !== null && error instanceof ClearedError && error.code === "PROPOSAL_STATE" ? closed(card.id, first) : error;
@@ -113,8 +113,8 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
 }
 
 /**
- * Goes on where an approval was left before its commit, or a commit before its state. Called at the start of an owner and before any
- * command about proposals. Answers what it applied, and what it could not and why.
+ * Completes an approval that was interrupted before its commit, or a commit before its state. Called when an owner starts and before any
+ * command about proposals. Returns what it applied, and what it could not and why.
  */
 export async function settleApproved(world: ApplyWorld, prepare: Prepare): Promise<Settled> {
   const { applied, waiting }: Settled = { applied: [], waiting: [] };
@@ -161,7 +161,7 @@ function assertReady(proposal: Proposal, { despite = "" }: Decision): void {
   throw no(what, `\`cleared proposals check ${number}\` looks at it now; then decide.`);
 }
 
-/** Nothing is decided that could not be committed now. @throws GIT_STATE */
+/** Refuses a decision whose commit could not be made now. @throws GIT_STATE */
 async function assertFree({ git }: ApplyWorld, proposal: Proposal): Promise<void> {
   const blocked = await git.blockedBy();
   if (blocked !== null) throw new ClearedError("GIT_STATE", blocked);
@@ -175,7 +175,7 @@ async function assertFree({ git }: ApplyWorld, proposal: Proposal): Promise<void
 
 const pathsOf = ({ files, report }: Proposal): string[] => [...files.map(({ path }) => path), ...Object.keys(report?.freezes ?? {})];
 
-/** The proposal as it is on HEAD: the one that was looked at, or checked again where the code has moved or the report is not ours. @throws PROPOSAL_STATE */
+/** The proposal on HEAD: as checked, or checked again if the code has moved or the report was not made here. @throws PROPOSAL_STATE */
 async function onToday(world: ApplyWorld, store: ProposalStore, proposal: Proposal, prepare: Prepare): Promise<Proposal> {
   const head = await world.git.head();
   const conflict = await conflictOf(world, proposal, world.git.tree(head));
@@ -202,7 +202,7 @@ async function block(store: ProposalStore, { id, number }: Proposal, why: string
   return notNow(`Proposal ${number} cannot be applied: ${why}`);
 }
 
-/** An approved proposal on what has moved since: approved on a new report that says the same, else it waits again. @throws PROPOSAL_STATE */
+/** An approved proposal after HEAD moved: still approved if a new report says the same, else waiting again. @throws PROPOSAL_STATE */
 async function approvedAnew(
   world: ApplyWorld,
   store: ProposalStore,
@@ -225,7 +225,7 @@ async function approvedAnew(
   }
 }
 
-/** Makes the commit of an approved proposal, once, and says so in its state. again: it was looked at again just now. @throws GIT_STATE, PROPOSAL_STATE */
+/** Makes the commit of an approved proposal, once, and records it in its state. again: it was just rechecked. @throws GIT_STATE, PROPOSAL_STATE */
 async function applyApproved(
   world: ApplyWorld,
   store: ProposalStore,
@@ -235,7 +235,7 @@ async function applyApproved(
   again = false,
 ): Promise<Proposal> {
   const { git, trust } = world;
-  // What lies in the refs may come from another clone: its report and its state are not believed, and the yeses are counted once more.
+  // The refs may come from another clone: their report and state are not trusted, and the approvals are counted again.
   const { policy } = await world.config();
   const authority = createAuthority(trust.people, policy);
   const { report } = proposal;
@@ -247,7 +247,7 @@ async function applyApproved(
   if (counted.decision === null)
     throw await block(store, proposal, "not enough of its approvals count under the present trust.yaml. Propose it again.", ["approved"]);
   const despite = proposal.decisions.flatMap((one) => (counted.people.includes(one.by) ? (one.despite ?? []) : []));
-  // Where runs end all the time, one more of them does not make it be looked at for ever.
+  // Runs end all the time; one more must not cause an endless series of checks.
   const { rests: _, ...code } = report;
   let [conflict, moved]: [string | null, boolean] = [null, false];
   const done = await git.commit({
@@ -260,7 +260,7 @@ async function applyApproved(
       ...(despite.length === 0 ? {} : { Despite: [...new Set(despite)].join("; ") }),
     },
     build: async (head) => {
-      // Asked anew at each try: a commit with this trailer may have come in the meantime.
+      // Read again at each try: a commit with this trailer may have been made meanwhile.
       if ((await store.get(proposal.id)).applied !== null) return new Map();
       conflict = await conflictOf(world, proposal, head);
       moved = conflict === null && (await hasMoved(world, again ? code : report, head.commit));

@@ -1,4 +1,4 @@
-/** What stands behind a proposal's card: who proposed it and why, what its files say, the checks, the recorded runs, the cases. All of it in lines. */
+/** The details of a proposal's card, as lines: who proposed it and why, what its files say, the checks, the recorded runs, the cases. */
 import { formatAt } from "../../kernel/errors.ts";
 import { grouped } from "../evidence/partings.ts";
 import { backtestLines } from "../evidence/words.ts";
@@ -7,11 +7,11 @@ import { agentFile } from "../../workspace/layout.ts";
 import { asCode, oneLine } from "../../kernel/text.ts";
 import type { CheckResult, Proposal, Report, TextChange } from "../proposal-types.ts";
 
-/** What a card tells beside the proposal itself. */
+/** What a card shows in addition to the proposal itself. */
 export interface CardAround {
   /** Earlier proposals on the same files that were rejected, newest first. */
   rejected?: readonly Pick<Proposal, "title" | "by" | "why">[];
-  /** Days are written in this zone; UTC unless told. */
+  /** Days are shown in this zone; UTC by default. */
   timezone?: string;
 }
 
@@ -23,7 +23,7 @@ export interface CardPart {
 const LISTED = 10;
 const MANY = 50;
 
-/** What a check is called for people. */
+/** The name of a check for readers. */
 export const checkName = (check: CheckResult["check"]): string => check.replace("_", " ");
 
 export const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
@@ -32,10 +32,10 @@ export const some = (lines: readonly string[], most: number): string[] =>
   lines.length <= most ? [...lines] : [...lines.slice(0, most), `and ${lines.length - most} more`];
 export const listed = (all: readonly string[]): string => some(all, LISTED).join(", ");
 
-/** What an agent is called in the report. */
+/** The name of an agent in the report. */
 export const nameIn = (report: Report | null, agent: string): string => oneLine(report?.names?.[agentFile(agent)] ?? agent, 60);
 
-/** In the order somebody asks for them. */
+/** In the order in which a reader needs them. */
 export function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" }: CardAround): CardPart[] {
   const { report, title, reason, by, at, state, why, files } = proposal;
   const verbs = { added: "adds", changed: "changes", removed: "removes" };
@@ -104,7 +104,7 @@ function checks({ checks: all }: Report): string[] {
     .filter(({ status }) => status === "ok")
     .map(({ check, says }) => `${checkName(check)}${check === "cases" && /^[1-9]/.test(says) ? ` ${says}` : ""}`);
   const failed = all.filter(({ status }) => status === "failed");
-  // What is remarked of cases and recorded runs stands with them.
+  // Remarks about cases and recorded runs are shown with them.
   const remarks = all.flatMap(({ check, findings }) =>
     check === "cases" || check === "backtest" ? [] : findings.filter(({ remark }) => remark === true),
   );
@@ -117,7 +117,7 @@ function checks({ checks: all }: Report): string[] {
     ...failed.flatMap(({ check, says, findings }) => [
       `failed: ${checkName(check)} (${oneLine(says, 120)})`,
       ...some(
-        // What is worse in the backtest stands with the recorded runs.
+        // What the backtest found worse is shown with the recorded runs.
         findings
           .filter(({ remark }) => remark !== true && check !== "backtest")
           .flatMap(({ at, code, message, todo }) => [
@@ -156,10 +156,10 @@ const WORDS: [RegExp, string][] = [
   [/ \?\? /g, ", or without one "],
   [/(?<![\w.\]])([a-z_]\w*)\.([a-z_]\w*)\b(?![.([])/gi, "$2 of $1"],
 ];
-/** A call of a function by its name, which the script's author chose: its words are quoted. */
+/** A call of a function; the script's author chose its name, so its words are quoted. */
 const CALL = /(?<![\w.\]$]|new )(!?)([a-z_$][\w$]*)\(([^()]*)\)/gi;
 const HOLDS = /^(?:is|has|can|may|must|needs|was|should) /;
-/** `invoices.filter((one) => one.days > 90)`, and what else asks each thing of a list. */
+/** `invoices.filter((one) => one.days > 90)`, and the other methods that test each item of a list. */
 const EACH = /([\w.\]]+)\.(filter|find|some|every)\(\(?(\w+)(?:: \w+)?\)? => ((?:[^(){}]|\([^(){}]*\))+)\)(?![.[?])/g;
 const ASKED = { filter: "$ where ", find: "the first of $ where ", some: "for one of $: ", every: "for every one of $: " };
 
@@ -186,7 +186,7 @@ function said(code: string): string {
   return WORDS.reduce((text, [what, words]) => text.replace(what, words), called(code));
 }
 
-/** The line with its code in words. */
+/** The line with its code replaced by words. */
 export const inWords = (line: string): string =>
   line.replace(/‹([^›]*)›?/g, (_, code: string) => {
     const texts: string[] = [];
@@ -196,7 +196,7 @@ export const inWords = (line: string): string =>
         const of = (text: string) => text.replace(new RegExp(`(?<![\\w.])${name}\\.(?=\\w)`, "g"), "");
         return ASKED[how].replace("$", () => list) + of(asks).replace(new RegExp(`(?<![\\w.])${name}(?!\\w)`, "g"), "it");
       });
-    // Other functions and objects have no words.
+    // Other functions and objects cannot be put into words.
     if (/=>|\{|\bfunction\b/.test(bare)) return code;
     return said(bare).replace(HELD, (_whole, n: string) => texts[Number(n)] ?? "");
   });

@@ -1,7 +1,7 @@
 /**
- * The card of a proposal as data, for somebody who never sees code: what changes, the money, what nobody can prove, what it may do more, who
- * must approve; everything else is detail. The terminal and the page print the same. Written from facts only: the report, and what the
- * proposer said, which is quoted. A line of it is one line, whatever was written into a title, a reason or a message.
+ * The card of a proposal as data, for a reader who never sees code: what changes, the money, what cannot be proved, what it may do in addition,
+ * who must approve; everything else is detail. Terminal and page print the same. Made from facts only: the report, and what the proposer said,
+ * which is quoted. A line of the card is one line, whatever a title, a reason or a message contains.
  */
 import { readableHeader } from "../checks/reached.ts";
 import { changeOf, harmOf, isAnswer, moneyLines } from "../evidence/words.ts";
@@ -23,13 +23,13 @@ import {
 export interface ProposalCard {
   /** What changes in the business, or why it is stopped. */
   headline: string;
-  /** The rest of what a person reads before they decide, in order; a part without lines is left out. */
+  /** What else a person reads before they decide, in order; empty parts are omitted. */
   parts: CardPart[];
   /** Everything else. */
   details: CardPart[];
 }
 
-/** What stops a proposal when this check fails, for somebody who does not program. */
+/** The sentence for a failed check that stops a proposal, for a reader who does not program. */
 const STOPS: Partial<Record<CheckResult["check"], string>> = {
   paths: "it changes a file that proposals may not change",
   config: "config.yaml has an error",
@@ -46,21 +46,21 @@ const STOPS: Partial<Record<CheckResult["check"], string>> = {
   claims: "a claim about it is not true",
 };
 
-/** Checks that execute. */
+/** Checks that execute scripts. */
 const TRIED = new Set<CheckResult["check"]>(["dry_run", "invariants", "cases", "backtest"]);
 
-// What a person reads at one look; the details have the rest.
+// What a person reads at once; the details have the rest.
 const SHOWN = 6;
-// Of what it may do more, where all of that is grave.
+// Most lines about additional rights, if all of them are grave.
 const MOST = 30;
-// Two formulas and what they decide.
+// Room for two formulas and what they decide.
 const LINE = 500;
 
-/** Names of the agents a change touches, by path: for `Report.names`. A header that cannot be read has none. */
+/** Names of the agents a change touches, by path, for `Report.names`; none for a header that cannot be parsed. */
 export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: Tree): Promise<Record<string, string>> {
   const names: Record<string, string> = {};
   for (const { path } of files.filter((one) => one.path.startsWith(AGENTS))) {
-    // By the name it had: a new one could say anything.
+    // The old name: a new one could say anything.
     const header = readableHeader((await base.read(path)) ?? (await tree.read(path)) ?? "", path);
     if (header !== null) names[path] = header.name;
   }
@@ -72,7 +72,7 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
   const { report } = proposal;
   const [headline = "", ...also] = changed(proposal);
   const widened = (report?.widening ?? []).filter((one) => !isDoubt(one)).map(({ text }) => oneLine(text, LINE));
-  // Said once: in the first line, else where it weighs most.
+  // Each line is shown once: in the headline, else where it matters most.
   const said = new Set([headline]);
   const once = (lines: readonly string[]) => lines.filter((line) => !said.has(line) && said.add(line)).map(inWords);
   const [more, doubtful] = [once(widened), once(doubts(proposal))];
@@ -92,7 +92,7 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
   };
 }
 
-/** Of a change that a model wrote: what became of its claims, what it had read, and, below all facts, its own words. */
+/** For a change that a model wrote: how its claims compare with the facts, what it had read, and last its own words. */
 function askedParts({ asked = null, report }: Proposal): CardPart[] {
   if (asked === null) return [];
   const claims = report?.checks.find(({ check }) => check === "claims");
@@ -106,14 +106,14 @@ function askedParts({ asked = null, report }: Proposal): CardPart[] {
   ];
 }
 
-/** `Refund a customer`, `the policy customer_refund`: a file as somebody calls it who does not look into folders. */
+/** A file as a reader calls it who never looks into folders: `Refund a customer`, `the policy customer_refund`. */
 function fileWords(path: string, report: Report): string {
   const [, folder = "", name = ""] = /^(scripts|policies|importers|cases)\/(.*)\.(?:ts|yaml)$/.exec(path) ?? [];
   const what = { scripts: "the script", policies: "the policy", importers: "the dialect", cases: "the case" }[folder];
   return what === undefined ? oneLine(report.names?.[path] ?? path, 100) : `${what} ${name}`;
 }
 
-/** What changes: in the recorded runs, else what the files say; the gravest first. */
+/** What changes, gravest first: in the recorded runs, else in the files. */
 function changed(proposal: Proposal): string[] {
   const { report, files } = proposal;
   if (report === null)
@@ -132,7 +132,7 @@ function changed(proposal: Proposal): string[] {
   const same = report.backtests.filter(({ runs: all, counts }) => all > 0 && counts.same === all);
   const nothing = same.map((one) => `${nameIn(report, one.agent)} (${count(one.runs, "run")})`);
   const open = proposal.state === "unproven" ? (report.unproven ?? []).slice(0, 1) : [];
-  // What is worse and may be approved all the same is never only one line among others.
+  // Something worse that may still be approved must not be hidden among other lines.
   const harm = proposal.state === "blocked" ? [] : report.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent)));
   const mended = report.mended ?? [];
   const good = mended.length === 0 ? [] : [`${count(mended.length, "run")} that failed would succeed (${some(mended, 3).join(", ")})`];
@@ -147,7 +147,7 @@ function changed(proposal: Proposal): string[] {
     : [`Changes ${listed(files.map(({ path }) => path))}`];
 }
 
-/** Kinds of what files say that somebody who keeps the books asks about, in this order. */
+/** Kinds of changes that a bookkeeper asks about, in this order. */
 const TOLD: readonly ChangeKind[] = [
   "account",
   "recipient",
@@ -171,7 +171,7 @@ export function stopOf({ report, why }: Proposal): string {
   const failed = report?.checks.filter(({ status }) => status === "failed") ?? [];
   const harm = report?.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent))) ?? [];
   const [first] = failed;
-  // What a script that is broken would do to recorded runs tells nothing.
+  // The backtest of a broken script says nothing.
   if (harm[0] !== undefined && failed.every(({ check }) => TRIED.has(check))) return harm[0];
   if (first === undefined) return oneLine(why ?? "it could not be checked", 400);
   if (first.check === "cases") {
@@ -182,7 +182,7 @@ export function stopOf({ report, why }: Proposal): string {
   return `${STOPS[first.check] ?? `the check "${checkName(first.check)}" fails`}${finding === undefined ? "" : `: ${oneLine(finding.message, 200)}`}`;
 }
 
-/** Lines that say what recorded runs cannot show: a date, a value nobody has met, code no run has been through. */
+/** Lines about what recorded runs cannot show: a date, a value that never occurred, code that no run executed. */
 const isDoubt = ({ kind }: TextChange): boolean => kind === "command";
 
 function doubts({ report, despite, state, isForeign }: Proposal): string[] {

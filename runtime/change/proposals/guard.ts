@@ -1,8 +1,8 @@
 /**
- * The guard rail after a yes: what agents do with an applied change is measured against what they did before, and a change that makes it
- * worse is taken back as one commit, with the reason in words. Invariants: taken back by itself once at most, never what a person has
- * put back, never over a later edit, never for what the code before does to the same runs as well, or what the card had said; and what has
- * happened is read from the branch, so a kill in between is made good by the next look.
+ * The guard after an approval: compares what agents do with an applied change to what they did before, and reverts a change that makes things
+ * worse, in one commit, with the reason in words. Invariants: it reverts a change once at most, never what a person has restored, never over a
+ * later edit, and never for results that the previous code gives as well or that the card predicted. What has happened is read from the branch,
+ * so the next check completes what a kill interrupted.
  */
 import {
   type Alert,
@@ -33,19 +33,19 @@ import { type UndoWorld, undo } from "./undo.ts";
 /** config.yaml `changes.auto_revert`. */
 export type GuardLimits = Exclude<Config["changes"]["auto_revert"], "off">;
 
-/** What guarding needs of a workspace; `Host` (app/host.ts) has all of it. */
+/** What guarding needs of a workspace; `Host` (app/host.ts) provides it. */
 export type GuardWorld = UndoWorld & TrialEnvironment & { sandbox: Pick<Sandbox, "compile">; registry: { whole(): Promise<Registry> } };
 
-/** Who takes changes back by itself, in `Undone-by:`. */
+/** The name in `Undone-by:` of a revert without a person. */
 const RUNTIME = "runtime";
 const HOUR = 3_600_000;
-// Runs from further back are not compared with.
+// Older runs are not compared.
 const ALONG_MS = 90 * 24 * HOUR;
 
 /**
- * Why a change is to be taken back, or null. At once for a run that broke an invariant as none did before. Else after `at_least` ended runs
- * of the agent: when there are two or more review items (failed runs), and more than `reviews` (`errors`) times as many as the runs before
- * let expect, of which one counts even where there was none. predicted: review items a run, as the card has said to who approved it.
+ * Why a change must be reverted, or null. At once for a run that broke an invariant where none did before. Else after `at_least` ended runs of
+ * the agent: if there are two or more review items (failed runs), and more than `reviews` (`errors`) times the number expected from the runs
+ * before, with a minimum of one. predicted: review items per run according to the card that was approved.
  */
 export function judgeChange(agent: string, before: Metrics, after: Metrics, limits: GuardLimits, predicted = 0): string | null {
   if (after.broken !== null) return after.broken;
@@ -62,9 +62,9 @@ export function judgeChange(agent: string, before: Metrics, after: Metrics, limi
   return null;
 }
 
-/** A guard keeps what it has found out about commits, which never changes. */
+/** A guard caches what it knows about commits, which never changes. */
 export function createGuard(world: GuardWorld) {
-  // What could not be read once must not keep the guard from every later look.
+  // A failed read must not be cached.
   const agents = new Kept<string, Promise<string[]>>(1000);
   const left = new Set<string>();
   const weather = new Set<string>();
@@ -83,7 +83,7 @@ export function createGuard(world: GuardWorld) {
     for (const other of all) {
       if (other.id === proposal.id || other.applied === null || proposal.at - other.at > ALONG_MS) continue;
       const span = await branch.spanOf(other);
-      // What came later answers for itself, and what was taken back is no measure.
+      // Later changes are judged on their own, and reverted ones are no baseline.
       if (span === null || (span.to === null && span.from > own.from)) continue;
       for (const agent of await reached(other, other.applied)) others.set(agent, [...(others.get(agent) ?? []), span]);
     }
@@ -101,7 +101,7 @@ export function createGuard(world: GuardWorld) {
       const predicted = await predictedBy(world, proposal, agent);
       const judge = (then: Metrics, now: readonly Ended[]) => judgeChange(agent, then, measure(agent, now, known), limits, predicted);
       const alarm = judge(measure(agent, before), after);
-      // Nothing has come since that would make another answer of it.
+      // Nothing has happened since that could change the answer.
       const seen = `${applied} ${agent} ${after[0]?.id}`;
       if (alarm === null || weather.has(seen)) continue;
       const { was, now } = await onCodeBefore(world, proposal, applied, after);
@@ -111,7 +111,7 @@ export function createGuard(world: GuardWorld) {
     return books(changed, sideOf);
   }
 
-  /** Why it is a person's matter, or null: once taken back by the runtime, what is on the branch again was put there by somebody. */
+  /** Why a person must decide, or null: a change that the runtime reverted and that is back on the branch was restored by somebody. */
   async function putBack(proposal: Proposal, applied: string, all: readonly Proposal[]): Promise<boolean> {
     const head = await world.git.head();
     const commit = await commitNamed(world.dir, head, applied);
@@ -136,7 +136,7 @@ export function createGuard(world: GuardWorld) {
       return tell(world, revertAlert(proposal, commit, reason));
     } catch (error) {
       if (!(error instanceof ClearedError) || (error.code !== "UNDO_REFUSED" && error.code !== "GIT_STATE")) throw error;
-      // An edit in the way may go; what was changed since is for a person to look at.
+      // An edit that is in the way may disappear; a later change is for a person to judge.
       const waits = error.code === "GIT_STATE";
       if (!waits) left.add(applied);
       const then = waits
@@ -148,7 +148,7 @@ export function createGuard(world: GuardWorld) {
   }
 
   return {
-    /** Looks at every change that is new enough, takes back what has made things worse, and answers what it did, a sentence each. One call at a time. */
+    /** Checks every recent change, reverts those that made things worse, and returns what it did, one sentence each. One call at a time. */
     async look(): Promise<string[]> {
       const { auto_revert: limits } = (await world.config()).changes;
       if (limits === "off") return [];
@@ -156,7 +156,7 @@ export function createGuard(world: GuardWorld) {
       const done: string[] = [];
       for (const proposal of all) {
         const { applied, state } = proposal;
-        // A clock that was set back makes it look newer, never older.
+        // With a clock that was set back a change looks newer, never older.
         if (applied === null || world.clock.now() - decidedAt(proposal) >= limits.hours * HOUR) continue;
         if (state === "reverted") {
           const commit = await takenBack(world, proposal);
@@ -174,10 +174,10 @@ export function createGuard(world: GuardWorld) {
   };
 }
 
-/** The steps of the branch on which a change was in force: places count from HEAD backwards, so `from` is the larger. */
+/** The part of the branch on which a change was in force, counted from HEAD backwards, so `from` is the larger number. */
 interface Span {
   from: number;
-  /** Where it was taken back, or null. */
+  /** Where it was reverted, or null. */
   to: number | null;
 }
 
@@ -196,7 +196,7 @@ async function branchOf({ dir, git }: GuardWorld) {
   };
 }
 
-/** Review items a run of the agent, by the backtest that was on the card; what nobody vouches for has predicted nothing. */
+/** Review items per run of the agent, from the backtest on the card; a report that nobody vouches for predicts nothing. */
 async function predictedBy({ git, trust, database }: GuardWorld, proposal: Proposal, agent: string): Promise<number> {
   const { report } = proposal;
   const isKnown = (await runsKnown(git, trust.people, proposal, report, isOwnReport(database, proposal))) > 0;
@@ -208,7 +208,7 @@ function decidedAt({ decisions, at }: Proposal): number {
   return decisions.reduce((latest, decision) => Math.max(latest, decision.at), at);
 }
 
-/** The commit by which the runtime took it back, or null. */
+/** The commit in which the runtime reverted it, or null. */
 async function takenBack({ dir, git }: GuardWorld, { reverted }: Proposal) {
   const commit = reverted === null ? null : await commitNamed(dir, await git.head(), reverted);
   return commit?.trailers["Undone-by"] === RUNTIME ? commit : null;

@@ -1,6 +1,6 @@
 /**
- * Proposals that agents ask for: how many are taken, and how one that a run has released becomes a proposal in git. A wish is a card
- * that holds the draft (durable with the run's commit, once for a step) until the owner of the workspace settles it.
+ * Proposals requested by agents: how many are accepted, and how a request that a run has released becomes a proposal in git. The request is a
+ * card that holds the draft (durable with the run's commit, one per step) until the owner of the workspace settles it.
  */
 import { unsettledProposals } from "../../engine/store/cards.ts";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -11,11 +11,11 @@ import { problemsOf } from "./paths.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, ProposalDraft } from "../proposal-types.ts";
 
-/** config.yaml `changes:` with the time zone its days are counted in. */
+/** config.yaml `changes:` and the time zone in which its days are counted. */
 export type IntakeRules = Pick<Config["changes"], "per_agent_a_night" | "per_day" | "cooldown_hours"> & Pick<Config, "timezone">;
 
 const HOUR = 3_600_000;
-// A night goes from 18:00 to 18:00 of the next day, so that what is learned overnight counts as one.
+// A night lasts from 18:00 to 18:00 of the next day, so that everything learned overnight counts as one.
 const NIGHT_BEGINS = 18 * HOUR;
 
 interface Waiting {
@@ -25,7 +25,7 @@ interface Waiting {
 
 type Shown = { body: Waiting | { proposal: string } };
 
-/** Drafts that runs have released and nobody has settled yet, oldest first. */
+/** Drafts that runs have released and that are not settled yet, oldest first. */
 function waitingDrafts({ cards, database }: ProposalWorld): (Waiting & { card: Card })[] {
   return unsettledProposals(database).flatMap((id) => {
     const card = cards.get(id);
@@ -35,8 +35,8 @@ function waitingDrafts({ cards, database }: ProposalWorld): (Waiting & { card: C
 }
 
 /**
- * Whether an agent's wish is taken, and under which id. `own`: how much the same run has asked for and not released yet; `card`: the
- * card of a draft that was released, which is judged by when that was. Nothing is kept.
+ * Whether an agent's request is accepted, and under which id. `own`: requests of the same run that are not released yet; `card`: the card of
+ * a released draft, judged by the time of its release. Stores nothing.
  */
 export async function admit(
   world: ProposalWorld,
@@ -67,7 +67,7 @@ export async function admit(
   }
 }
 
-/** asked: what is on its way already, or was. */
+/** asked: requests that are open, or were. */
 function tooMany({ by }: ProposalDraft, asked: readonly Pick<Proposal, "by" | "at">[], now: number, rules: IntakeRules): string | null {
   const { per_agent_a_night, per_day, timezone } = rules;
   const night = (ms: number) => dayIn(timezone, ms - NIGHT_BEGINS);
@@ -79,7 +79,7 @@ function tooMany({ by }: ProposalDraft, asked: readonly Pick<Proposal, "by" | "a
   return today >= per_day ? `Agents have proposed ${today} changes today; config.yaml changes.per_day allows ${per_day}.` : null;
 }
 
-/** A file that this agent was told no about, or whose change was taken back, is left alone for a while. */
+/** A file for which this agent's proposal was rejected or reverted is not accepted for a while. */
 function cooling({ by, files }: ProposalDraft, all: readonly Proposal[], now: number, { cooldown_hours }: IntakeRules): string | null {
   for (const one of all) {
     const path = one.files.find((file) => Object.hasOwn(files, file.path))?.path;
@@ -92,8 +92,8 @@ function cooling({ by, files }: ProposalDraft, all: readonly Proposal[], now: nu
 }
 
 /**
- * Turns released drafts into proposals and has them checked, oldest first; one that is not taken any more closes its card with the
- * reason. May be repeated after a kill at any point. Answers the proposals that are new.
+ * Turns released drafts into proposals and has them checked, oldest first; a draft that is no longer accepted closes its card with the
+ * reason. Safe to repeat after a kill at any point. Returns the new proposals.
  */
 export async function settleDrafts(
   world: ProposalWorld,
@@ -101,11 +101,11 @@ export async function settleDrafts(
   prepare: (id: string) => Promise<unknown>,
 ): Promise<Proposal[]> {
   const made: Proposal[] = [];
-  // A card may lag behind what a process that was killed had recorded.
+  // A card may lag behind what a killed process had recorded.
   await createProposals(world).list();
   for (const { card, ...waiting } of waitingDrafts(world)) {
     const close = (reason: string) => {
-      // Somebody else may have settled it in the meantime.
+      // Another process may have settled it meanwhile.
       if (world.cards.get(card.id)?.decision === null)
         world.cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at: world.clock.now(), reason });
     };
@@ -118,10 +118,10 @@ export async function settleDrafts(
     if (known && proposal.number !== card.id) close(`It is already proposed, as number ${proposal.number}.`);
     if (!known) made.push(proposal);
   }
-  // Also those of a process that was killed while it looked at one, whoever proposed it.
+  // Includes proposals of any author whose check was interrupted by a kill.
   for (const card of unsettledProposals(world.database)) {
     const { proposal } = (world.cards.get(card)?.body ?? {}) as { proposal?: string };
-    // Somebody else may have looked while another one was looked at.
+    // Another process may have checked it meanwhile.
     if (proposal !== undefined && unsettledProposals(world.database).includes(card)) await prepare(proposal);
   }
   return made;

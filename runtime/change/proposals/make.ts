@@ -1,6 +1,6 @@
 /**
- * Proposals made by hand: from what is edited in the working tree, from a branch, from a folder laid out like a workspace. Order: what is
- * about to happen is written down, the proposal is durable, then its edits leave the working tree. Killed in between, the next call goes on.
+ * Proposals made by hand: from edits in the working tree, from a branch, from a folder laid out like a workspace. Order: the intent is
+ * written, the proposal is durable, then its edits leave the working tree. After a kill in between, the next call completes it.
  */
 import { isUtf8 } from "node:buffer";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -17,35 +17,35 @@ import { isProposable, problem, refused } from "./paths.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, ProposalDraft } from "../proposal-types.ts";
 
-/** What a proposal says of itself, whatever its files come from. */
+/** What a proposal says about itself, wherever its files come from. */
 export type Wording = Omit<ProposalDraft, "files">;
 
 export interface Made {
   proposal: Proposal;
-  /** The identical one was there already. */
+  /** An identical proposal already existed. */
   known: boolean;
-  /** Edits in the working tree that were left alone, because proposals do not change such files or they were not named. */
+  /** Edits that were left in the working tree, because proposals may not change such files or they were not named. */
   left: string[];
-  /** Paths edited again while the proposal was made: the newer edit is still in the file. */
+  /** Paths edited again while the proposal was made: the file has the newer edit. */
   kept: string[];
 }
 
-/** Written before the proposal is made and removed when its edits are out of the working tree. */
+/** Written before the proposal is made, removed when its edits have left the working tree. */
 interface Intent {
   draft: ProposalDraft;
   base: string;
   edits: Pick<ReadEdit, "path" | "item" | "intent">[];
 }
 
-// More than any workspace has in the folders a proposal may come from.
+// More than any workspace has in the folders that proposals may change.
 const MAX_FILES = 2000;
 const MAX_BYTES = 1_000_000;
 
 const recordOf = (dir: string): string => join(dir, STATE, "propose.json");
 
 /**
- * Proposes what is edited in the working tree: all of it that proposals may change, or `paths` (files and folders). The edits leave the
- * working tree and the index. @throws PROPOSAL_EMPTY, PROPOSAL_PATH, GIT_STATE, USAGE for a named path without an edit
+ * Proposes edits of the working tree: all that proposals may change, or those in `paths` (files and folders). The edits leave the working tree
+ * and the index. @throws PROPOSAL_EMPTY, PROPOSAL_PATH, GIT_STATE, USAGE for a named path without an edit
  */
 export async function proposeEdits(world: ProposalWorld, wording: Wording, paths: readonly string[]): Promise<Made> {
   const { dir, git } = world;
@@ -73,19 +73,19 @@ export async function proposeEdits(world: ProposalWorld, wording: Wording, paths
     forget(dir);
     return { ...made, left, kept };
   } catch (error) {
-    // A change that may not be proposed, or is none, is no unfinished business.
+    // A change that is empty or not allowed leaves nothing to complete.
     if (error instanceof ClearedError && (error.code === "PROPOSAL_PATH" || error.code === "PROPOSAL_EMPTY")) forget(dir);
     throw error;
   }
 }
 
-/** Goes on where a call was killed: the edits of a proposal that is recorded leave the working tree. Null when nothing was left over. */
+/** Completes an interrupted call: the edits of a recorded proposal leave the working tree. Null if nothing was interrupted. */
 export async function finishProposing(world: ProposalWorld): Promise<{ proposal: Proposal; kept: string[] } | null> {
   const { dir, git } = world;
   if (!existsSync(recordOf(dir))) return null;
   const intent = parseIntent(readFileSync(recordOf(dir), "utf8"));
   const proposal = intent === null ? null : (await createProposals(world).placeOf(intent.draft, intent.base)).last;
-  // Killed before the proposal was there: the edits are all in place, and it is for the person to ask again.
+  // Killed before the proposal was made: the edits are still in place, and the person can propose them again.
   const kept = intent === null || proposal === null ? [] : await takeBack(dir, await git.head(), intent.edits);
   forget(dir);
   return proposal === null ? null : { proposal, kept };
@@ -109,7 +109,7 @@ export async function proposeBranch(world: ProposalWorld, wording: Wording, bran
   return proposeFiles(world, { ...wording, files }, base, problems, empty);
 }
 
-/** Proposes the files of a folder laid out like a workspace, as far as they differ from HEAD. */
+/** Proposes the files of a folder laid out like a workspace that differ from HEAD. */
 export async function proposeFolder(world: ProposalWorld, wording: Wording, folder: string): Promise<Made> {
   const base = await world.git.head();
   const tree = world.git.tree(base);
@@ -124,7 +124,7 @@ export async function proposeFolder(world: ProposalWorld, wording: Wording, fold
   return proposeFiles(world, { ...wording, files }, base, problems, empty);
 }
 
-/** `empty`: what is said where there is no file. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
+/** `empty`: the message if there is no file. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
 async function proposeFiles(world: ProposalWorld, draft: ProposalDraft, base: string, problems: Finding[], empty: string): Promise<Made> {
   if (problems.length > 0) throw refused(problems);
   if (Object.keys(draft.files).length === 0) throw new ClearedError("PROPOSAL_EMPTY", empty);
@@ -142,7 +142,7 @@ async function fileText(file: string, path: string, tree: Tree): Promise<string 
   return text === (await tree.read(path)) ? null : text;
 }
 
-/** Paths below a folder, git's and Cleared's own folders left out. @throws FILE_MISSING, PROPOSAL_PATH when there are too many */
+/** Paths below a folder, without git's and Cleared's own folders. @throws FILE_MISSING, PROPOSAL_PATH when there are too many */
 async function filesBelow(folder: string): Promise<string[]> {
   if (!existsSync(folder)) throw new ClearedError("FILE_MISSING", `There is no folder ${folder}.`);
   const found: string[] = [];
@@ -189,7 +189,7 @@ function write(dir: string, intent: Intent): void {
 
 const forget = (dir: string): void => rmSync(recordOf(dir), { force: true });
 
-/** It is renamed into place whole; anything else was not written by us and says nothing of the working tree. */
+/** Ours is renamed into place whole; any other text was not written by Cleared and is ignored. */
 function parseIntent(text: string): Intent | null {
   try {
     const intent = JSON.parse(text) as Intent;

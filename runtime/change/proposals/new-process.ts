@@ -1,6 +1,6 @@
 /**
- * A new process as files for a person to go on with: the agent with its machine, a policy with cases. They pass every check as they are
- * and do nothing outside, so a proposal of them is safe to approve. A person's definition and a model's come through here alike.
+ * A new process as files for a person to continue: the agent with its machine, a policy with cases. They pass every check as they are and do
+ * nothing outside, so a proposal of them is safe to approve. Definitions by people and by models use the same path.
  */
 import { type Definition, definitionHeader, parseDefinition, statesWithoutLine } from "../../rules/definition.ts";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -9,9 +9,9 @@ import { agentFile, policyFile } from "../../workspace/layout.ts";
 
 /**
  * The files of a process, by path.
- * @param name as processName gives it
+ * @param name as returned by processName
  * @param text the definition: JSON with states, risk_level, hitl_required, state_instructions
- * @throws FSM_MACHINE with all problems at once, and the nearest states that would do
+ * @throws FSM_MACHINE with all problems at once, and the nearest valid states
  */
 export function newProcess(name: string, text: string, file: string): Record<string, string> {
   const read = parseDefinition(text);
@@ -35,7 +35,7 @@ export function newProcess(name: string, text: string, file: string): Record<str
   };
 }
 
-/** What stands in a state until somebody writes what is meant. */
+/** The code of a state until somebody writes what is meant. */
 const SKELETON: Partial<Record<State, string>> = {
   ASSESS: "const { subject_id } = input;",
   POLICY_CHECK: "const verdict = policy_evaluate({ facts: { open_questions: 0, irreversible: false } });",
@@ -59,7 +59,7 @@ function agentText(name: string, definition: Definition): string {
   });
   if (!has("ASSESS")) body.unshift(SKELETON.ASSESS ?? "");
   const first = body.indexOf(SKELETON.ASSESS ?? "");
-  // What will be written is known before anybody is asked about it.
+  // What will be written is computed before a person is asked about it.
   if (has("MUTATE")) body.splice(first + 1, 0, `const record = { path: "${name}.json", text: JSON.stringify({ subject_id }) };`);
   const answer = [
     "key_entity: subject_id",

@@ -1,6 +1,6 @@
 /**
- * What a proposal may change: the allow-list of DESIGN.md 8, and the forms of a path that would mean another file than they show.
- * Invariant: what passes here is a plain text file inside the workspace that carries no authority of its own.
+ * What a proposal may change: the allow-list of DESIGN.md 8, and forms of a path that would name another file than they show.
+ * Invariant: an accepted file is a plain text file inside the workspace that carries no authority of its own.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import { AGENTS, CONFIG, DATA, IMPORTERS, POLICIES, SCRIPTS } from "../../workspace/layout.ts";
@@ -21,7 +21,7 @@ const ALLOWED = [
 ];
 const WHERE = "agents/NAME.ts, scripts/, policies/NAME.yaml, importers/NAME.yaml, knowledge/, cases/ and config.yaml";
 
-/** True for a path that proposals may change, by its name alone. */
+/** True for a path that proposals may change, judged by its name alone. */
 export function isProposable(path: string): boolean {
   return wrongForm(path) === null && (path === CONFIG || ALLOWED.some((form) => form.test(path)));
 }
@@ -31,7 +31,7 @@ export function isCase(path: string): boolean {
   return CASE.test(path);
 }
 
-/** Why a path is no plain name of one file, or null. */
+/** Why a path is not a plain name of one file, or null. */
 export function wrongForm(path: string): string | null {
   const parts = path.split("/");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
@@ -43,24 +43,24 @@ export function wrongForm(path: string): string | null {
   return path.length > 300 ? "is longer than 300 characters" : null;
 }
 
-/** What keeps a file from being proposed. */
+/** Why a file cannot be proposed. */
 export function problem(path: string, words: string): Finding {
   const shown = path.slice(0, 200);
   return { code: "PROPOSAL_PATH", at: { file: shown }, message: `"${shown}" ${words}` };
 }
 
-/** All that keeps files from being proposed; the first is what is said. */
+/** All reasons why files cannot be proposed; the first is the message. */
 export function refused(problems: readonly Finding[]): ClearedError {
   const [first] = problems;
   return new ClearedError("PROPOSAL_PATH", first?.message ?? "", { at: first?.at, data: { findings: problems } });
 }
 
-/** Equal for two paths that some file system, or a reader, takes for one. */
+/** Equal for two paths that some file system, or a reader, takes for the same. */
 const lookOf = (path: string): string => path.normalize("NFKC").toLowerCase();
 
 /**
- * Everything that keeps these files (text by path, null removes) from being one proposal, in the order of the paths; `head`: the tree
- * they lie over. A case that was accepted is changed or removed only by a person, with a reason, in a proposal of nothing but cases.
+ * All reasons why these files (text by path, null removes) cannot be one proposal, in the order of the paths; `head`: the tree they apply to.
+ * An accepted case is changed or removed only by a person, with a reason, in a proposal of nothing but cases.
  */
 export async function problemsOf(
   files: Readonly<Record<string, string | null>>,
@@ -104,7 +104,7 @@ export async function problemsOf(
   return found;
 }
 
-/** The part of the path that is something else than a folder on the way, or than a file at its end. */
+/** The first part of the path that is not a folder, or at the end not a file. */
 async function linkAbove(path: string, head: Tree): Promise<string | null> {
   const parts = path.split("/");
   for (let depth = 1; depth <= parts.length; depth++) {

@@ -1,6 +1,6 @@
 /**
- * What is known of a proposal before a person is asked: every check, what it widens, the cases, and what it would have done to the
- * recorded runs of each agent it reaches. Made on HEAD as it is now; nothing is written but the proposal's own report and state.
+ * Prepares a proposal for a decision: all checks, the rights it widens, the cases, and what it would have done to the recorded runs of each
+ * agent it reaches. Made on the current HEAD; only the proposal's own report and state are written.
  */
 import { count } from "../../kernel/text.ts";
 import { type Check, STATIC_CHECKS, runChecks, sinceBase } from "../checks/pipeline.ts";
@@ -35,25 +35,25 @@ export type Preparing = ApplyWorld &
   TrialEnvironment & {
     around: Around;
     vouch: Vouch;
-    /** What the checks look at, with the agents a change of these paths reaches. */
+    /** The subject of the checks, with the agents that a change of these paths reaches. */
     subject(base: Tree, tree: Tree, paths: readonly string[]): Promise<Subject>;
-    /** How many recorded runs and cases of how many are tried. */
+    /** How many recorded runs and cases have been tried, and of how many. */
     progress(done: number, total: number): void;
   };
 
-/** As far back as runs are tried: a quarter has every kind of month in it. */
+/** How far back runs are tried: a quarter contains every kind of month. */
 export const BACKTEST_DAYS = 90;
 const DAY_MS = 86_400_000;
 
-/** A look at a proposal, by folder and id: `ended` is when, by a count of what begins and ends here; none while it goes on. */
+/** Checks of proposals, by folder and id. `ended` is a logical time; absent while the check is running. */
 const looks = new Map<string, { proposal: Promise<Proposal>; ended: number }>();
 let moment = 0;
-/** Calls that have not found their proposal yet: for them the looks that have ended are kept. */
+/** Calls that have not found their proposal yet; finished checks are kept for them. */
 let coming = 0;
 
 /**
- * Looks at a proposal that is not decided: afterwards it is ready, or blocked with the reason. Whoever asks while it is looked at gets
- * what that comes to. `made`: what `judge` has just said of it, which holds while HEAD is the same. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE
+ * Checks an undecided proposal: afterwards it is ready, or blocked with the reason. A call while a check is running shares its result.
+ * `made`: the report that `judge` has just made, valid while HEAD is the same. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE
  */
 export async function prepare(world: Preparing, id: string | number, made?: Report): Promise<Proposal> {
   const store = createProposals(world);
@@ -62,7 +62,7 @@ export async function prepare(world: Preparing, id: string | number, made?: Repo
   const proposal = await store.get(id).finally(() => coming--);
   const key = `${world.dir} ${proposal.id}`;
   const known = looks.get(key);
-  // A second look would make a new report, and an approval counts for the report it was given on.
+  // A second check would make a new report, and an approval belongs to the report it was given on.
   if (known !== undefined && known.ended > began) return known.proposal;
   const look = { proposal: lookOnce(world, store, proposal, made), ended: Number.POSITIVE_INFINITY };
   looks.set(key, look);
@@ -79,14 +79,14 @@ async function lookOnce(world: Preparing, store: ProposalStore, proposal: Propos
   } catch (error) {
     const isOurs = !(error instanceof ClearedError) || error.kind === "internal";
     const why = `It could not be checked: ${isOurs ? `an error of Cleared itself. \`cleared proposals check ${proposal.number}\` tries again.` : error.message}`;
-    // Also after an error of ours, or the next owner would run into it by itself, again and again.
+    // Also after an error of Cleared itself, or every later owner would run into it again.
     const blocked = await store.update(proposal.id, { state: "blocked", why }, { from: ["checking"] });
     if (isOurs) throw error;
     return blocked;
   }
 }
 
-/** What the report of this change would be, before there is a proposal of it. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
+/** The report that this change would get, before a proposal exists. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
 export async function judge(world: Preparing, draft: ProposalDraft, base: string): Promise<Report> {
   const store = createProposals(world);
   const on = await world.git.head();
@@ -117,7 +117,7 @@ async function look(world: Preparing, store: ProposalStore, proposal: Proposal, 
     known?.on === on
       ? { ...known, ...(await proofFor(world, store, proposal, change, known)) }
       : await reportOf(world, store, proposal, change);
-  // What was said to the report before holds for one that says the same.
+  // Decisions on the previous report stay valid for a report that says the same.
   const goesOn = isOwnReport(world.database, proposal) && differenceThatMatters(proposal.report as Report, made) === null;
   const report: Report = goesOn ? { ...made, since: proposal.report?.since ?? proposal.report?.at ?? made.at } : made;
   const why = obstacle(proposal, report);
@@ -127,13 +127,13 @@ async function look(world: Preparing, store: ProposalStore, proposal: Proposal, 
   return store.update(proposal.id, { state, why: why ?? (unproven.join(" ") || null), report }, { from: ["checking"] });
 }
 
-/** Texts of the proposal's files, as it would have them. */
+/** The proposed texts of the files. */
 export async function textsOf({ files }: Proposal, target: Tree): Promise<Record<string, string | null>> {
   const texts = files.map(async ({ path, change }) => [path, change === "removed" ? null : await target.read(path)] as const);
   return Object.fromEntries(await Promise.all(texts));
 }
 
-/** The change as it lies over HEAD. */
+/** The change applied to HEAD. */
 interface Change {
   on: string;
   base: Tree;
@@ -153,12 +153,12 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
   const own = sinceBase([...STATIC_CHECKS, ...dryChecks(world)], () => (before ??= world.subject(base, base, paths)));
   const checks = await runChecks(subject, [form, ...own]);
   const compiles = checks.every(({ check, status }) => status !== "failed" || !["paths", "config", "header", "lint"].includes(check));
-  // One that this change leaves alone may not compile either: it runs neither before nor after it.
+  // An agent that this change does not touch may not compile either; it can run neither before nor after.
   const readable = (await readScripts(subject)).agents.filter(({ scripts, header }) => scripts !== null && header !== null);
   const agents = compiles ? readable.map(({ agent }) => agent) : [];
   const { widening, changes } = await changesOf(base, tree, paths, world.around);
 
-  // Tried only once the scripts compile: what cannot run has nothing to show.
+  // Only scripts that compile can be tried.
   let held = noCases();
   const fresh: BacktestReport[] = [];
   const freezes: Record<string, string> = {};
@@ -167,7 +167,7 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
   const names = await namesOf([...proposal.files, ...reached], base, tree);
   if (compiles) {
     held = await ratchet(was, code, await casesIn(tree, { agents, paths }), world, world.progress);
-    // As far back as when it was proposed, however long it has waited.
+    // Counted from when it was proposed, however long it has waited.
     const days = BACKTEST_DAYS + Math.max(0, Math.ceil((world.clock.now() - proposal.at) / DAY_MS));
     for (const agent of agents) {
       const { look: freeze, chosen } = createFreezer(code, proposal, world);
@@ -202,13 +202,13 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     cases,
     dryRun: await dryRunOf(subject, world),
     ...(mended.length === 0 ? {} : { mended: mended.sort() }),
-    // Only of what somebody may say yes to.
+    // Only for a proposal that may be approved.
     freezes: checks.some(({ status }) => status === "failed") ? {} : freezes,
     ...demandsOf(widening, world.trust, (await world.config(tree)).policy, asked),
   };
 }
 
-/** What the backtests are worth for this very proposal. */
+/** What the backtests prove about this proposal. */
 async function proofFor(
   world: Preparing,
   store: ProposalStore,
@@ -225,7 +225,7 @@ async function proofFor(
   return proofOf({ ...world, isKnown }, proposal, backtests, { base, head: on, moved, nameOf });
 }
 
-/** Of a new agent that is proposed only its own: what others do, which its files reach, is not what a person is asked about. */
+/** For a proposed new agent only its own dry run: other agents that its files reach are not what the person decides about. */
 async function dryRunOf(subject: Subject, bench: TrialEnvironment): Promise<Report["dryRun"]> {
   const { base, paths } = subject;
   const isNew = await Promise.all(paths.map(async (path) => path.startsWith(AGENTS) && (await base.blob(path)) === null));
@@ -244,7 +244,7 @@ function casesCheck({ passed, failed, untried, results }: Ratchet): Check {
   return looked("cases", { says, findings });
 }
 
-/** A change whose runs come out worse passes only where a person has said that it is on purpose; what fails never does. */
+/** A change that makes runs worse passes only if a person declared it intended; one that makes them fail never does. */
 function backtestCheck(reports: readonly BacktestReport[], { despite }: Proposal): Check {
   const findings = reports.flatMap(({ agent, differences }) =>
     differences
@@ -262,7 +262,7 @@ function backtestCheck(reports: readonly BacktestReport[], { despite }: Proposal
 
 const looked = (name: Check["name"], said: Looked): Check => ({ name, look: async () => said });
 
-/** Why nobody may approve it, and the way to the findings. */
+/** Why nobody may approve it, and where to find the findings. */
 function obstacle(proposal: Proposal, report: Report): string | null {
   if (report.checks.every(({ status }) => status !== "failed")) return null;
   return `${stopOf({ ...proposal, report })}. \`cleared proposals show ${proposal.number} --details\` has the findings.`;

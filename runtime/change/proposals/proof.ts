@@ -1,6 +1,6 @@
 /**
- * What a report is worth: on what it rests, whether another may take its place, and what no recorded run proves. A report is replaced only
- * by one that knows at least as much; what it knew of runs that are not in this clone stays in it, and counts while somebody vouches for it.
+ * The worth of a report: what it depends on, whether another may replace it, and what no recorded run proves. A report is replaced only by one
+ * with at least as much evidence; evidence about runs that are not in this clone stays in it, and counts while a person vouches for it.
  */
 import { onCode } from "../../kernel/errors.ts";
 import { count } from "../../kernel/text.ts";
@@ -14,12 +14,12 @@ import { AUDIT, DATA, IMPORT, agentFile } from "../../workspace/layout.ts";
 import { changedPaths, commitsSaying } from "../../workspace/git/past.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
 
-/** Where runs write what no check reads. */
+/** Folders that runs write and no check reads. */
 const UNREAD = [IMPORT, DATA, AUDIT];
-// More runs than these end or wait between two looks at a proposal only in a workspace that makes a new report anyway.
+// More runs than this between two checks occur only in a workspace that makes a new report anyway.
 const RUNS = 200;
 
-/** What a report was made on, beside the commit: who may decide, and the recorded and waiting runs of its agents. */
+/** What a report depends on in addition to the commit: people, and the recorded and waiting runs of its agents. */
 export async function restsOn(
   { trust, engine }: { trust: Trust; engine: Pick<Engine, "list"> },
   agents: readonly string[],
@@ -31,7 +31,7 @@ export async function restsOn(
   return { people: canonicalHash([trust.people, trust.changes]), runs: canonicalHash(runs) };
 }
 
-/** True when anything a report rests on is another by now: code, cases, policies and books at HEAD, people, runs. */
+/** True if anything that a report depends on has changed: code, cases, policies and books at HEAD, people, runs. */
 export async function hasMoved(
   world: { dir: string; trust: Trust; engine: Pick<Engine, "list"> },
   { on, rests, backtests }: Report,
@@ -44,12 +44,12 @@ export async function hasMoved(
   return paths === null || paths.some((path) => !UNREAD.some((folder) => path.startsWith(folder)));
 }
 
-/** What a person who holds the recorded runs signs of a report: one backtest of this content on this code. */
+/** What a person who has the recorded runs signs: one backtest of this content on this code. */
 async function evidenceGate({ id, commit }: Pick<Proposal, "id" | "commit">, base: Tree, backtest: BacktestReport): Promise<string> {
   return `evidence/${id}/${canonicalHash({ commit, code: [...(await codeOf(base))], backtest })}`;
 }
 
-/** Asks for a person's signature over a gate; null where no key lies here. */
+/** Obtains a person's signature for a gate; null if there is no key here. */
 export type Vouch = (gate: string) => Decision | null;
 
 export interface Proof {
@@ -60,9 +60,9 @@ export interface Proof {
 }
 
 /**
- * Puts what was tried here beside what the report before knew. `fresh`: of each agent, as tried here on `base`, the tree of the commit `head`.
- * isKnown: whether another proposal of this workspace tells of recorded runs of the agent. moved: agents under another path, with the one
- * they had. nameOf: what an agent is called.
+ * Combines what was tried here with the evidence of the previous report. `fresh`: by agent, tried here on `base`, the tree of the commit
+ * `head`. isKnown: whether another proposal of this workspace has evidence about the agent. moved: renamed agents, with their old path.
+ * nameOf: display name of an agent.
  */
 export async function proofOf(
   world: { dir: string; trust: Trust; vouch: Vouch; isKnown(agent: string): Promise<boolean> },
@@ -113,7 +113,7 @@ export async function proofOf(
 type People = Parameters<typeof verifyDecision>[1];
 type Content = Pick<Proposal, "id" | "commit">;
 
-/** The backtests of a report that a person has signed for this very change. */
+/** Backtests in a report that a person has signed for exactly this change. */
 async function vouchedOf(git: Pick<Git, "tree">, people: People, of: Content, { on, backtests, vouched = {} }: Report) {
   const signed = backtests.filter(({ agent }) => vouched[agent] !== undefined);
   const counts = await Promise.all(
@@ -122,12 +122,12 @@ async function vouchedOf(git: Pick<Git, "tree">, people: People, of: Content, { 
   return signed.filter((_, i) => counts[i]);
 }
 
-/** True when a person has signed that recorded runs come out worse under this very change. */
+/** True if a person has signed that recorded runs come out worse with exactly this change. */
 export async function isVouchedWorse(git: Pick<Git, "tree">, people: People, of: Content, report: Report): Promise<boolean> {
   return (await vouchedOf(git, people, of, report)).some(({ counts }) => counts.worse + counts.failed > 0);
 }
 
-/** On how many recorded runs a report rests, of those that were tried here (isOwn) or that a person has signed for: anybody can write others. */
+/** The number of recorded runs behind a report that were tried here (isOwn) or vouched for: unsigned ones could be invented. */
 export async function runsKnown(
   git: Pick<Git, "tree">,
   people: People,
@@ -141,7 +141,7 @@ export async function runsKnown(
   return [...all].reduce((sum, { runs }) => sum + runs, 0);
 }
 
-/** Whether somebody of trust.yaml has signed this backtest of this very content on this code. */
+/** Whether a person of trust.yaml has signed this backtest of exactly this content on this code. */
 async function isVouched(people: People, of: Content, base: Tree, backtest: BacktestReport, vouched: Report["vouched"] = {}) {
   const signed = vouched[backtest.agent];
   if (signed?.gate !== (await evidenceGate(of, base, backtest))) return false;
@@ -149,18 +149,18 @@ async function isVouched(people: People, of: Content, base: Tree, backtest: Back
     verifyDecision(signed, people);
     return true;
   } catch {
-    return false; // signed by nobody of trust.yaml: it says nothing
+    return false; // signed by nobody in trust.yaml, so it proves nothing
   }
 }
 
-/** A commit of a run of this agent is on the branch; others seldom have its words. */
+/** True if a commit by a run of this agent is on the branch; other commits rarely contain its words. */
 async function hasCommitted(dir: string, head: string, agent: string): Promise<boolean> {
   return (await commitsSaying(dir, head, `Agent: ${agent}@`, undefined, 20)).some(
     ({ trailers }) => trailers["Agent"]?.startsWith(`${agent}@`) === true,
   );
 }
 
-/** Why most of the runs could not be tried. */
+/** The most frequent reason why runs could not be tried. */
 function commonest({ differences }: BacktestReport): string {
   const untried = differences.filter((one) => one.class === "not_replayable");
   const reasons = Map.groupBy(untried, ({ why }) => (why[0] ?? "").replace(/: .*$/s, ""));

@@ -1,4 +1,4 @@
-/** The refs of proposals as git has them, each read once: what a pair of object ids means never changes. */
+/** Reads the refs of proposals from git, each once: the meaning of a pair of object ids never changes. */
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import { type SideRefs, parseCommit } from "../../workspace/git/proposal-refs.ts";
@@ -11,7 +11,7 @@ import { type Difference, isOurs, type PastCommit, parseTrailers } from "../../w
 export const REFS = "refs/cleared/proposals/";
 const ID = /^prop_[0-9A-HJKMNP-TV-Z]{10}$/;
 
-/** Commits of one proposal: its content, and the newest of its life. */
+/** Commits of one proposal: its content, and the newest of its history. */
 export interface ProposalRefs {
   change?: string;
   state?: string;
@@ -19,7 +19,7 @@ export interface ProposalRefs {
 
 export type ReadRefs = { kept: Kept; state: string | null } | { why: string };
 
-/** Refs below a folder by the name of their proposal; what else lies there is nobody's. */
+/** Refs below a folder by proposal; other names there are ignored. */
 export function groupRefs(list: ReadonlyMap<string, string>, folder: string): Map<string, ProposalRefs> {
   const found = new Map<string, ProposalRefs>();
   for (const [name, oid] of list) {
@@ -34,7 +34,7 @@ export function assertId(id: string): void {
   if (!ID.test(id)) throw new ClearedError("PROPOSAL_UNKNOWN", "its name is not that of a proposal");
 }
 
-/** Answers all proposals of the repository by id, or why one cannot be read: one command for the refs, and one for what is new. */
+/** Returns all proposals of the repository by id, or why one cannot be read: one command for the refs, and one for new objects. */
 export function createReader(refs: SideRefs, cache: DiskCache): () => Promise<Map<string, ReadRefs>> {
   const memo = new Map<string, ReadRefs>();
   const differences = new Map<string, Difference[]>();
@@ -56,7 +56,7 @@ export function createReader(refs: SideRefs, cache: DiskCache): () => Promise<Ma
           } catch (error) {
             const why = toWire(error).message;
             damaged.set(id, why);
-            // An object that is missing may come with the next fetch.
+            // A missing object may arrive with the next fetch.
             if (error instanceof ClearedError && error.code === "PROPOSAL_UNKNOWN") memo.set(keyOf(id, one), { why });
           }
         }
@@ -68,7 +68,7 @@ export function createReader(refs: SideRefs, cache: DiskCache): () => Promise<Ma
 
 export interface BranchMark {
   applied: string;
-  /** The commit that took it back, or null while it stands. */
+  /** The commit that reverted it, or null while it is in force. */
   reverted: string | null;
   /** When the last of them was made, ms. */
   at: number;
@@ -77,7 +77,7 @@ export interface BranchMark {
 interface Seen {
   head: string;
   marks: Record<string, BranchMark>;
-  /** Proposal by each commit that applied it or took it back. */
+  /** Proposal by each commit that applied or reverted it. */
   commits: Record<string, string>;
 }
 
@@ -85,9 +85,8 @@ const FACT = "proposals on the branch";
 const TEXTS = ["Proposal: prop_", "Reverts: ", "This reverts commit "];
 
 /**
- * Answers what the branch says of proposals, by id, as of its HEAD: a commit with the trailer `Proposal:` applies one, a later commit that
- * reverts it (git's own words, or the trailer `Reverts:`) takes it back, and reverting that brings it again. Looked through once, then only
- * what is new.
+ * What the branch says about proposals, by id, as of HEAD: a commit with the trailer `Proposal:` applies one, a later commit that reverts it
+ * (git's own wording, or the trailer `Reverts:`) takes it back, and reverting that one restores it. Scanned once, later only for new commits.
  */
 export function createBranchMarks({ database, git }: { database: Database; git: Git }, refs: SideRefs) {
   let seen: Seen | null = null;
@@ -97,7 +96,7 @@ export function createBranchMarks({ database, git }: { database: Database; git: 
     if (seen?.head !== head) {
       const since = seen === null ? null : await refs.mentioning(TEXTS, seen.head, head);
       const fresh = since ?? (await refs.mentioning(TEXTS, null, head)) ?? [];
-      // A branch that was set back is read anew from its beginning.
+      // A branch that was reset is scanned from its beginning.
       const next: Seen = since === null || seen === null ? { head, marks: {}, commits: {} } : { ...structuredClone(seen), head };
       for (const line of fresh) mark(next, line);
       seen = next;
@@ -109,7 +108,7 @@ export function createBranchMarks({ database, git }: { database: Database; git: 
 
 function mark({ marks, commits }: Seen, { commit, at, message }: PastCommit): void {
   const trailers = parseTrailers(message);
-  // In a commit of ours the text is a script's or a proposer's, who could say of any commit that it is taken back.
+  // In Cleared's commits the text comes from a script or proposer, who could claim that any commit is reverted.
   const words = isOurs(trailers) ? undefined : /^This reverts commit ([0-9a-f]{40,64})\b/m.exec(message)?.[1];
   const undone = trailers["Reverts"] ?? words;
   const id = undone === undefined ? trailers["Proposal"] : marks[undone] === undefined ? commits[undone] : undone;
@@ -117,7 +116,7 @@ function mark({ marks, commits }: Seen, { commit, at, message }: PastCommit): vo
   const now = marks[id];
   commits[commit] = id;
   if (undone === undefined) marks[id] = { applied: commit, reverted: null, at };
-  // Of a commit that took it back: it stands again. Anything else of an older round says nothing about this one.
+  // The reverting commit was itself reverted. Anything else from an earlier round says nothing about this one.
   else if (now !== undefined && undone === now.reverted) marks[id] = { applied: commit, reverted: null, at };
   else if (now !== undefined && (undone === now.applied || undone === id)) marks[id] = { ...now, reverted: commit, at };
 }

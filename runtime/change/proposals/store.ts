@@ -1,6 +1,6 @@
 /**
- * The proposals of a workspace. Their truth is git: content on refs/cleared/proposals/<id>/change, life as a chain of commits on
- * .../state that only moves by compare-and-swap, applied and reverted by what stands on the branch. The run store only numbers them.
+ * The proposals of a workspace. Git is authoritative: content on refs/cleared/proposals/<id>/change, history as a chain of commits on .../state
+ * that only moves by compare-and-swap; the branch shows what is applied and reverted. The run store only numbers them.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ import { type Kept, type ProposalStatusRecord, changeMessage, statusFiles } from
 import { problemsOf, refused } from "./paths.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
 
-/** What the store needs of a workspace; `Host` (app/host.ts) has all of it. */
+/** What the store needs of a workspace; `Host` (app/host.ts) provides it. */
 export interface ProposalWorld {
   dir: string;
   git: Git;
@@ -29,37 +29,37 @@ export interface ProposalWorld {
   clock: Clock;
 }
 
-/** What becomes of a proposal. What is left out stays, `why` goes. */
+/** A change of a proposal's state. Omitted fields stay, except `why`, which is removed. */
 export interface Transition {
   state: ProposalState;
   why?: string | null;
   report?: Report;
-  /** Added to those it has. */
+  /** Appended to its decisions. */
   decisions?: readonly Decision[];
   applied?: string;
   reverted?: string;
-  /** Who did it: a person, or "runtime" unless told. */
+  /** Who did it: a person; "runtime" by default. */
   by?: string;
-  /** Subject of the commit that records it; a sentence from state and `by` unless told. */
+  /** Subject of the commit that records it; by default a sentence from state and `by`. */
   says?: string;
 }
 
 export type ProposalStore = ReturnType<typeof assemble>;
 
-/** States in which nobody has decided a proposal, and in which it is still on its way. */
+/** States without a decision, and states in which it is still open. */
 export const UNDECIDED: readonly ProposalState[] = ["draft", "checking", "ready", "unproven", "blocked"];
 export const OPEN: readonly ProposalState[] = [...UNDECIDED, "approved"];
-/** States in which it waits for a person's answer. */
+/** States in which it waits for a person's decision. */
 export const ASKING: readonly ProposalState[] = ["ready", "unproven"];
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-// Somebody else moves the same ref in the same milliseconds each time it is tried again.
+// Each loss means that another process moved the same ref in the same milliseconds.
 const TRIES = 20;
 
-// What was read is remembered as long as the run store is open.
+// Cached as long as the run store is open.
 const stores = new WeakMap<Database, ProposalStore>();
 
-/** The one store of a workspace that is open. */
+/** The only store of an open workspace. */
 export function createProposals(world: ProposalWorld): ProposalStore {
   return stores.getOrInsertComputed(world.database, () => assemble(world));
 }
@@ -71,7 +71,7 @@ function assemble(world: ProposalWorld) {
   const marks = createBranchMarks(world, refs);
   const cards = createProposalCards(world);
 
-  /** The branch is the truth about what is applied and what is taken back, also where the chain of states lags behind. */
+  /** The branch decides what is applied and reverted, even where the chain of states lags behind. */
   function onBranch(kept: Kept, mark: BranchMark | undefined): Kept {
     if (mark === undefined) {
       const why = `Its commit ${kept.applied?.slice(0, 7) ?? ""} is not on this branch: it is not pulled yet, or was taken away.`;
@@ -119,7 +119,7 @@ function assemble(world: ProposalWorld) {
     return files;
   }
 
-  /** The id that this draft has, or is to get: one that was decided against makes room for another try. */
+  /** The id that this draft has or will get: a rejected or reverted one allows another try. */
   async function place(draft: ProposalDraft, base: string, files: Record<string, string | null>) {
     const read = await readAll();
     const all = new Map((await listed(read)).map((one) => [one.id, one]));
@@ -135,25 +135,25 @@ function assemble(world: ProposalWorld) {
   }
 
   return {
-    /** All that can be read, open ones first, then newest first; each has its card. */
+    /** All readable proposals, open ones first, then newest first; each has a card. */
     list: () => listed(),
     /** Refs of proposals that cannot be read, and why. */
     unreadable: async () => [...(await readAll())].flatMap(([id, one]) => ("why" in one ? [{ id, why: one.why }] : [])),
     /** By `prop_...` or by the number of its card. @throws PROPOSAL_UNKNOWN */
     get: (id: string | number) => get(id),
-    /** The commit with its files, its one parent being the base. @throws PROPOSAL_UNKNOWN */
+    /** Its content commit, whose only parent is the base. @throws PROPOSAL_UNKNOWN */
     commitOf: async (id: string | number) => (await get(id)).commit,
     /**
-     * The id that `create` would answer for this; the identical proposal that is on its way, and the last one, whatever became of it.
+     * The id that `create` would use; the identical open proposal, if any, and the last one in any state.
      * @throws PROPOSAL_PATH, PROPOSAL_EMPTY
      */
     placeOf: async (draft: ProposalDraft, base: string) => place(draft, base, await needed(draft, base)),
-    /** Rejected proposals that touch one of these paths, newest first: their reasons are for the next proposer. */
+    /** Rejected proposals on one of these paths, newest first: the next proposer should see the reasons. */
     rejectedOn: async (paths: readonly string[]) =>
       (await listed()).filter(({ state, files }) => state === "rejected" && files.some(({ path }) => paths.includes(path))),
     /**
-     * Records a change on the commit `base`: durable when this returns, state draft. `known`: the identical one is there already and is not
-     * decided against. `card`: number of a card that becomes the proposal's. @throws PROPOSAL_PATH, PROPOSAL_EMPTY
+     * Records a change on the commit `base`: durable on return, in state draft. `known`: the identical proposal exists and was not decided
+     * against. `card`: number of a card that becomes the proposal's. @throws PROPOSAL_PATH, PROPOSAL_EMPTY
      */
     async create(draft: ProposalDraft, base: string, card?: number): Promise<{ proposal: Proposal; known: boolean }> {
       const files = await needed(draft, base);
@@ -177,12 +177,12 @@ function assemble(world: ProposalWorld) {
     /** Records a transition if the proposal is in one of these states. @throws PROPOSAL_STATE, PROPOSAL_UNKNOWN */
     async update(id: string, change: Transition, { from }: { from: readonly ProposalState[] }): Promise<Proposal> {
       for (let left = TRIES; left > 0; left--) {
-        // One look for both: a step of somebody else in between would be taken for what was looked at.
+        // Both come from one read, so that a step by another process in between is noticed.
         const all = await readAll();
         const now = await get(id, all);
         const one = all.get(now.id);
         if (one === undefined || "why" in one) continue;
-        // What the branch says already may be recorded from where the chain of states still is.
+        // A state that the branch already shows may be recorded from the older state of the chain.
         const told = now.state === change.state && from.includes(one.kept.state);
         if (!from.includes(now.state) && !told) throw otherState(now, from);
         const by = change.by ?? "runtime";
@@ -210,7 +210,7 @@ function assemble(world: ProposalWorld) {
 const moving = (): ClearedError =>
   new ClearedError("PROPOSAL_STATE", `The proposal was changed by another process each of the ${TRIES} times this was tried. Try again.`);
 
-/** What somebody is told who comes too late for a proposal. */
+/** The error for a call that comes too late for a proposal. */
 function otherState(now: Proposal, from: readonly ProposalState[]): ClearedError {
   const last = now.decisions.at(-1);
   const said = last === undefined ? "" : ` (${last.decision} by ${last.by} on ${minuteOf(last.at)})`;
@@ -226,7 +226,7 @@ function subjectOf(state: ProposalState, by: string): string {
 
 function idOf({ by, title, despite, asked }: ProposalDraft, base: string, files: Record<string, string | null>, again: number): string {
   const blobs = Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text === null ? null : sourceBlob(text)]));
-  // The claims of one request are not those of another.
+  // Claims of one request do not apply to another.
   const request = asked === undefined ? {} : { request: asked.request, asked_at: asked.at ?? null };
   const digest = createHash("sha256")
     .update(canonicalJson({ base, files: blobs, by, title, again, ...(despite === undefined ? {} : { despite }), ...request }))
@@ -234,7 +234,7 @@ function idOf({ by, title, despite, asked }: ProposalDraft, base: string, files:
   return `prop_${Array.from(digest.subarray(0, 10), (byte) => ALPHABET[byte % 32]).join("")}`;
 }
 
-/** A file keeps the mode it has; a new one is a plain file. */
+/** A file keeps its mode; a new one is a plain file. */
 async function withModes(files: Record<string, string | null>, base: Tree): Promise<Map<string, { mode: string; text: string } | null>> {
   const all = new Map<string, { mode: string; text: string } | null>();
   for (const [path, text] of Object.entries(files)) {
@@ -245,8 +245,8 @@ async function withModes(files: Record<string, string | null>, base: Tree): Prom
 }
 
 /**
- * Cards of proposals: each proposal that is seen in this workspace gets one, whose id is its number, and the card follows its state.
- * Invariant: a proposal has one card here, and that card is open exactly as long as the proposal is on its way.
+ * Cards of proposals: each proposal known in this workspace gets one, whose id is its number, and the card follows its state.
+ * Invariant: a proposal has one card here, which is open exactly as long as the proposal is.
  */
 function createProposalCards({ cards, clock, database }: ProposalWorld) {
   const bodyOf = ({ id, commit, report, state, by, files }: Kept): Json => {
@@ -262,10 +262,10 @@ function createProposalCards({ cards, clock, database }: ProposalWorld) {
   };
 
   return {
-    /** Brings cards in line with the proposals; answers the number of each. */
+    /** Updates cards to match the proposals; returns the number of each. */
     follow(proposals: readonly Kept[]): Map<string, number> {
       let known = mine();
-      // In the order they were made, so that numbers tell which came first.
+      // In the order in which they were made, so that numbers reflect it.
       const fresh = proposals.filter(({ id }) => !known.has(id)).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
       const open = (one: Kept) => {
         const draft = { ...NOTHING_ASKED, kind: "proposal" as const, title: one.title, body: bodyOf(one), run: null };
@@ -284,12 +284,12 @@ function createProposalCards({ cards, clock, database }: ProposalWorld) {
       }
       return numbers;
     },
-    /** A card that was opened for a draft becomes the card of this proposal. */
+    /** Makes the card of a draft the card of this proposal. */
     adopt: (card: number, proposal: Kept): void => cards.restate(card, { title: proposal.title, body: bodyOf(proposal) }),
   };
 }
 
-/** What closes the card: the last decision, wherever it was made, else what happened without one. */
+/** The decision that closes the card: the last one, wherever it was made, else an event without one. */
 function endOf(one: Kept, card: number, now: number) {
   const said = one.state === "rejected" ? "rejected" : one.state === "superseded" ? "expired" : "approved";
   const decided = one.decisions.findLast(({ decision }) => (decision === "rejected") === (said === "rejected"));

@@ -1,7 +1,7 @@
 /**
- * Proposals carried between clones: the remote's are fetched beside ours, each life is joined with ours, and what is new goes back.
- * Invariants: a decision counts only with its person's signature for exactly this content; the first by time stands, and the other is told;
- * without a signature a remote neither ends what waits here nor opens what is closed.
+ * Exchanges proposals between clones: fetches the remote's, joins the history of each with ours, and pushes what is new. Invariants: a
+ * decision counts only with its person's signature for exactly this content; the earlier one stands and the later one is reported;
+ * without a signature a remote neither ends what waits here nor reopens what is closed.
  */
 import { minuteOf } from "../../kernel/day.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
@@ -26,15 +26,15 @@ import { type ProposalWorld, UNDECIDED, createProposals } from "./store.ts";
 import type { ProposalState } from "../proposal-types.ts";
 
 export interface Synced {
-  /** Proposals that are new here or have moved on. */
+  /** Proposals that are new here or have a newer state. */
   fetched: number;
-  /** Refs that are new at the remote or have moved on there. */
+  /** Refs that the remote did not have or had in an older state. */
   pushed: number;
-  /** Lives that both sides had gone on with. */
+  /** Histories that had continued on both sides. */
   joined: number;
-  /** What somebody must know, in sentences: a decision that came second, a copy that gave way. */
+  /** What a person should know, in sentences: a decision that came second, a copy that was replaced. */
   told: string[];
-  /** Proposals of the remote that were not taken over, and why. */
+  /** Proposals of the remote that were not accepted, and why. */
   refused: { id: string; why: string }[];
 }
 
@@ -73,7 +73,7 @@ export async function syncProposals(world: SyncWorld, remote: string): Promise<S
         return to === undefined || to === "" || to === from || refusedIds.has(id) ? [] : [{ ref: `${REFS}${id}/${part}`, from, to }];
       }),
     );
-    // A new proposal is numbered, and one that was decided elsewhere loses its card.
+    // Numbers new proposals, and closes cards of those decided elsewhere.
     await createProposals(world).list();
     if (moves.length === 0) return total;
     if (await pushRefs(world.dir, remote, moves)) return { ...total, pushed: moves.length };
@@ -81,7 +81,7 @@ export async function syncProposals(world: SyncWorld, remote: string): Promise<S
   throw new ClearedError("GIT_FAILED", `The proposals at ${remote} changed each of the ${TRIES} times they were joined. Try again.`);
 }
 
-/** Takes over what the remote has, one proposal at a time: one that cannot be read or believed stops no other. */
+/** Takes over the remote's proposals one by one; an unreadable or untrusted one does not stop the others. */
 async function take(at: Taking, theirs: string): Promise<Synced> {
   const { refs, world, objects, done } = at;
   const cache = createDiskCache(`${world.dir}/${CACHE}`);
@@ -126,7 +126,7 @@ async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): 
   if (other !== null && other !== own) {
     const isNext = own === null || (await refs.isAncestor(own, other));
     if (isNext) await believed(kept, there.kept, at, mine?.kept ?? null);
-    // A report gives way only to one that knows as much.
+    // A report is replaced only by one with as much evidence.
     const [known, more] = mine === null ? [0, 0] : await knownOf(kept, mine.kept, there.kept, at);
     if (isNext && (known <= more || there.kept.state === "superseded")) moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
     else if (own !== null && mine !== null && (isNext || !(await refs.isAncestor(other, own)))) {
@@ -140,7 +140,7 @@ async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): 
   done.fetched += 1;
 }
 
-/** Of two commits with the same content the earlier one, so that both clones choose alike. @throws PROPOSAL_UNKNOWN for other content */
+/** The earlier of two commits with the same content, so that both clones choose the same. @throws PROPOSAL_UNKNOWN for other content */
 async function older(mine: Kept, there: Kept, { objects }: Taking): Promise<Kept> {
   if (mine.commit === there.commit) return mine;
   const treeOf = async (commit: string) => /^tree (\w+)/.exec((await objects.find(commit))?.bytes.toString("latin1") ?? "")?.[1] ?? commit;
@@ -149,7 +149,7 @@ async function older(mine: Kept, there: Kept, { objects }: Taking): Promise<Kept
   return mine.at < there.at || (mine.at === there.at && mine.commit < there.commit) ? mine : there;
 }
 
-/** Decisions that are signed for this content, each once; the first by time comes first, ties go by signature. */
+/** Decisions signed for this content, each once, by time; ties are ordered by signature. */
 function validOf(kept: Kept, decisions: readonly Decision[], people: People): { valid: Decision[]; invalid: Decision[] } {
   const all = [...new Map(decisions.map((one) => [canonicalJson(one), one])).values()];
   const isValid = (one: Decision): boolean => {
@@ -157,7 +157,7 @@ function validOf(kept: Kept, decisions: readonly Decision[], people: People): { 
       verifyDecision(one, people);
       return one.gate === gateOf(kept);
     } catch (error) {
-      // Whoever is not in trust.yaml, or has not signed this, has decided nothing.
+      // A decision without a valid signature by a person of trust.yaml does not count.
       if (toWire(error).code === "APPROVAL_IDENTITY") return false;
       throw error;
     }
@@ -166,12 +166,12 @@ function validOf(kept: Kept, decisions: readonly Decision[], people: People): { 
   return { valid, invalid: all.filter((one) => !valid.includes(one)) };
 }
 
-/** A state that a person must have decided is taken over only with their signature, and none that leaves out what was said. @throws PROPOSAL_STATE */
+/** Accepts a decided state only with the signatures it needs, and only if no known decision is missing. @throws PROPOSAL_STATE */
 async function believed(kept: Kept, there: Kept, at: Taking, mine: Kept | null): Promise<void> {
   const { valid } = validOf(kept, there.decisions, at.people);
   const own = mine === null ? [] : validOf(kept, mine.decisions, at.people).valid;
   const isIn = (all: readonly Decision[], one?: Decision) => one === undefined || all.some(({ signature }) => signature === one.signature);
-  // A no stands unless somebody has said yes before it.
+  // A rejection stands unless somebody approved before it.
   const isOver = mine?.state === "rejected" && there.state !== "rejected" && (isIn(own, valid[0]) || valid[0]?.decision === "rejected");
   const lost = own.find((one) => !isIn(valid, one)) ?? (isOver ? own.at(-1) : undefined);
   if (lost !== undefined)
@@ -180,17 +180,17 @@ async function believed(kept: Kept, there: Kept, at: Taking, mine: Kept | null):
   if (unsigned !== null) throw new ClearedError("PROPOSAL_STATE", unsigned);
 }
 
-/** Nobody has decided: whoever has the proposal may check it, withdraw it or ask for it again. */
+/** Without a decision, whoever has the proposal may check it, withdraw it or propose it again. */
 const isUndecided = ({ state }: Kept): boolean => UNDECIDED.includes(state);
 
-/** Whether those who said yes are as many, and hold the levels, that our report (the remote's, where we have none) and trust.yaml demand. */
+/** Whether the approvals meet the number and levels that our report (without one, the remote's) and trust.yaml require. */
 function isApproved(there: Kept, yes: readonly Decision[], mine: Kept | null, { world: { trust }, policy }: Taking): boolean {
   const report = mine?.report ?? there.report;
   const question = questionOf({ ...there, report }, trust.people.length, demandsOf(report?.widening ?? [], trust, policy, there.asked));
   return tally(question, yes, createAuthority(trust.people, policy)).decision !== null;
 }
 
-/** What the state of the remote claims without the signature that it needs, or null. valid: its decisions that count. */
+/** A state that the remote claims without the required signature, or null. valid: its decisions that count. */
 async function unsignedIn(there: Kept, valid: readonly Decision[], mine: Kept | null, at: Taking): Promise<string | null> {
   const { state, why } = there;
   const waits = mine !== null && isUndecided(mine);
@@ -210,7 +210,7 @@ async function unsignedIn(there: Kept, valid: readonly Decision[], mine: Kept | 
     : missing;
 }
 
-/** How many recorded runs the report of each side proves anything of. */
+/** The number of recorded runs behind each side's report. */
 async function knownOf(
   kept: Kept,
   mine: Kept,
@@ -221,7 +221,7 @@ async function knownOf(
   return [await of(mine), await of(there)];
 }
 
-/** One life of two: all valid decisions, the first of which stands. Answers the commit with both as its parents. */
+/** Joins two histories: all valid decisions, of which the first stands. Returns the commit with both as parents. */
 async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: string; there: Kept }, at: Taking): Promise<string> {
   const { valid, invalid } = validOf(kept, [...a.mine.decisions, ...b.there.decisions], at.people);
   const sides = [a.mine, b.there];
@@ -237,7 +237,7 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
   const later = [...credible].sort((x, y) => (times.get(y) ?? 0) - (times.get(x) ?? 0) || (x.why ?? "").localeCompare(y.why ?? ""));
   const [known, more] = await knownOf(kept, a.mine, b.there, at);
   const best = known === more ? null : known > more ? a.mine : b.there;
-  // While nobody has decided, the state is what the report says that stays.
+  // Without a decision, the state is that of the report that is kept.
   const open = best !== null && credible.length > 1 && credible.every(isUndecided) ? best : null;
   const chosen = open ?? later.find(({ state }) => DECIDED.includes(state) === decided && state !== "rejected") ?? a.mine;
   for (const one of valid.slice(1))

@@ -1,6 +1,6 @@
 /**
- * What undoing something would change, worked out on a tree and without touching anything: which commits go, what each file becomes, the
- * money by account and month, and what stays. `undo.ts` shows it first and carries out exactly what was shown.
+ * Plans an undo on a tree without touching anything: which commits are reverted, the new text of each file, the money by account and month,
+ * and what stays. `undo.ts` shows the plan first and carries out exactly what was shown.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { MoneyDifference } from "../evidence/types.ts";
@@ -27,14 +27,14 @@ export interface PlanWorld {
   config(tree?: Tree): Promise<Config>;
 }
 
-/** What is to be undone. `commits`: newest first, each still in force. */
+/** What to undo. `commits`: newest first, each still in force. */
 export interface UndoTarget {
   kind: "proposal" | "run" | "import" | "commit";
   /** Proposal, run or commit id. */
   id: string;
   /** In words: `proposal 7 "AWS is Software"`. */
   title: string;
-  /** Subject of the commit that takes it back. */
+  /** Subject of the reverting commit. */
   subject: string;
   commits: PastCommit[];
   proposal: Proposal | null;
@@ -46,18 +46,18 @@ export interface UndoPlan {
   files: { path: string; change: "restored" | "removed" | "changed" }[];
   money: MoneyDifference[];
   entries: { removed: number; reversed: number; restored: number };
-  /** Statements whose receipt goes: name and sha256 of the content. */
+  /** Statements whose receipt is removed: name and SHA-256 of the content. */
   statements: { file: string; hash: string }[];
-  /** What stays as it is, and what else to know, a sentence each. */
+  /** What stays, and other remarks, one sentence each. */
   notes: string[];
-  /** Identifies what was shown: an undo that would do something else by now is refused. */
+  /** Identifies the plan that was shown: an undo that would now do something else is refused. */
   seen: string;
 }
 
 const short = (commit: string): string => commit.slice(0, 7);
 export const refusal = (message: string): ClearedError => new ClearedError("UNDO_REFUSED", message);
 
-/** `proposal`: what the name stands for among proposals, looked up by the caller. @throws UNDO_REFUSED, RUN_UNKNOWN, USAGE */
+/** `proposal`: the proposal that the name stands for, if any, looked up by the caller. @throws UNDO_REFUSED, RUN_UNKNOWN, USAGE */
 export async function targetOf(world: PlanWorld, name: string, proposal: Proposal | null): Promise<UndoTarget> {
   const head = await world.git.head();
   if (proposal !== null) return proposalTarget(world, head, proposal);
@@ -86,7 +86,7 @@ async function proposalTarget(world: PlanWorld, head: string, proposal: Proposal
   return { kind: "proposal", id, title: words, subject: `${verbOf(commit)}: revert ${title}`, commits: [commit], proposal };
 }
 
-/** @param what says which import it is */
+/** @param what names the import */
 async function runTarget(world: PlanWorld, head: string, kind: "run" | "import", id: string, what = ""): Promise<UndoTarget> {
   const run = await world.engine.get(id);
   const all = (await commitsSaying(world.dir, head, `Run: ${id}`)).filter(({ trailers }) => trailers["Run"] === id);
@@ -129,8 +129,8 @@ function undone(words: string, commit: string | null, by: PastCommit | null): Cl
 const verbOf = (commit: PastCommit): string => /^([a-z]+): /.exec(commit.subject)?.[1] ?? "agent";
 
 /**
- * The run of the newest commit in force that wrote a receipt, and which import that is: with its statements, and the newer ones that are
- * undone already. @throws UNDO_REFUSED
+ * The run of the newest commit in force that wrote a receipt, and words for that import: its statements, and newer imports that are already
+ * undone. @throws UNDO_REFUSED
  */
 async function lastImport(world: PlanWorld, head: string): Promise<[run: string, words: string]> {
   const newer: string[] = [];
@@ -183,7 +183,7 @@ export async function planAt(
   const config = await world.config(head);
   const today = dayIn(config.timezone, world.clock.now());
   const books = await undoBooks(head, past, config, { today, reason, run: target.kind === "commit" ? short(target.id) : target.id });
-  // What the commits left is still there byte for byte: so comes back what was there before them, comments and all.
+  // The result of the commits is unchanged byte for byte, so the old text is restored with its comments.
   const exact = moved.size === 0 && books.reversed === 0 && books.notes.length === 0;
   if (!exact) {
     for (const path of spans.keys()) if (isBook(path)) texts.delete(path);
@@ -234,7 +234,7 @@ async function changedSince({ dir }: PlanWorld, head: Tree, path: string, since:
   return `${path} was changed since by ${short(by.commit)} "${by.subject.slice(0, 60)}"${how}`;
 }
 
-/** Sums by account, month and currency that would be others. */
+/** Sums by account, month and currency that would change. */
 async function moneyBetween(head: Tree, texts: ReadonlyMap<string, string | null>): Promise<MoneyDifference[]> {
   const found: MoneyDifference[] = [];
   for (const [file, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -253,7 +253,7 @@ async function moneyBetween(head: Tree, texts: ReadonlyMap<string, string | null
   return found;
 }
 
-/** Statements that have something left to book again: their receipt goes, or is open as it was before. */
+/** Statements of which rows can be booked again: their receipt is removed, or open as it was before. */
 async function statementsOf(head: Tree, texts: ReadonlyMap<string, string | null>): Promise<UndoPlan["statements"]> {
   const found = [];
   for (const [path, text] of [...texts].filter(([one]) => one.startsWith(RECEIPTS))) {
@@ -263,7 +263,7 @@ async function statementsOf(head: Tree, texts: ReadonlyMap<string, string | null
   return found;
 }
 
-/** What a run did outside the workspace, which no commit takes back; a child it started is named. */
+/** What a run did outside the workspace, which no commit reverts; child runs are named. */
 async function actsOutside({ engine }: PlanWorld, run: string): Promise<string[]> {
   if ((await engine.get(run)) === null) return ["The run's history is not in this clone: what it did outside is not known here."];
   const steps = await engine.steps(run).catch((error: unknown) => {

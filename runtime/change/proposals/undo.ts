@@ -1,6 +1,6 @@
 /**
- * `undo`: takes back a proposal, a run or the last import as one commit that plain git reads as a revert. The plan that was shown is the
- * plan that is carried out, or nothing is. Statements come back to import/ before the commit: killed in between, tidying moves them away again.
+ * `undo`: reverts a proposal, a run or the last import in one commit that plain git reads as a revert. Exactly the plan that was shown is
+ * carried out, or nothing. Statements return to import/ before the commit; after a kill in between, tidying moves them away again.
  */
 import { link, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { OPEN, type ProposalStore, createProposals } from "./store.ts";
 import type { Proposal } from "../proposal-types.ts";
 import { type PlanWorld, type UndoPlan, type UndoTarget, planAt, refusal, targetOf } from "./undo-plan.ts";
 
-/** What undoing needs of a workspace; `Host` (app/host.ts) has all of it. */
+/** What undoing needs of a workspace; `Host` (app/host.ts) provides it. */
 export interface UndoWorld extends ApplyWorld, PlanWorld {
   engine: Engine;
   tidy(): Promise<void>;
@@ -24,22 +24,22 @@ export interface UndoWorld extends ApplyWorld, PlanWorld {
 }
 
 export interface Undoing {
-  /** The person whose key the command held, or what does it by itself. */
+  /** The person whose key the command used, or the part of Cleared that acts without one. */
   by: string;
   reason?: string | undefined;
-  /** `seen` of the plan that was shown: an undo that would do something else by now is refused. */
+  /** `seen` of the plan that was shown: an undo that would now do something else is refused. */
   seen?: string | undefined;
 }
 
 export interface Undone extends UndoPlan {
-  /** The commit that takes it back. */
+  /** The reverting commit. */
   commit: string;
   /** The proposal afterwards, when one was undone. */
   proposal: Proposal | null;
 }
 
 /**
- * What undoing would change. `name`: a proposal's number or id, a run's id, "import", or the commit of an undo.
+ * The plan of an undo. `name`: a proposal's number or id, a run's id, "import", or the commit of an undo.
  * @throws UNDO_REFUSED, USAGE, PROPOSAL_UNKNOWN, RUN_UNKNOWN
  */
 export async function planUndo(world: UndoWorld, name: string): Promise<UndoPlan> {
@@ -49,7 +49,7 @@ export async function planUndo(world: UndoWorld, name: string): Promise<UndoPlan
 }
 
 /**
- * Takes it back, as one commit by the committer.
+ * Reverts it in one commit by the committer.
  * @throws UNDO_REFUSED, GIT_STATE, USAGE, PROPOSAL_UNKNOWN, RUN_UNKNOWN
  */
 export async function undo(world: UndoWorld, name: string, { by, reason = "", seen }: Undoing): Promise<Undone> {
@@ -63,7 +63,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
       message: messageOf(target),
       trailers: { Reverts: first.commits.join(", "), "Undone-by": by, ...(reason === "" ? {} : { Reason: reason }) },
       build: async (head) => {
-        // On whatever HEAD is by now, also after somebody else has undone it: what is done is what was shown.
+        // Planned again on the current HEAD, which may contain another undo: what is done is what was shown.
         plan = await planAt(world, (await look(world, name)).target, head, reason);
         if (plan.seen !== expected)
           throw refusal(`What undoing ${target.title} changes is no longer what was shown. Look again, then decide.`);
@@ -85,7 +85,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
     const { texts: _, ...shown } = plan;
     return { ...shown, commit: done.commit, proposal };
   } finally {
-    // Statements lie where the receipts say, whether it came to a commit or not.
+    // Statements are put where the receipts say, with or without a commit.
     if (first.files.some(({ path }) => path.startsWith(RECEIPTS))) await world.tidy();
   }
 }
@@ -97,12 +97,12 @@ async function look(world: UndoWorld, name: string): Promise<{ target: UndoTarge
   return { target: await targetOf(world, name, proposal), store };
 }
 
-/** git's own words for a revert, so that tools which know nothing of us see one. */
+/** git's wording for a revert, so that other tools recognize one. */
 function messageOf({ subject, commits }: UndoTarget): string {
   return `${subject}\n\n${commits.map(({ commit }) => `This reverts commit ${commit}.`).join("\n")}`;
 }
 
-/** Proposals on the same files: those applied later stay, those on their way cannot be applied as they are. */
+/** Other proposals on the same files: applied later ones stay in force, open ones no longer apply as they are. */
 async function builtOn(store: ProposalStore, { proposal }: UndoTarget): Promise<string[]> {
   if (proposal === null) return [];
   const paths = new Set(proposal.files.map(({ path }) => path));
@@ -116,7 +116,7 @@ async function builtOn(store: ProposalStore, { proposal }: UndoTarget): Promise<
   return found;
 }
 
-/** Undoing a proposal changes no books: what runs have booked with it is another undo. */
+/** Undoing a proposal does not change the books: entries of its runs need an undo of their own. */
 async function bookedWith({ engine }: UndoWorld, { proposal, commits }: UndoTarget): Promise<string[]> {
   if (proposal === null) return [];
   const since = Date.parse(commits[0]?.date ?? "");
@@ -133,7 +133,7 @@ async function bookedWith({ engine }: UndoWorld, { proposal, commits }: UndoTarg
   );
 }
 
-/** Questions about what is gone need nobody any more. Those of entries follow the books by themselves (app/reconcile.ts). */
+/** Closes questions about what was undone. Cards of entries follow the books (app/reconcile.ts). */
 function settleCards({ cards, clock }: UndoWorld, { kind, id }: UndoTarget): void {
   if (kind !== "run" && kind !== "import") return;
   for (const card of cards.list({ open: true, run: id }))
@@ -141,7 +141,7 @@ function settleCards({ cards, clock }: UndoWorld, { kind, id }: UndoTarget): voi
       cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at: clock.now(), reason: `${id} was undone` });
 }
 
-/** Moves the statements from import/processed/ to import/, wherever their content still lies; one that is there already is left. */
+/** Moves the statements from import/processed/ to import/, wherever their content is now; one that is already there stays. */
 async function bringBack({ dir, folder }: UndoWorld, statements: UndoPlan["statements"]): Promise<void> {
   if (statements.length === 0) return;
   const there = new Set((await filesIn(dir, IMPORT)).map(({ hash }) => hash));
@@ -158,7 +158,7 @@ async function bringBack({ dir, folder }: UndoWorld, statements: UndoPlan["state
       throw error;
     }
     await unlink(join(dir, PROCESSED, name));
-    // Nobody has to wait until it is whole: it was.
+    // It need not wait to be complete: it was.
     await folder.take({ ...file, name: statement.file });
     there.add(hash);
   }
