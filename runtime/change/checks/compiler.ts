@@ -1,7 +1,7 @@
 /**
- * The native TypeScript compiler in a process of its own, kept from one check to the next because starting it takes longer than checking.
- * It sees the files it is given and its own library, nothing of the disk. It is killed when it needs more than 10 s (its parser takes over a
- * minute for hostile nesting) and replaced when it dies, and after many uses. The only door to typescript, pinned by its exact version.
+ * The native TypeScript compiler in a process of its own, kept between checks because starting it takes longer than checking. It sees the files
+ * it is given and its own library, nothing else on the disk. It is killed when it needs more than 10 s (its parser takes over a minute for
+ * hostile nesting), replaced when it dies, and after many uses. The only door to typescript, pinned by its exact version.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -17,10 +17,10 @@ import { SCRIPT_OPTIONS } from "./write-types.ts";
 const TIMEOUT_MS = 10_000;
 const IDLE_MS = 30_000;
 const END_MS = 500;
-// What it keeps of texts it has seen is unknown; a fresh one now and then costs nothing.
+// What it retains of earlier texts is unknown; an occasional fresh one costs nothing.
 const MOST_USES = 200;
 
-/** Where the files seem to lie. */
+/** The folder that the files appear to be in. */
 const FOLDER = "/cleared-scripts";
 const PROJECT = `${FOLDER}/tsconfig.json`;
 
@@ -30,11 +30,11 @@ interface Kept {
   /** Text by path. */
   files: Map<string, string>;
   uses: number;
-  /** It died, or was killed. */
+  /** Resolves when it has died or was killed. */
   gone: Promise<Lost>;
 }
 
-/** Why the compiler could not say anything about the files. */
+/** Why the compiler has no result for these files. */
 export class CompilerGone {
   readonly why: string;
   constructor(why: string) {
@@ -42,7 +42,7 @@ export class CompilerGone {
   }
 }
 
-/** Enumerations of the compiler, loaded with the first use. */
+/** Enumerations of the compiler, loaded on first use. */
 export async function compilerNames() {
   const [{ SymbolFlags, TypeFlags }, { SyntaxKind }] = await Promise.all([
     import("typescript/unstable/async"),
@@ -57,9 +57,9 @@ let kept: Kept | null = null;
 const inTurn = createTurns();
 
 /**
- * `use` sees a project of exactly these files (text by name), by the paths it asks for; one caller after the other.
- * Answers CompilerGone when the compiler dies of the texts, or takes too long for them. One that is killed is replaced and asked again.
- * @throws SANDBOX_CRASHED when it is killed again and again
+ * Calls `use` with a project of exactly these files (text by name), by the paths it asks for; one caller at a time. Returns CompilerGone if
+ * the compiler dies of the texts or takes too long for them. One that is killed from outside is replaced and asked again.
+ * @throws SANDBOX_CRASHED if it is killed again and again
  */
 export function withProject<T>(files: ReadonlyMap<string, string>, use: Use<T>): Promise<T | CompilerGone> {
   return inTurn(async () => {
@@ -70,7 +70,7 @@ export function withProject<T>(files: ReadonlyMap<string, string>, use: Use<T>):
   });
 }
 
-/** Starts the compiler while there is something else to do first. A failure is told to who uses it. */
+/** Starts the compiler in advance. A failure is reported to its user. */
 export function warmCompiler(): void {
   inTurn(async () => void (kept ??= await start())).catch(() => undefined);
 }
@@ -81,11 +81,11 @@ async function useOnce<T>(files: ReadonlyMap<string, string>, use: Use<T>): Prom
   let unwatch = (): void => undefined;
   try {
     const current = (kept ??= await start());
-    // Its connection may be heard to close a moment before its end.
+    // Its connection may close a moment before its process ends.
     const work = look(current, files, use).catch((error: unknown) =>
       Promise.race([current.gone, sleep(END_MS, null, { ref: false }).then(() => Promise.reject(error))]),
     );
-    // When the race is lost the answer comes later, or fails: nobody waits for it.
+    // If the race is lost, the late result or failure is ignored.
     work.catch(() => undefined);
     const given = new Promise<CompilerGone | Lost>((resolve) => {
       unwatch = watchAnswer({ pid: current.child.pid ?? 0 }, TIMEOUT_MS, {
@@ -107,7 +107,7 @@ async function useOnce<T>(files: ReadonlyMap<string, string>, use: Use<T>): Prom
 
 async function look<T>(current: Kept, files: ReadonlyMap<string, string>, use: Use<T>): Promise<T> {
   const { api } = current;
-  // It would answer the text a file had in the check before.
+  // It would return the text that a file had in an earlier check.
   api.clearSourceFileCache();
   const fileChanges = renew(current.files, files);
   const snapshot = await api.updateSnapshot(current.uses++ === 0 ? { openProjects: [PROJECT] } : { fileChanges });
@@ -118,7 +118,7 @@ async function look<T>(current: Kept, files: ReadonlyMap<string, string>, use: U
   return answer;
 }
 
-/** Makes the project's files the wanted ones; answers what has changed, as the compiler wants to hear it. */
+/** Sets the project's files to the wanted ones; returns the changes in the compiler's format. */
 function renew(files: Map<string, string>, wanted: ReadonlyMap<string, string>) {
   const texts = new Map([...wanted].map(([name, text]) => [`${FOLDER}/${name}`, text]));
   const deleted = [...files.keys()].filter((path) => path !== PROJECT && !texts.has(path));
@@ -135,7 +135,7 @@ async function start(): Promise<Kept> {
   const api = new API({
     cwd: FOLDER,
     fs: {
-      // undefined: as it is on disk; null: not there.
+      // undefined: read it from disk; null: it does not exist.
       readFile: (path) => files.get(path) ?? (/[/\\]lib[/\\]lib\.[\w.]*d\.ts$/.test(path) ? undefined : null),
       fileExists: (path) => files.has(path),
       directoryExists: (path) => path === FOLDER || path === "/",
@@ -145,24 +145,24 @@ async function start(): Promise<Kept> {
       }),
     },
   });
-  // The API does not show its process, nor the start of it, but only its owner can kill it.
+  // The API exposes neither its process nor its start, but only the owner of the process can kill it.
   const { client } = api as unknown as { client: { process?: ChildProcess; connect(): Promise<void> } };
   await client.connect();
   const child = client.process;
   if (child === undefined) throw new Error("The compiler has no process.");
   const gone = Promise.withResolvers<Lost>();
   child.once("exit", (_, signal) => gone.resolve(lostBy(signal)));
-  // A kept compiler must not keep a command from ending; it ends when its input does, unless it is busy.
+  // A kept compiler must not keep a command from ending; it ends with its input, unless it is busy.
   child.unref();
   endWithUs(child);
   neverRefuse(child.stdin);
   for (const stream of [child.stdin, child.stdout]) (stream as { unref?(): void } | null)?.unref?.();
-  // Its library is read meanwhile; killed now, it is missed by whoever uses it.
+  // This reads its library in advance; if it is killed now, its next user notices.
   api.parseConfigFile(PROJECT).catch(() => undefined);
   return { api, child, files, uses: 0, gone: gone.promise };
 }
 
-/** What a dead compiler is told is lost in silence: its library would end this process over an answer that it cannot send. Who waits sees the end. */
+/** Errors of writing to a dead compiler are ignored: unhandled, they would end this process. The caller sees the process end. */
 function neverRefuse(stdin: Writable | null): void {
   if (stdin === null) return;
   const write = stdin.write.bind(stdin) as (chunk: unknown, encoding: BufferEncoding, done: () => void) => boolean;
@@ -173,11 +173,11 @@ function neverRefuse(stdin: Writable | null): void {
   };
 }
 
-/** Killed in the middle of an answer, this process would leave a compiler that waits for the rest for ever: a shell that sees us end ends it. */
+/** If this process is killed while an answer is in flight, the compiler would wait forever; a shell that sees the end of this process ends it. */
 function endWithUs(child: ChildProcess): void {
   if (process.platform === "win32") return;
   const watch = spawn("/bin/sh", ["-c", 'read -r nothing; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
-  // Without a shell the compiler is only ended by its own end of input.
+  // Without a shell, the compiler ends only with its input.
   watch.once("error", () => undefined);
   child.once("exit", () => watch.kill("SIGKILL"));
   watch.unref();
@@ -188,7 +188,7 @@ function isAlive({ child }: Kept): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-/** Its own way of closing waits for an answer, and a busy compiler gives none for minutes. */
+/** Its own close waits for an answer, which a busy compiler does not give for minutes. */
 function drop(): void {
   kept?.child.kill("SIGKILL");
   kept = null;

@@ -1,41 +1,41 @@
 /**
- * What a check is given, and what it says: findings as data, which a person reads on a card and a program gets back as what to repair. Each
- * carries what its code means and what to do about it, so that nobody has to look a code up.
+ * The input and output of a check: findings are data, shown to people on a card and returned to programs as what to repair. Each includes the
+ * meaning of its code and the remedy, so that nobody has to look it up.
  */
 import { CODES, type Code, toWire } from "../../kernel/errors.ts";
 import type { Finding, Sandbox, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
 
-/** What is checked, and what the checks need to know of the workspace. Never changed once made: what is read is kept by it. */
+/** What is checked, and what the checks need to know about the workspace. Immutable: what is read from it is cached by it. */
 export interface Subject {
-  /** What is in force. */
+  /** The state in force. */
   base: Tree;
   /** The candidate. It need not be a commit. */
   tree: Tree;
-  /** Files in which the two differ. */
+  /** Files that differ between the two. */
   paths: readonly string[];
-  /** Files of the agents that the change reaches, as far as the candidate has them. */
+  /** Files of the agents that the change reaches, if the candidate has them. */
   files: readonly string[];
-  /** Policy files to look at although they are not among `paths`. */
+  /** Policy files to check although they are not in `paths`. */
   policies: readonly string[];
   registry: Registry;
   trust: Trust;
   sandbox: Sandbox;
-  /** Settings of a tree, read once for each content. @throws CONFIG_INVALID */
+  /** Settings of a tree, parsed once per content. @throws CONFIG_INVALID */
   config(tree: Tree): Promise<Config>;
   /** Why a schedule never starts its agent, or null. */
   scheduleProblem(schedule: { agent: string; expression: string; timezone: string }): Promise<string | null>;
 }
 
-/** What one check has seen. skipped: it could not look at anything. */
+/** The result of one check. skipped: there was nothing it could check. */
 export interface Looked {
   says: string;
   findings: readonly Found[];
   skipped?: boolean;
 }
 
-/** In the order in which they are told. */
+/** In the order in which they are reported. */
 export type CheckName =
   | "paths"
   | "config"
@@ -58,25 +58,25 @@ export type CheckName =
 export interface CheckFinding extends Finding {
   why: string;
   todo: string;
-  /** A person should know it; it keeps nothing from passing. */
+  /** For information: it fails nothing. */
   remark?: true;
-  /** A remark because what is in force has it as well: no fault of the change. */
+  /** A remark because the base has the same fault: it is not caused by the change. */
   older?: true;
 }
 
 export interface CheckResult {
   check: CheckName;
   status: "ok" | "failed" | "skipped";
-  /** What was looked at, in a few words: "31/31", "none widened", "no agent is touched". */
+  /** What was checked, in a few words: "31/31", "none widened", "no agent is touched". */
   says: string;
   findings: CheckFinding[];
   ms: number;
 }
 
-/** What a check has found before its codes are explained. */
+/** A finding before its code is explained. */
 export type Found = Finding & Pick<CheckFinding, "remark" | "older">;
 
-/** A place and code met with several inputs is told with the first. */
+/** A place and code found with several inputs is reported with the first. */
 export function onceEach(found: readonly Found[]): Found[] {
   const seen = new Set<string>();
   return found.filter(({ code, at }) => {
@@ -85,10 +85,10 @@ export function onceEach(found: readonly Found[]): Found[] {
   });
 }
 
-// More than a person reads, and a model repairs, at once.
+// More than a person reads, or a model repairs, at once.
 const MOST = 50;
 
-/** Each place and code once, in the order given, at most fifty; the last one says how many are left out. */
+/** Each place and code once, in the given order, at most fifty; the last one says how many are omitted. */
 export function explain(found: readonly Found[]): CheckFinding[] {
   const seen = new Map(found.map((one) => [`${one.at.file}:${one.at.line}:${one.at.col} ${one.code} ${one.message}`, one]));
   const all = [...seen.values()];
@@ -102,7 +102,7 @@ export function explain(found: readonly Found[]): CheckFinding[] {
   });
 }
 
-/** What was thrown by something that reads a file: all findings it carries, else itself. */
+/** Findings in an error thrown while reading a file: all that it carries, else itself. */
 export function findingsIn(error: unknown, file: string): Finding[] {
   const { code, message, at, data } = toWire(error);
   const carried = data?.["findings"];

@@ -1,5 +1,5 @@
 /**
- * What can be said about a script from its primitive calls and its header, without running it: unknown names and keys, missing
+ * What primitive calls and the header show about a script without running it: unknown names and keys, missing capabilities, incomplete
  * capabilities, incomplete triggers. Pure functions; the calls come from the compile child. Findings are in source order.
  * Lint is for people and models; the host checks every call again.
  */
@@ -16,7 +16,7 @@ import { type StateScript, type ToolClassOf, accessOf, classByName, lintStateles
 /** A call of a global function found in a script. */
 export type FoundCall = Compiled["calls"][number];
 
-/** The part of a header the lint looks at. */
+/** The part of a header that lint reads. */
 export type LintedHeader = Partial<Pick<Header, "uses" | "trigger" | "schedule" | "watch" | "on_event">>;
 
 /** `calls` and `flow` come from the compile child. */
@@ -26,13 +26,13 @@ export interface ScriptToCheck extends StateScript {
   source: string;
   /** Null for a sub-script, which has its caller's rights and states. */
   header: Header | null;
-  /** What script_run calls it by; "" for the agent. */
+  /** Its name for script_run; "" for the agent. */
   name: string;
   guards?: Compiled["guards"];
   planned?: Compiled["planned"];
 }
 
-/** Names, keys, capabilities, states and triggers, script by script. The first script is the agent. agents: those of the same commit. */
+/** Names, keys, capabilities, states and triggers, script by script. The first script is the agent. agents: those in the same commit. */
 export function lintScripts(
   scripts: readonly ScriptToCheck[],
   { registry, agents, toolClass }: { registry: Registry; agents: readonly string[]; toolClass: ToolClassOf },
@@ -61,7 +61,7 @@ export function inOrder<F extends Finding>(findings: readonly F[]): F[] {
 
 const ACTS: ReadonlySet<Access> = new Set<Access>(["write", "external", "notify"]);
 
-/** Calls that certainly do more than look, for an agent that says `mutates: false`. */
+/** Calls that certainly do more than read, in an agent with `mutates: false`. */
 export function lintReadOnly(calls: readonly FoundCall[], registry: Registry, toolClass: ToolClassOf = classByName): Finding[] {
   return calls.flatMap((call) => {
     if (!registry.has(call.name)) return [];
@@ -96,7 +96,7 @@ function lintCall(call: FoundCall, uses: readonly string[] | null, registry: Reg
   return findings;
 }
 
-/** What `uses:` must name for a call; null when that follows from a parameter the script computes. */
+/** What `uses:` must name for a call; null if it depends on a computed parameter. */
 function capabilityOf(primitive: Primitive, given: Record<string, string>): string | null {
   if (primitive.capability === undefined) return primitive.domain;
   let missing = false;
@@ -111,7 +111,7 @@ function capabilityOf(primitive: Primitive, given: Record<string, string>): stri
   return missing ? null : needed;
 }
 
-/** Remarks about what a script uses after a gate as it planned it, whatever the person made of it; of facts, about amounts alone. */
+/** Remarks about values used after a gate as planned, although a person may have edited them; for facts, only about amounts. */
 export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] {
   return planned
     .filter(({ key, fact }) => fact !== true || isAmountKey(key) === true)
@@ -121,7 +121,7 @@ export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] 
     });
 }
 
-/** Words in `uses:` that are no domain of a primitive: the host grants domains only. agents: names a call of an agent may have. */
+/** Words in `uses:` that are no domain of a primitive: only domains can be granted. agents: names that agent_call accepts. */
 export function lintUses(header: LintedHeader, file: string, registry: Registry, agents: readonly string[] = []): Finding[] {
   const known = [...registry.domains(), ...agents.map((name) => `agent:${name}`)];
   return (header.uses ?? [])
@@ -133,7 +133,7 @@ export function lintUses(header: LintedHeader, file: string, registry: Registry,
     });
 }
 
-/** Inputs a header gives as examples that its own `input:` refuses. */
+/** Examples in a header that its own `input:` refuses. */
 export function lintExamples(header: Header, file: string): Finding[] {
   return header.examples.flatMap((example, index) => {
     try {
@@ -147,7 +147,7 @@ export function lintExamples(header: Header, file: string): Finding[] {
 
 const TRIGGER_KEYS = { schedule: "schedule", watch: "file_watch", on_event: "event" } as const;
 
-/** A key whose trigger is not named: it would start nothing, without a word. What a trigger lacks is the header's own error. */
+/** A trigger's key without the trigger, which would start nothing. What a trigger lacks is an error of the header itself. */
 export function lintTrigger(header: LintedHeader, file: string): Finding[] {
   return (Object.keys(TRIGGER_KEYS) as (keyof typeof TRIGGER_KEYS)[])
     .filter((key) => header[key] !== undefined && header.trigger?.includes(TRIGGER_KEYS[key]) !== true)

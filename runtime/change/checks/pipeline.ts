@@ -1,6 +1,6 @@
 /**
- * The checks of a change, as one list: each looks at the candidate's tree and answers findings; none stops another. What a check needs and
- * cannot have (a script that does not compile has no types) it leaves out, and says so.
+ * The checks of a change, as one list: each reads the candidate's tree and returns findings; none stops another. A check without what it needs
+ * (a script that does not compile has no types) is skipped, and says so.
  * Callers: `cleared check`, proposals (change/proposals/prepare.ts), `cleared exec` and `cleared doctor` through checkScripts.
  */
 import { count } from "../../kernel/text.ts";
@@ -18,7 +18,7 @@ import { typeScripts } from "./typecheck.ts";
 
 export interface Check {
   name: CheckName;
-  /** Must not act on anything. What it throws becomes a finding. */
+  /** Must not act on anything. An error it throws becomes a finding. */
   look(subject: Subject): Promise<Looked>;
 }
 
@@ -34,7 +34,7 @@ const CHECK_OF: Record<string, CheckName> = {
   FSM_STATE: "states",
 };
 
-/** A check of scripts: those findings of readScripts that are its own. */
+/** A check of scripts: its share of the findings of readScripts. */
 function ofScripts(name: CheckName): Check {
   return {
     name,
@@ -59,7 +59,7 @@ const types: Check = {
   },
 };
 
-/** The headers, with schedules that never come. */
+/** The headers, and schedules that never occur. */
 const headers: Check = {
   name: "header",
   async look(subject) {
@@ -78,7 +78,7 @@ const headers: Check = {
   },
 };
 
-/** Agents that a header wants to call and that are not there: the call would be refused. */
+/** Agents named in a header that do not exist: the call would be refused. */
 async function strangers({ tree, files, paths }: Subject): Promise<Found[]> {
   const all = await agentFiles(tree);
   const found = all.map(async (file): Promise<Found[]> => {
@@ -95,7 +95,7 @@ async function strangers({ tree, files, paths }: Subject): Promise<Found[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** What can be said without running anything, in the order in which it is told. */
+/** All checks that execute nothing, in the order in which they are reported. */
 export const STATIC_CHECKS: readonly Check[] = [
   { name: "config", look: lookAtConfig },
   headers,
@@ -109,7 +109,7 @@ export const STATIC_CHECKS: readonly Check[] = [
   { name: "tools", look: lookAtTools },
 ];
 
-/** All results, in the order of the checks; `onResult` hears each as it comes. A bug of ours is thrown, once all others are through. */
+/** All results, in the order of the checks; `onResult` is called with each. An error of Cleared itself is thrown after all others ran. */
 export async function runChecks(subject: Subject, checks: readonly Check[], onResult?: (result: CheckResult) => void) {
   return Promise.all(
     checks.map(async (check) => {
@@ -131,8 +131,8 @@ export async function runChecks(subject: Subject, checks: readonly Check[], onRe
 }
 
 /**
- * The checks for judging a change by itself: what stands in files that it leaves alone, and stood there before it, is told and stops nothing.
- * `before`: what is in force, to be checked the same way; asked only where something is found.
+ * The checks for judging a change on its own: a finding in a file that it does not change, and that existed before, becomes a remark.
+ * `before`: the base, checked in the same way; read only if something is found.
  */
 export function sinceBase(checks: readonly Check[], before: () => Promise<Subject>): Check[] {
   const keyOf = ({ code, at, message }: Found) => `${code} ${formatAt(at)} ${message}`;
@@ -153,14 +153,14 @@ export function sinceBase(checks: readonly Check[], before: () => Promise<Subjec
   }));
 }
 
-/** A check that cannot be made has not passed. */
+/** A check that cannot be made has failed. */
 function refused(error: unknown): Looked {
   const { code, message, at } = toWire(error);
   if (code === "INTERNAL") throw error;
   return { says: "could not be made", findings: [{ code, at: at ?? { file: "" }, message }] };
 }
 
-/** Everything static about one script with its sub-scripts, whatever file it is, in the order of its lines. */
+/** All static findings about one script with its sub-scripts, whatever file it is, in line order. */
 export async function checkScript(subject: Omit<ScriptSubject, "paths" | "files">, file: string): Promise<Finding[]> {
   const whole: ScriptSubject = { ...subject, paths: [], files: [file] };
   const { files, findings: found } = await readScripts(whole);

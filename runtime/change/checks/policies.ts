@@ -1,6 +1,6 @@
 /**
- * The check of policies/: each pack by itself, the cases written beside its rules, and whether what scripts give and what the rules ask about have
- * the same names. Pure functions over the candidate's tree.
+ * The check of policies/: each pack, the cases written with its rules, and whether scripts give facts by the names that the rules use. Pure
+ * functions over the candidate's tree.
  */
 import { ableTo } from "../../engine/authority.ts";
 import { type At, didYouMean } from "../../kernel/errors.ts";
@@ -14,11 +14,11 @@ import { type Found, findingsIn, type Looked, type Subject } from "./findings.ts
 import { type AgentScripts, readScripts } from "./read-scripts.ts";
 import { configOf } from "./settings.ts";
 
-/** Findings POLICY_INVALID, POLICY_CASE for a case that does not hold, POLICY_UNKNOWN for a pack that a process needs, POLICY_FACT. */
+/** Findings POLICY_INVALID, POLICY_CASE for a failed case, POLICY_UNKNOWN for a missing pack that a process needs, POLICY_FACT. */
 export async function lookAtPolicies(subject: Subject): Promise<Looked> {
   const { tree, paths } = subject;
   const all = (await tree.list(POLICIES)).map(({ path }) => path).filter((path) => path.endsWith(".yaml"));
-  // Levels are those of the ladder in config.yaml: another ladder is another policy.
+  // Levels come from the ladder in config.yaml, so another ladder is another policy.
   const files = paths.includes(CONFIG) ? all : all.filter((path) => paths.includes(path) || subject.policies.includes(path));
   const { agents } = await readScripts(subject);
   const judged = judgedIn(agents, all);
@@ -61,7 +61,7 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
       const message = `${id} asks for ${level}, and no one in trust.yaml can decide that: its runs would wait for ever. Give a person the role there, under people:, or name another level.`;
       findings.push({ code: "APPROVAL_LEVEL", at: placeOf(file, ["rules", n, "level"]), message, remark: true });
     }
-    // A new one may come before what it is to judge.
+    // A new pack may be committed before the agent it is for.
     if (judged.some((one) => one.packs.some((name) => name === file || name === null)) || (await subject.base.blob(file)) === null)
       continue;
     if (agents.some(({ scripts }) => scripts === null)) continue;
@@ -78,17 +78,17 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
   return { says: files.length === 0 ? "none is touched" : `${files.length} read, ${cases} cases`, findings };
 }
 
-/** A call by which an agent is judged. */
+/** A call at which an agent is judged. */
 interface Judged {
   agent: string;
   at: At;
-  /** Files of the packs that judge it; null for one whose name the text does not tell. */
+  /** Files of the packs that judge it; null for a computed name. */
   packs: (string | null)[];
-  /** The facts it gives, as far as the text tells. */
+  /** The facts it gives, if the source shows them. */
   facts: KnownKeys;
 }
 
-/** `all`: the packs that there are. */
+/** `all`: the existing packs. */
 function judgedIn(agents: readonly AgentScripts[], all: readonly string[]): Judged[] {
   return agents.flatMap(({ header, scripts, agent }) => {
     const calls = (scripts ?? []).flatMap(({ calls }) => calls).filter(({ name }) => name === "policy_evaluate");
@@ -96,7 +96,7 @@ function judgedIn(agents: readonly AgentScripts[], all: readonly string[]): Judg
       const own = policyFile(header?.process ?? agent);
       const isNamed = keys?.includes("policy") === true;
       const named = isNamed ? given["policy"] : undefined;
-      // The pack of its process judges beside the one that is named.
+      // The pack of its process applies in addition to the named one.
       const beside = !isNamed || header?.process !== undefined || all.includes(own) ? [own] : [];
       const packs = [...new Set([...(!isNamed ? [] : [named === undefined ? null : policyFile(named)]), ...beside])];
       return { agent, at, packs, facts: (keys === null ? undefined : fields?.["facts"]) ?? { keys: [], whole: false } };
@@ -104,7 +104,7 @@ function judgedIn(agents: readonly AgentScripts[], all: readonly string[]): Judg
   });
 }
 
-/** Facts that a script gives and no policy knows, and those that a rule asks about and the script never gives: neither ever decides anything. */
+/** Facts that a script gives and no policy declares, and facts that a rule uses and no script gives: neither has any effect. */
 function factFindings(
   judged: readonly Judged[],
   packOf: (file: string) => Pack | null,
@@ -120,7 +120,7 @@ function factFindings(
     const read = packs.map((file) => (file === null ? null : packOf(file)));
     if (read.includes(null)) continue;
     const kinds = read.flatMap((pack) => [...(pack?.set.kinds.keys() ?? [])]);
-    // What an amount is in is compared with the workspace's currency, declared or not.
+    // The currency of an amount is compared with the workspace's, declared or not.
     for (const name of facts.keys.filter((one) => !kinds.includes(one) && !isCurrency(one))) {
       const near = didYouMean(
         name,
@@ -136,7 +136,7 @@ function factFindings(
     const pack = packOf(file);
     if (pack === null || calls.some(({ facts }) => !facts.whole)) continue;
     const given = calls.flatMap(({ facts }) => facts.keys);
-    // Who gives none at all wants a person asked in every case.
+    // Giving no facts at all means that a person is always asked.
     if (given.length === 0) continue;
     for (const name of pack.set.kinds.keys()) {
       const rules = pack.set.rules.filter(({ when }) => namesIn(when).includes(name)).map(({ id }) => id);

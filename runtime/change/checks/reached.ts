@@ -1,7 +1,7 @@
 /**
- * What agents are made of, and which of them a change reaches: those whose script, sub-scripts, policy, settings or dialects are among the
- * changed files. Scripts are followed through what the compiler found, so a name that is spelled in an odd way is still found. What an agent
- * might be made of is read from texts alone, without compiling: a script whose name is in the text counts as called.
+ * What agents consist of, and which of them a change reaches: those whose script, sub-scripts, policy, settings or dialects are among the
+ * changed files. Scripts are followed through the compiler's output, so an unusual spelling of a name is found. What an agent might consist of
+ * is read from text only, without compiling: a script whose name occurs in the text counts as called.
  */
 import { Kept } from "../../kernel/kept.ts";
 import { createHash } from "node:crypto";
@@ -32,20 +32,20 @@ export interface Compiling {
   names: readonly string[];
 }
 
-/** A script file with all it calls, by path; what cannot be compiled calls nothing. `uses` and `policies` are those of its calls. */
+/** A script file with everything it calls, by path; a file that does not compile calls nothing. `uses` and `policies`: those of its calls. */
 export interface Closure {
   file: string;
   paths: string[];
   calls: Set<string>;
-  /** Its calls with the fixed key that each is given: `config_get thresholds.x`; without one where that is computed; UNREAD among them. */
+  /** Its calls with their fixed key: `config_get thresholds.x`; without one if it is computed; UNREAD among them. */
   keys: Set<string>;
   policies: Set<string>;
 }
 
-/** In place of what a file calls that cannot be compiled: it may read any setting. */
+/** Stands for the calls of a file that does not compile: it may read any setting. */
 const UNREAD = "?";
 
-/** What one file calls, whoever asks. */
+/** The calls of one file, independent of the caller. */
 interface FileFacts {
   calls: string[];
   keys: string[];
@@ -53,10 +53,10 @@ interface FileFacts {
   policies: string[];
 }
 
-// By sandbox and content: asking the compiler about files that have not changed took longer than all checks of the one that has.
+// By sandbox and content: compiling unchanged files again took longer than all checks of the changed one.
 const known = new WeakMap<Compiling["sandbox"], Kept<string, Promise<FileFacts>>>();
 
-/** These agents of a tree, each with what it is made of. */
+/** These agents of a tree, each with what it consists of. */
 export async function closuresOf(tree: Tree, files: readonly string[], { sandbox, names: primitives }: Compiling): Promise<Closure[]> {
   const tools = (await tree.list(TOOLS)).flatMap(({ path }) => toolOf(path) ?? []);
   const names = [...new Set([...primitives, ...tools])];
@@ -103,7 +103,7 @@ async function factsOf(
   return {
     calls: calls.map(({ name }) => name),
     keys: compiled === null ? [UNREAD] : calls.map(({ name, given }) => `${name} ${given[""] ?? given["key"] ?? ""}`),
-    // A tool is a part of what calls it, as a sub-script is.
+    // A tool is a part of its caller, like a sub-script.
     scripts: [
       ...(compiled?.scripts ?? []).map(scriptFile),
       ...calls.filter(({ name }) => tools.includes(name)).map(({ name }) => toolFile(name)),
@@ -115,7 +115,7 @@ async function factsOf(
   };
 }
 
-/** Files of the agents that a change of these paths reaches, those that the tree has. `base`: what is in force, to tell what of the settings changes. */
+/** Files of the agents that a change of these paths reaches and the tree has. `base`: the state in force, to find changed settings. */
 export async function reachedFiles(
   tree: Tree,
   changed: readonly string[],
@@ -124,19 +124,19 @@ export async function reachedFiles(
   base: Tree | null = null,
 ) {
   const candidates = await mightReach(await withRemoved(tree, changed), changed);
-  // What is in force is looked at as a whole: a change may reach any of it.
+  // The whole base is compared: a change may reach any of it.
   const settings = base !== null && base !== tree && changed.includes(CONFIG) ? await settingsApart(base, tree) : null;
   return reachedOf(await closuresOf(tree, candidates, { sandbox, names: registry.names() }), changed, registry, settings);
 }
 
-/** Whom a setting reaches beside those who read it by its key: the domain of what works by it, null for no run. Any other reaches every run. */
+/** Agents that a setting reaches other than by its key: the domain that uses it, null for no run. Any other setting reaches every run. */
 const WORKS_BY: [RegExp, string | null][] = [
   [/^(?:business|thresholds|settings|changes|history|callers|web)(?:\.|$)/, null],
   [/^(?:import|statements)(?:\.|$)/, "importer"],
   [/^notify(?:\.|$)/, "notify"],
 ];
 
-/** Keys of config.yaml, two deep, that differ; null where they cannot be compared. */
+/** Keys of config.yaml, two levels deep, that differ; null if they cannot be compared. */
 async function settingsApart(base: Tree, tree: Tree): Promise<string[] | null> {
   const read = async (one: Tree) =>
     readYaml((await one.read(CONFIG)) ?? "", { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 }).value as Json;
@@ -152,13 +152,13 @@ async function settingsApart(base: Tree, tree: Tree): Promise<string[] | null> {
   }
 }
 
-/** A script that goes is still called by its name. */
+/** A removed script is still called by its name. */
 async function withRemoved(tree: Tree, changed: readonly string[]): Promise<Tree> {
   const gone = await Promise.all(changed.map(async (path) => (path.startsWith(SCRIPTS) && (await tree.blob(path)) === null ? [path] : [])));
   return gone.flat().length === 0 ? tree : treeOver(tree, new Map(gone.flat().map((path) => [path, ""])));
 }
 
-/** Files of those agents that a change of these paths reaches. `settings`: the keys of config.yaml that change, null for any. */
+/** Those agent files that a change of these paths reaches. `settings`: the changed keys of config.yaml, null for any. */
 export function reachedOf(
   closures: readonly Closure[],
   changed: readonly string[],
@@ -187,7 +187,7 @@ export function reachedOf(
 
 const kept = new Kept<string, { header: Header } | { error: unknown }>(1000);
 
-/** Never changed by who gets it. @throws what parseHeader throws */
+/** Callers must not change it. @throws what parseHeader throws */
 export function headerOf(source: string, file: string): Header {
   const found = kept.of(createHash("sha256").update(file).update("\0").update(source).digest("base64"), () => {
     try {
@@ -200,7 +200,7 @@ export function headerOf(source: string, file: string): Header {
   return found.header;
 }
 
-/** Null for one that cannot be read: what is wrong with it is the header check's to tell. */
+/** Null for a header that cannot be parsed; the header check reports it. */
 export function readableHeader(source: string, file: string): Header | null {
   try {
     return headerOf(source, file);
@@ -214,12 +214,12 @@ interface Source {
   blob: string;
 }
 
-// By content: a workspace's scripts are looked through each time its agents are listed.
+// By content: all scripts of a workspace are scanned each time its agents are listed.
 const called = new Kept<string, string[]>(2000);
-// A name can be written so that its letters are not in the text; a file that has escapes may call anything.
+// Escapes can spell a name without its letters, so a file with escapes may call anything.
 const ESCAPES = /\\[xu\d]/;
 
-/** By file of each agent of the tree, a hash by whose name its code is known to have passed its checks. */
+/** By file of each agent in the tree, a hash that identifies all code it consists of, for code that has passed its checks. */
 export async function stampsOf(tree: Tree): Promise<Map<string, string>> {
   const stampOf = (parts: ReadonlyMap<string, Source>): string => {
     const lines = [...parts].map(([path, { blob }]) => `${path} ${blob}`).sort();
@@ -230,7 +230,7 @@ export async function stampsOf(tree: Tree): Promise<Map<string, string>> {
   return new Map([...(await mightCall(tree))].map(([file, parts]) => [file, stampOf(parts)]));
 }
 
-/** Agents that these paths might reach; what certainly is not among them is not reached. */
+/** Agents that these paths might reach; any other agent is certainly not reached. */
 async function mightReach(tree: Tree, paths: readonly string[]): Promise<string[]> {
   const words = paths.flatMap((path) =>
     path.startsWith(POLICIES) ? [path.slice(POLICIES.length, -5)] : path.startsWith(IMPORTERS) ? ["importer_"] : [],
@@ -243,7 +243,7 @@ async function mightReach(tree: Tree, paths: readonly string[]): Promise<string[
   return reached.map(([file]) => file);
 }
 
-/** Each agent with the files it might call, itself among them. Scripts that are not there count by their name. */
+/** Each agent with the files it might call, including itself. Scripts that do not exist count by their name. */
 async function mightCall(tree: Tree): Promise<Map<string, Map<string, Source>>> {
   const [agents, scripts] = await Promise.all([AGENTS, SCRIPTS].map((folder) => sourcesIn(tree, folder)));
   if (agents === undefined || scripts === undefined) return new Map();
@@ -271,6 +271,6 @@ async function sourcesIn(tree: Tree, folder: string): Promise<Map<string, Source
   return new Map(await Promise.all(files.map(async ({ path, blob }) => [path, { blob, text: (await tree.read(path)) ?? "" }] as const)));
 }
 
-/** What a caller has to write: `days` for scripts/days.ts, `compute_split` for a tool. */
+/** The word a caller must contain: `days` for scripts/days.ts, `compute_split` for a tool. */
 const wordOf = (path: string): string =>
   path.startsWith(TOOLS) ? `compute_${path.slice(TOOLS.length, -3)}` : path.slice(SCRIPTS.length, -3);

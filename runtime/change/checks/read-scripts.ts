@@ -1,6 +1,6 @@
 /**
- * The scripts of the agents under check, read and compiled once for all checks: every finding of the header, of the language and of names,
- * capabilities and states is collected here, and one agent that cannot be read keeps none of the others from being checked.
+ * The scripts of the agents under check, read and compiled once for all checks. All findings about headers, language, names, capabilities and
+ * states are collected here, and one unreadable agent does not keep the others from being checked.
  */
 import type { Compiled, Finding, Tree } from "../../kernel/ports.ts";
 import { type Header, hasHeader } from "../../scripts/header.ts";
@@ -16,7 +16,7 @@ export interface AgentScripts {
   agent: string;
   file: string;
   header: Header | null;
-  /** The agent's own script first; null when one of them cannot be read or compiled. */
+  /** The agent's own script first; null if any of them cannot be read or compiled. */
   scripts: ScriptToCheck[] | null;
 }
 
@@ -35,7 +35,7 @@ type Compile = (path: string, from: string) => Promise<{ source: string; compile
 const AGENT_FILE = /^agents\/[a-z][a-z0-9_-]*\.ts$/;
 const TOOLS = `${SCRIPTS}tools/`;
 
-/** All scripts the subject reaches: its agents with what they call, and changed scripts that no agent calls. Asked again, the same answer. */
+/** All scripts of the subject: its agents with what they call, and changed scripts that no agent calls. Cached. */
 export const readScripts = (subject: ScriptSubject): Promise<ReadScripts> => read.getOrInsertComputed(subject, readAll);
 
 const read = new WeakMap<ScriptSubject, Promise<ReadScripts>>();
@@ -50,7 +50,7 @@ async function readAll(subject: ScriptSubject): Promise<ReadScripts> {
   for (const { scripts, header, file } of agents) {
     if (scripts === null) continue;
     if (header === null) {
-      // Rights and states are the header's: without it only names and keys can be told.
+      // Rights and states come from the header; without it only names and keys can be checked.
       findings.push(...scripts.flatMap(({ calls }) => lintCalls(calls, null, registry)));
       continue;
     }
@@ -100,13 +100,13 @@ function readHeader(source: string, file: string, findings: Found[]): Header | n
   }
 }
 
-/** The finding of a file in agents/ that no agent can have. */
+/** The finding for a file in agents/ whose name no agent can have. */
 function misnamed(file: string): Finding {
   const message = `${file} cannot be an agent by this name: use small letters, digits, "-" and "_", directly in ${AGENTS}, such as ${agentFile("monthly-close")}.`;
   return { code: "SCRIPT_HEADER", at: { file, line: 1 }, message };
 }
 
-/** Compiles each file once and collects what is wrong with it. */
+/** Compiles each file once and collects the findings. */
 function compiling({ tree, sandbox, registry }: ScriptSubject, findings: Found[]): Compile {
   const known = new Map<string, ReturnType<Compile>>();
   const primitives = registry.names();
@@ -126,8 +126,8 @@ function compiling({ tree, sandbox, registry }: ScriptSubject, findings: Found[]
 }
 
 /**
- * What a machine owes the process it stands for, beyond its own order (runtime/kernel/states.ts): figures are based on what was read, what cannot be
- * taken back has a gate, and a process with a risk says what happens in each state. Source: spec/worker.md 5 (R).
+ * Requirements on a machine beyond its own order (runtime/kernel/states.ts): figures are based on data that was read, irreversible acts have a
+ * gate, and a process with a risk level describes each state. Source: spec/worker.md 5 (R).
  * Findings FSM_MACHINE about an agent that its header alone does not show.
  */
 function lintMachine(
@@ -154,7 +154,7 @@ function lintMachine(
   return problems.map((problem) => ({ code: "FSM_MACHINE", at: { file }, message: `states: ${problem}.` }));
 }
 
-/** The first call outside that nobody could undo or read back by what is declared of it; null when there is none. */
+/** The first call outside that, by its declaration, can be neither undone nor read back; null if there is none. */
 function irreversible(scripts: readonly StateScript[], registry: Registry, trust: Pick<Trust, "mcp">): string | null {
   const toolClass = toolClassIn(trust);
   for (const { name, given } of scripts.flatMap(({ calls }) => calls)) {
@@ -171,13 +171,13 @@ function irreversible(scripts: readonly StateScript[], registry: Registry, trust
 }
 
 /**
- * Acts that depend on a date or on one odd value (scripts/guards.ts). A dry run is unlikely to reach them, so a person is told. An act outside that the
- * script makes nowhere else, and that it asks nobody for, keeps the change from passing: what it waits for belongs into config.yaml, where
+ * Acts that depend on a date or on one unusual value (scripts/guards.ts). A dry run is unlikely to reach them, so they are reported. An act
+ * outside that occurs nowhere else in the script, and about which nobody is asked, fails the check: its condition belongs in config.yaml, where
  * everybody sees it, or behind a question.
- * Findings CHECK_HIDDEN_BRANCH. scripts: the agent first, with all it calls.
+ * Findings CHECK_HIDDEN_BRANCH. scripts: the agent first, with everything it calls.
  */
 function lintHidden(scripts: readonly ScriptToCheck[], registry: Registry, toolClass: ToolClassOf): Found[] {
-  /** Names of what a call, or the sub-script it runs, does; and whether it asks. */
+  /** The acts of a call, or of the sub-script it runs; and whether it asks. */
   const actsOf = (calls: readonly ScriptToCheck["calls"][number][], seen: readonly string[] = []): Act[] =>
     calls.flatMap((call) => {
       if (!registry.has(call.name)) return [];

@@ -1,6 +1,6 @@
 /**
- * Checks of what is not a script: config.yaml with what it names, dialects of statements, and knowledge, which is text and nothing else. Pure
- * functions over the candidate's tree.
+ * Checks of everything other than scripts: config.yaml and the names in it, dialects of statements, and knowledge, which must be plain text.
+ * Pure functions over the candidate's tree.
  */
 import { didYouMean, toWire } from "../../kernel/errors.ts";
 import type { Finding } from "../../kernel/ports.ts";
@@ -13,7 +13,7 @@ import { accountHint, parseMain } from "../../workspace/books/main-journal.ts";
 import { CONFIG, IMPORTERS, MAIN_JOURNAL, TRUST, agentFile } from "../../workspace/layout.ts";
 import { type Found, findingsIn, type Looked, type Subject } from "./findings.ts";
 
-/** config.yaml as the candidate has it; null when it cannot be read. */
+/** config.yaml of the candidate; null if it cannot be parsed. */
 export async function configOf({ config, tree }: Subject): Promise<{ config: Config | null; findings: Finding[] }> {
   try {
     return { config: await config(tree), findings: [] };
@@ -22,7 +22,7 @@ export async function configOf({ config, tree }: Subject): Promise<{ config: Con
   }
 }
 
-/** True where a second write would move money again and nothing declared tells the record before the write from the one after it. */
+/** True if a second write would move money again and nothing declared distinguishes the record before the write from the one after it. */
 const lacksBefore = ({ expect = {}, before }: VerifyDeclaration): boolean =>
   before === undefined &&
   Object.entries(expect).some(([field, value]) => [field, String(value)].some((name) => isAmountKey(name) === true));
@@ -40,7 +40,7 @@ export async function lookAtConfig(subject: Subject): Promise<Looked> {
   return { says: CONFIG, findings: [...findings, ...(config === null ? [] : await lostNames(subject, config)), ...twice] };
 }
 
-/** What config.yaml names and the candidate does not have: a statement, or a notice, would meet it only when it comes. */
+/** Names in config.yaml that do not exist in the candidate: a statement or notice would fail only when it arrives. */
 async function lostNames({ tree, trust }: Subject, config: Config): Promise<Found[]> {
   const read = async (file: string) => readYaml((await tree.read(file)) ?? "", { file, code: "CONFIG_INVALID", maxLength: 262_144 });
   const found: { code: string; path: (string | number)[]; says: string; remark?: true }[] = [];
@@ -58,10 +58,10 @@ async function lostNames({ tree, trust }: Subject, config: Config): Promise<Foun
     ...(match.dialect === undefined ? [] : [{ path: ["statements", n, "match", "dialect"], name: match.dialect }]),
   ]);
   const files = dialects.length === 0 ? [] : (await tree.list(IMPORTERS)).filter(({ path }) => path.endsWith(".yaml"));
-  // What is wrong with one of them is another check's to tell.
+  // Other checks report errors in these files.
   const values = await Promise.all(files.map(({ path }) => read(path).catch(() => null)));
   const mapped = config.statements.flatMap(({ mapping, dialect = "generic" }) => (mapping === undefined ? [] : [dialect]));
-  // OFX and QFX say themselves what they are.
+  // OFX and QFX files state their own format.
   const known = ["ofx", ...values.flatMap((one) => (one?.value as { name?: string } | undefined)?.name ?? []), ...mapped];
   for (const { path, name } of dialects.filter((one) => !known.includes(one.name))) {
     const says = `is ${name}, and no dialect in ${IMPORTERS} is called so.${didYouMean(name, known)} Bring it back, or write another one here; there are ${known.join(", ")}.`;
@@ -69,7 +69,7 @@ async function lostNames({ tree, trust }: Subject, config: Config): Promise<Foun
   }
 
   const channel = config.notify.default;
-  // Whether or not a person of this machine has confirmed trust.yaml: here it gives nothing but names.
+  // Only names are read from trust.yaml here, so it need not be confirmed on this machine.
   const said = channel === "page" ? null : ((await read(TRUST)).value as { notices?: { smtp?: unknown; webhooks?: object | null } } | null);
   const channels = ["page", ...(said?.notices?.smtp == null ? [] : ["smtp"]), ...Object.keys(said?.notices?.webhooks ?? {})];
   const unsent = `is ${channel}, which is not a channel of ${TRUST}.${didYouMean(channel, channels)} Write one of ${channels.join(", ")}.`;
@@ -86,7 +86,7 @@ async function lostNames({ tree, trust }: Subject, config: Config): Promise<Foun
   for (const { path, name } of [...undoing, ...agents]) {
     if (name === undefined || (await tree.blob(agentFile(name))) !== null) continue;
     const says = `names the agent ${name}, and there is no ${agentFile(name)}. Bring it back, or have a person take it out of ${TRUST}.`;
-    // Only a person changes that file: it keeps no agent from being removed.
+    // Only a person changes that file, so this does not prevent the removal of an agent.
     found.push({ code: "AGENT_UNKNOWN", path, says, remark: true });
   }
   const told = found.map(async ({ path, says, ...one }): Promise<Found> => {
@@ -103,7 +103,7 @@ export async function lookAtImporters({ tree, paths }: Subject): Promise<Looked>
   const { parseDialects } = await import("../../workspace/statements/dialect.ts");
   const texts = await Promise.all(files.map(async (path) => ({ path, text: (await tree.read(path)) ?? "" })));
   const findings = texts.flatMap((one) => refusal(() => void parseDialects([one]), one.path));
-  // Two dialects of one name are seen only together.
+  // Two dialects of the same name are found only by parsing them together.
   const together = findings.length > 0 ? [] : refusal(() => void parseDialects(texts), IMPORTERS);
   return { says: `${files.length} read`, findings: [...findings, ...together] };
 }
@@ -120,14 +120,14 @@ function refusal(read: () => void, file: string): Finding[] {
 }
 
 const KNOWLEDGE = "knowledge/";
-// What was learnt is read by people and by models: a page, not a book.
+// Knowledge is read by people and by models: a page, not a book.
 const KNOWLEDGE_BYTES = 262_144;
-// What a reader does not see could speak to a model alone. Some languages join and part letters with these two.
+// Invisible characters could address a model alone. Some languages need these two to join and separate letters.
 const JOINERS = "\u200c\u200d";
 const isText = (line: string): boolean =>
   !line.includes("\ufffd") && [...unseenIn(`${line}\n`)].every(({ sign }) => JOINERS.includes(sign));
 
-/** Finding FILE_INVALID for what is no text. */
+/** Finding FILE_INVALID for anything other than text. */
 export async function lookAtKnowledge({ tree, paths }: Subject): Promise<Looked> {
   const files = paths.filter((path) => path.startsWith(KNOWLEDGE));
   const findings: Finding[] = [];

@@ -1,6 +1,6 @@
 /**
- * Which states a script can be in at each of its calls, walked along its flow (Compiled.flow): calls no state of these allows, edges the
- * machine has not, acts before a verdict. Only what goes wrong on every way to a call is a finding; the rest the host decides at run time.
+ * Computes the states a script can be in at each of its calls, along its flow (Compiled.flow): calls that none of these states allows, edges
+ * that the machine lacks, acts before a verdict. Only an error on every path to a call is a finding; the host decides the rest at run time.
  */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Access, Compiled, Finding, Flow, State, ToolClass, Verdict } from "../../kernel/ports.ts";
@@ -10,7 +10,7 @@ import { type Machine, type Move, STATES, move, startOf, statesFor } from "../..
 import { classify, classIn } from "../../rules/tools/classify.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 
-/** The class of `SERVER/NAME` by trust.yaml and its name; null when only the server can tell. */
+/** The class of `SERVER/NAME` by trust.yaml and its name; null if only the server can tell. */
 export type ToolClassOf = (tool: string) => { class: ToolClass; why: string } | null;
 
 export const classByName = (tool: string): { class: ToolClass; why: string } =>
@@ -21,7 +21,7 @@ export interface StateScript {
   flow: Compiled["flow"];
 }
 
-/** A place a run can have come to. current null: anywhere in the machine. */
+/** A position that a run may be in. current null: anywhere in the machine. */
 interface Point {
   current: State | null;
   judged: boolean;
@@ -30,7 +30,7 @@ interface Point {
 }
 type Points = ReadonlyMap<string, Point>;
 
-/** Where the run can be after a part of the script: behind it, or having left the loop or the function. */
+/** Positions after a part of the script: at its end, or having left the loop or the function. */
 interface Ways {
   next: Points;
   stop: Points;
@@ -39,7 +39,7 @@ interface Ways {
 
 const NOWHERE: Points = new Map();
 const ANYWHERE = pointsOf([{ current: null, judged: true, asked: true, gates: 2 }]);
-// Deeper code than people write is not followed: its calls are left to the host.
+// Deeper code than people write is not followed; the host checks its calls.
 const MAX_DEPTH = 500;
 
 const MILD = {
@@ -49,14 +49,14 @@ const MILD = {
   indeterminate: [],
   summary: "The policy may ask for a person here",
 };
-/** What a policy may have said, as far as a move depends on it. */
+/** Possible answers of a policy that a transition depends on. */
 const VERDICTS = [
   { ...MILD, verdict: "pass", passed: true },
   { ...MILD, verdict: "require_approval", passed: false },
   { ...MILD, verdict: "escalate", passed: false, escalation_required: true },
 ] as unknown as readonly Verdict[];
 
-/** What a call may be, where that depends on its parameters: each row of the table it may fall in. */
+/** The possible classes of a call whose class depends on its parameters: each matching row of the table. */
 export function accessOf(primitive: Primitive, given: Record<string, string>, toolClass: ToolClassOf): { rows: Access[]; why: string } {
   if (primitive.classify === undefined) return { rows: [primitive.access], why: "" };
   const found = given["tool"] === undefined ? null : toolClass(given["tool"]);
@@ -64,20 +64,20 @@ export function accessOf(primitive: Primitive, given: Record<string, string>, to
   return { rows: [found.class === "mutate" ? primitive.access : "read"], why: `${given["tool"]}: ${found.why}` };
 }
 
-/** The state a script without `states:` asks for. */
+/** The state that a script without `states:` enters. */
 export function lintStateless(calls: Compiled["calls"]): Finding[] {
   const message = "This agent has no states. Add them to its header, such as states: [ASSESS, COMPUTE], or drop the call.";
   return calls.filter((call) => call.name === "fsm_enter").map(({ at }) => ({ code: "FSM_EDGE", at, message }));
 }
 
-/** What a call is given for the one parameter it takes bare. */
+/** The text given for the only parameter in its short form. */
 function bareText(primitive: Primitive, given: Record<string, string>): string | undefined {
   return given[""] ?? (primitive.bare === null ? undefined : given[primitive.bare]);
 }
 
 /**
- * scripts: by the name script_run uses; "" is the agent itself. calls: what is called in which state, by primitive or tool, as far as
- * the script says so.
+ * scripts: by their name for script_run; "" is the agent itself. calls: what is called in which state, by primitive or tool, as far as the
+ * source shows it.
  */
 export function lintStates(
   scripts: Readonly<Record<string, StateScript>>,
@@ -97,14 +97,14 @@ export function lintStates(
     findings.getOrInsert(`${call.at.file}:${call.at.line}:${call.at.col}`, { code, at: call.at, message });
   };
 
-  /** All states a call can follow from here, or the reason why there is none. */
+  /** All positions that a transition can lead to, or why there is none. */
   const enter = (points: Points, to: State): { next: Points; refusal: ClearedError | null } => {
     const next: Point[] = [];
     let refusal: ClearedError | null = null;
     for (const point of points.values()) {
       const moves = movesOf(machine, point, to);
       refusal ??= moves.find((one) => one instanceof ClearedError) ?? null;
-      // A person who has looked at an escalation sends the run to its gate.
+      // A person who reviewed an escalation sends the run to its gate.
       for (const [way, state] of [
         ["enter", to],
         ["escalate", "APPROVAL_GATE"],
@@ -146,7 +146,7 @@ export function lintStates(
       for (const { current } of legal)
         if (current !== null) calls.getOrInsertComputed(current, () => new Set()).add(call.given["tool"] ?? call.name);
     }
-    // Where it is refused the run ends; after a finding, the walk goes on as if it were not.
+    // A refused call ends the run; after a finding the walk continues as if it were allowed.
     const here = legal.length === 0 ? points : pointsOf(legal);
     if (call.name === "fsm_enter") return enters(call, here, report);
     if (call.name === "script_run") {
@@ -158,7 +158,7 @@ export function lintStates(
     return rows[0] === "ask" ? change(here, "APPROVAL_GATE", { asked: true }) : here;
   };
 
-  /** A function or a sub-script: left by its end or by return. */
+  /** A function or sub-script is left at its end or by return. */
   const body = (script: StateScript, flow: Flow, points: Points, report: boolean, depth: number): Points => {
     if (typeof flow === "number") return calling(script, flow, points, report, depth);
     if (active.has(flow)) return shifts(script, flow, registry) ? ANYWHERE : points;
@@ -193,7 +193,7 @@ export function lintStates(
     }
     if ("loop" in flow) {
       let head = points;
-      // The states at a loop's head only grow, and there are few of them.
+      // The set of states at the head of a loop only grows, and is small.
       for (let grown = flow.once !== true; grown; ) {
         const turn = walk(script, flow.loop, head, false, depth);
         const wider = join(head, turn.next, turn.stop);
@@ -201,7 +201,7 @@ export function lintStates(
         head = wider;
       }
       const { next, stop, back } = walk(script, flow.loop, head, report, depth);
-      // A labelled break leaves outer loops, too.
+      // A labelled break also leaves outer loops.
       return { next: flow.once === true ? join(next, stop) : head, stop, back };
     }
     if ("go" in flow) {
@@ -220,7 +220,7 @@ export function lintStates(
   return { findings: [...findings.values()], calls };
 }
 
-/** What the run's state machine says to a move from here, for every kind of verdict. An escalation is asked for once, behind POLICY_CHECK. */
+/** The transitions that the run's state machine allows from here, for every kind of verdict. An escalation is asked once, after POLICY_CHECK. */
 function movesOf(machine: Machine, { current, judged, asked, gates }: Point, to: State): Move[] {
   if (current === null) return ["enter"];
   const answered = asked ? ("approved" as const) : null;
@@ -228,7 +228,7 @@ function movesOf(machine: Machine, { current, judged, asked, gates }: Point, to:
   return (judged ? VERDICTS : [null]).map((verdict) => move({ ...at, verdict }, to));
 }
 
-/** True when code can move the run, or make an earlier refusal undone: where it runs is then where anything may be. */
+/** True if the code can move the run, or could undo an earlier refusal: after it the run may be anywhere. */
 function shifts(script: StateScript, flow: Flow, registry: Registry): boolean {
   const seen = new Set<Flow>();
   for (const open = [flow]; open.length > 0; ) {
@@ -275,7 +275,7 @@ function straight(next: Points): Ways {
   return { next, stop: NOWHERE, back: NOWHERE };
 }
 
-/** Of a trusted server's other tools only the server can say whether they write. */
+/** For other tools of a trusted server, only the server knows whether they write. */
 export function toolClassIn(trust: Pick<Trust, "mcp">): ToolClassOf {
   return (tool) => {
     const [server = "", ...rest] = tool.split("/");

@@ -1,6 +1,6 @@
 /**
- * The check of synthesized tools: each one that a change reaches must compute from its parameters alone, give exactly what its cases say,
- * keep its properties on inputs nobody chose, and fit its own declaration; one that scripts call may not disappear. Runs the tools, and
+ * The check of synthesized tools: each one that a change reaches must compute from its parameters alone, give exactly the results of its cases,
+ * keep its properties on generated inputs, and match its declaration; a tool that scripts call must not be removed. Runs the tools, and
  * nothing else: they are pure.
  */
 import { tsType } from "../../kernel/derive.ts";
@@ -18,7 +18,7 @@ import { readScripts } from "./read-scripts.ts";
 import { INPUTS, inputsFor, shown, tryProperty } from "./tool-properties.ts";
 import { typecheck, typesOf } from "./typecheck.ts";
 
-/** What came of one case of a tool; failure null: it passed. */
+/** The result of one case of a tool; failure null: it passed. */
 export interface CaseResult {
   tool: string;
   case: string;
@@ -27,10 +27,10 @@ export interface CaseResult {
 
 type Given = Pick<Subject, "base" | "tree" | "paths" | "registry" | "sandbox">;
 
-// All calls of one tool together: a check is made while somebody waits.
+// For all calls of one tool together: somebody is waiting for the check.
 const PATIENCE_MS = 20_000;
 
-/** The check "tools": those that a change reaches; where nothing has changed, those that the agents under check call. */
+/** The check "tools": tools that a change reaches; if nothing has changed, those that the agents under check call. */
 export async function lookAtTools(subject: Subject): Promise<Looked> {
   const { findings, tools, cases } = await tryTools(subject, subject.paths.length === 0 ? await calledBy(subject) : undefined);
   const gone = await missing(subject);
@@ -39,7 +39,7 @@ export async function lookAtTools(subject: Subject): Promise<Looked> {
   return { says, findings: inOrder([...findings, ...gone]), skipped: tools.length === 0 && findings.length + gone.length === 0 };
 }
 
-/** Everything about the tools a change reaches; `only`: about these files instead. */
+/** All findings about the tools a change reaches; `only`: about these files instead. */
 export async function tryTools(
   { tree, paths, registry, sandbox }: Given,
   only?: readonly string[],
@@ -70,14 +70,14 @@ export async function tryTools(
   return { tools, findings: [...findings, ...(await typecheck(texts, typesOf(registry)))], cases };
 }
 
-/** Files of the tools that the agents under check call. */
+/** Files of the tools called by the agents under check. */
 async function calledBy(subject: Subject): Promise<string[]> {
   const { agents } = await readScripts(subject);
   const calls = agents.flatMap(({ scripts }) => scripts ?? []).flatMap((one) => one.calls.map(({ name }) => name));
   return [...new Set(calls)].filter((name) => name.startsWith("compute_")).map(toolFile);
 }
 
-/** Files of the tools that tools call, at any depth. */
+/** Files of the tools that these tools call, at any depth. */
 async function allBelow(names: readonly string[], tools: Record<string, Tool>): Promise<string[]> {
   const found = names.flatMap((name) => (Object.hasOwn(tools, name) ? [tools[name] as Tool] : []));
   const deeper = await Promise.all(found.map(async (one) => allBelow(Object.keys((await one.prepare()).callees), tools)));
@@ -103,7 +103,7 @@ async function tryTool({ header, primitive }: Tool): Promise<{ findings: Finding
     if (failure !== null) say(`cases[${i}]: ${failure}`, lines.cases[i] ?? 1);
   }
   for (const message of uncovered(header)) say(message, lines.cases[0] ?? 1);
-  // A tool that does not do what it says on chosen inputs need not be tried on others.
+  // A tool that fails its cases need not be tried on other inputs.
   if (findings.length > 0) return { findings, cases };
 
   const inputs = [...header.cases.map(({ params }) => params as Record<string, Json>), ...inputsFor(header)];
@@ -144,7 +144,7 @@ async function tryTool({ header, primitive }: Tool): Promise<{ findings: Finding
   return { findings, cases };
 }
 
-/** Two tools of one declaration on the same inputs: the first figure in which they differ, and on how many they are alike. */
+/** Two tools with one declaration on the same inputs: the first result in which they differ, and how many are equal. */
 export async function compareTools({ header, primitive }: Tool, other: Tool) {
   const inputs = [...header.cases.map(({ params }) => params as Record<string, Json>), ...inputsFor(header)];
   const ends = Date.now() + PATIENCE_MS;
@@ -154,7 +154,7 @@ export async function compareTools({ header, primitive }: Tool, other: Tool) {
     if (Date.now() > ends) break;
     const ask = (each: Primitive) => callPrimitive(each, params, pureContext()).catch(() => null) as Promise<Record<string, Json> | null>;
     const [one, two] = await Promise.all([ask(primitive), ask(other.primitive)]);
-    // To refuse an input is a decision, and no figure.
+    // Refusing an input is a decision, not a result.
     if (one == null || two == null) continue;
     const key = Object.keys(header.returns).find((name) => !same(one[name] ?? null, two[name] ?? null));
     if (key !== undefined) {
@@ -166,7 +166,7 @@ export async function compareTools({ header, primitive }: Tool, other: Tool) {
   return { differs: null, alike, tried: inputs.length };
 }
 
-/** 2.50 is 2.5, and a double is what nine digits of it are. */
+/** 2.50 equals 2.5, and doubles are compared by nine digits. */
 function plainFigures(value: Json): Json {
   if (Array.isArray(value)) return value.map(plainFigures);
   if (typeof value === "number") return Number(value.toPrecision(9));
@@ -182,7 +182,7 @@ function refusal(error: unknown): { code: string; message: string } {
   return { code: typeof inner === "string" ? `${code} ${inner}` : code, message };
 }
 
-/** Refusing with a sentence is a tool's right on inputs that do not go together; running into a limit or answering nonsense is not. */
+/** A tool may refuse inconsistent inputs with a message; hitting a limit or returning an invalid result is a fault. */
 const isFault = ({ code }: { code: string }): boolean => code.startsWith("COMPUTE_TOOL") && code !== "COMPUTE_TOOL SCRIPT_ERROR";
 
 function failureOf(one: ToolHeader["cases"][number], answer: Answer, header: ToolHeader): string | null {
@@ -202,7 +202,7 @@ function failureOf(one: ToolHeader["cases"][number], answer: Answer, header: Too
   return wrong.map((key) => `${key} is ${shown(answer.value[key] ?? null)}, and the case says ${shown(expected[key] ?? null)}`).join("; ");
 }
 
-/** What the declaration allows and no case tries: a zero, something below zero, an empty list. */
+/** Inputs that the declaration allows and no case covers: zero, a negative number, an empty list. */
 function uncovered({ params, cases }: ToolHeader): string[] {
   const allowed = flat(Object.values(params));
   const given = cases.flatMap((one) => leaves(one.params as Json));
@@ -226,13 +226,13 @@ const isFigure = (value: Json): boolean => typeof value === "number" || (typeof 
 const flat = (fields: readonly ToolField[]): ToolField[] =>
   fields.flatMap((one) => [one, ...flat([...(one.of === undefined ? [] : [one.of]), ...Object.values(one.fields ?? {})])]);
 
-/** Scalars of a value, and the lists in it that are empty. */
+/** Scalars in a value, and its empty lists. */
 function leaves(value: Json): Json[] {
   if (Array.isArray(value)) return value.length === 0 ? [value] : value.flatMap(leaves);
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(leaves) : [value];
 }
 
-/** Calls of tools that were there and are no more, in every script of the candidate. */
+/** Calls, in all scripts of the candidate, of tools that no longer exist. */
 async function missing({ base, tree }: Given): Promise<Finding[]> {
   const names = async (of: Tree) => (await of.list(TOOLS)).flatMap(({ path }) => toolOf(path) ?? []);
   const left = new Set(await names(tree));
@@ -243,7 +243,7 @@ async function missing({ base, tree }: Given): Promise<Finding[]> {
   return (await callersOf(gone, tree)).map(({ name, ...at }) => toolFinding(at, says(name)));
 }
 
-/** Where scripts of a tree name tools. A comment counts: whoever removes a tool wants to know. */
+/** Where scripts of a tree name tools. Comments count: whoever removes a tool should know. */
 export async function callersOf(names: readonly string[], tree: Tree): Promise<{ name: string; file: string; line: number }[]> {
   const files = (await Promise.all([AGENTS, SCRIPTS].map((folder) => tree.list(folder)))).flat();
   const found = files.map(async ({ path }) => {

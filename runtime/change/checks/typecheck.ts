@@ -13,14 +13,14 @@ import { CompilerGone, compilerNames, withProject } from "./compiler.ts";
 import type { ScriptToCheck } from "./lint.ts";
 
 interface Checked {
-  /** As findings name it: agents/ingest.ts */
+  /** Path used in findings: agents/ingest.ts */
   file: string;
   source: string;
-  /** Type of the global `input` as text; any unless told. */
+  /** Type of the global `input` as text; `any` by default. */
   input?: string | undefined;
 }
 
-/** Types and money, each script by itself. `told`: what lint has said; the compiler's words about the same line add nothing. */
+/** Types and money, each script separately. `told`: the findings of lint; compiler messages about the same line are omitted. */
 export async function typeScripts(
   scripts: readonly Pick<ScriptToCheck, "file" | "source" | "header">[],
   registry: Registry,
@@ -35,7 +35,7 @@ export async function typeScripts(
 
 const typings = new WeakMap<Registry, string>();
 
-/** The typings, written once for each registry: that takes longer than checking a script against them. */
+/** The typings, generated once per registry: that takes longer than checking a script against them. */
 export const typesOf = (registry: Registry): string => typings.getOrInsertComputed(registry, () => primitiveTypes(registry.all()));
 
 const FIELD_TYPES: Record<InputField["type"], string> = {
@@ -49,7 +49,7 @@ const FIELD_TYPES: Record<InputField["type"], string> = {
   object: "Record<string, any>",
 };
 
-/** Type of the global `input` for a header's `input:`; undefined when the header declares none. */
+/** Type of the global `input` for a header's `input:`; undefined if the header declares none. */
 export function inputType(fields: Record<string, InputField>): string | undefined {
   const entries = Object.entries(fields);
   if (entries.length === 0) return undefined;
@@ -60,14 +60,14 @@ export function inputType(fields: Record<string, InputField>): string | undefine
   return `{ ${types.join("; ")} }`;
 }
 
-// `return` and `await` are legal inside, names stay local to the script, and lines keep their numbers.
+// `return` and `await` are legal inside, names stay local to the script, and line numbers are unchanged.
 const open = ({ input }: Checked): string => `(async function (${input === undefined ? "" : `input: ${input}`}) {`;
 const close = ({ input }: Checked): string => `\n})(${input === undefined ? "" : "null as any"});export {};`;
 
-// 7005..7057: something is implicitly `any`. Agent scripts may leave types out: that is plain JavaScript.
+// 7005..7057: something is implicitly `any`. Agent scripts may omit types, as in plain JavaScript.
 const isImplicitAny = (code: number): boolean => code >= 7000 && code < 7100;
 
-/** Findings SCRIPT_TYPES and SCRIPT_MONEY, file by file in source order. Never throws because of what a script says. */
+/** Findings SCRIPT_TYPES and SCRIPT_MONEY, file by file in source order. Never throws because of a script's content. */
 export async function typecheck(files: readonly Checked[], typesText: string): Promise<Finding[]> {
   if (files.length === 0) return [];
   const texts = new Map([
@@ -87,11 +87,11 @@ export async function typecheck(files: readonly Checked[], typesText: string): P
 async function checkFile(project: Project, path: string, file: Checked): Promise<Finding[]> {
   const locate = locator(file);
   const syntactic = await project.program.getSyntacticDiagnostics(path);
-  // After a syntax error everything else is noise.
+  // After a syntax error all other messages are noise.
   if (syntactic.length > 0) return [...syntactic].map((one) => toFinding(one, locate)).slice(0, 5);
   const [semantic, money] = [await project.program.getSemanticDiagnostics(path), await moneyOperators(project, path)];
   const found = [
-    // Where an operator on money is named, the compiler's own words about the same operator add nothing.
+    // A finding about an operator on money replaces the compiler's message about the same operator.
     ...semantic
       .filter(
         (one) => !isImplicitAny(one.code) && !money.some((use) => one.pos >= use.pos && one.end <= use.end && isOperatorCode(one.code)),
@@ -109,7 +109,7 @@ function toFinding(diagnostic: Diagnostic, locate: (pos: number) => At): Finding
   const texts = [diagnostic.text];
   for (let chain = diagnostic.messageChain; chain !== undefined && chain.length > 0; chain = chain.at(-1)?.messageChain)
     texts.push(chain.at(-1)?.text ?? "");
-  // The two deepest messages say what is wrong; the ones above say where it was noticed, with whole types in them.
+  // The two innermost messages say what is wrong; the outer ones say where it was noticed, with whole types.
   const text = texts
     .slice(-2)
     .join(" ")
@@ -145,7 +145,7 @@ const METHODS: Record<string, string> = {
   "**": "pow",
 };
 
-/** Operators whose operand is Money or Decimal. `"text" + money` and a test against undefined or null are fine. */
+/** Operators with a Money or Decimal operand. `"text" + money` and comparisons with undefined or null are allowed. */
 async function moneyOperators(project: Project, path: string) {
   const file = await project.program.getSourceFile(path);
   if (file === undefined) return [];
@@ -171,9 +171,9 @@ const isMoney = (kind: Kind | undefined): boolean => kind === "Money" || kind ==
 function refused(operator: string, left: Kind, right: Kind | undefined): boolean {
   if (!isMoney(left) && !isMoney(right)) return false;
   const kinds = [left, right];
-  // Whether something is there at all may be asked of anything.
+  // Any value may be compared with undefined or null.
   if (/^[!=]==?$/.test(operator)) return !kinds.includes("nothing") && !kinds.includes("other");
-  // Building a sentence. A Decimal refuses even that (valueOf throws): it needs .toString().
+  // Building a sentence is allowed, except with a Decimal, whose valueOf throws: it needs .toString().
   if ((operator === "+" || operator === "+=") && right !== undefined)
     return kinds.includes("Decimal") || !(kinds.includes("text") || kinds.includes("other"));
   return true;

@@ -5,7 +5,7 @@ import { primitiveTypes } from "../../kernel/derive.ts";
 import type { Primitive } from "../../kernel/primitive.ts";
 import { AGENTS, SCRIPTS, TOOLS, TYPES } from "../../workspace/layout.ts";
 
-/** Compiler options of agent scripts: nothing of a browser or of Node, each file on its own. */
+/** Compiler options for agent scripts: no browser, no Node, each file separately. */
 export const SCRIPT_OPTIONS = {
   target: "esnext",
   module: "esnext",
@@ -18,8 +18,8 @@ export const SCRIPT_OPTIONS = {
 };
 
 /**
- * Writes .cleared/types/primitives.d.ts, and a tsconfig.json at the root of the workspace unless there is one.
- * Answers the paths it wrote, relative to dir.
+ * Writes .cleared/types/primitives.d.ts, and a tsconfig.json at the root of the workspace unless it exists.
+ * Returns the paths written, relative to dir.
  */
 export async function writeTypes(dir: string, primitives: readonly Primitive[]): Promise<string[]> {
   const types = `${TYPES}primitives.d.ts`;

@@ -1,6 +1,6 @@
 /**
- * Two versions of a program compared by structure: values, calls with their conditions, what names and keys are given. A name is the same
- * where its definition is, so that renaming one, taking an expression out into a constant or putting it back in is no difference.
+ * Compares two versions of a program by structure: values, calls with their conditions, and what names and keys are given. A name is identified
+ * by its definition, so renaming it, or moving an expression into or out of a constant, is no difference.
  */
 import type { SurveyTest } from "../../kernel/ports.ts";
 import { INDIRECT, LITERAL, NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
@@ -10,37 +10,37 @@ import { type Canonical, type Reach, endOf, holderOf, lastOf, matchNames, reachO
 import type { Program, Role } from "./program.ts";
 import { type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
 
-/** The forms before and now, where only literals in them differ. */
+/** The forms before and after, if only their literals differ. */
 type Literals = { old: string[]; since: string[] } | null;
 
 export interface ValueChange extends Place {
   literals?: Literals;
-  /** Keys it stands under; the first may be a name of the script or a call, the last "..." for what is spread into an object. */
+  /** The keys around it; the first may be a name of the script or a call, the last "..." for a spread object. */
   path: string;
-  /** What the row of a table is about: its first text, or null outside of tables. */
+  /** The subject of a table's row: its first text; null outside of tables. */
   near: string | null;
   was: Given | null;
   now: Given | null;
-  /** Only ever compared with. */
+  /** Used only in comparisons. */
   compared: boolean;
-  /** The nearest name that is given it. */
+  /** The nearest name that it is assigned to. */
   head: string | null;
-  /** As both versions would write it. */
+  /** In the notation common to both versions. */
   means: Record<"was" | "now", string | null>;
-  /** The tool whose call it is part of. */
+  /** The tool whose call contains it. */
   tool: string | null;
-  /** Telling keys and calls that its name reaches. */
+  /** Significant keys and calls that its name reaches. */
   reaches: readonly string[];
 }
 
-/** A row of a table that is new or gone, as its cells by key; or that comes earlier, where the first match counts. */
+/** A row of a table that was added or removed, as its cells by key; or that moved forward, in a table where the first match wins. */
 export interface RowChange extends Place {
   near: string;
   change: "new" | "gone" | "order";
   cells: Record<string, Literal>;
 }
 
-/** A name of the script is given something else. body: a function of several statements is written differently. order: `now` comes before `was`. */
+/** A name is given another value. body: a function of several statements has changed. order: `now` comes before `was`. */
 export interface NameChange extends Place {
   name: string;
   was: string | null;
@@ -50,23 +50,23 @@ export interface NameChange extends Place {
   reaches: readonly string[];
 }
 
-/** Calls of one kind that are more, fewer or decided by something else. */
+/** Calls of one kind whose number or conditions have changed. */
 export interface CallChange extends Place {
   what: string;
   role: Role | "puts" | "stops" | "does";
   was: number;
   now: number;
-  /** Calls of this role in all, before and now. */
+  /** Number of calls of this role, before and after. */
   all: readonly [number, number];
-  /** Conditions that one of them has now and had before, as the text has them; the lines of those it has. */
+  /** Conditions that one of them gained or lost, as in the source; the lines of the current ones. */
   lines: readonly number[];
   added: readonly string[];
   dropped: readonly string[];
-  /** Telling keys and calls that a list reaches, for what is put into it. */
+  /** Significant keys and calls that a list reaches, for what is put into it. */
   reaches: readonly string[];
 }
 
-/** What is done under the same conditions as before, and with something else or in another order. */
+/** A call under the same conditions as before, but with other arguments or in another order. */
 export interface DeedChange extends Place {
   what: string;
   role: CallChange["role"];
@@ -76,19 +76,19 @@ export interface DeedChange extends Place {
   reaches: readonly string[];
 }
 
-/** A call that only looks or tells, with its fixed word: `config_get thresholds.x`, `ctx_emit paid`. */
+/** A call that only reads or reports, with its fixed word: `config_get thresholds.x`, `ctx_emit paid`. */
 export type WordChange = ReturnType<typeof wordsOf>[number];
 
-/** @param callers programs that `now` is a part of: what it answers reaches what they make of it */
+/** @param callers programs that use `now`: its result reaches what they do with it */
 export function codeDifference(was: Program, now: Program, callers: readonly Program[] = []) {
   const { before, after, changed, kept } = matchNames(was.names, now.names);
   const reached = [now, ...callers].map(reachOf);
   const reach: Reach = (name) => reached.flatMap((one) => one(name));
   const { values, rows } = valuesOf(was, now, before, after, reach, changed);
-  // Where only literals differ, those are told; but not two that change places.
+  // If only literals differ, those are reported, unless two of them change places.
   const all = [...changed, ...values].flatMap(({ literals }) => literals ?? []);
   const inAll = (key: "old" | "since") => all.flatMap((one) => one[key]).flatMap(literalsIn);
-  // That another value is looked for does not say what for: what computes it does.
+  // A changed comparison value does not say what depends on it; the condition does.
   const isTold = (form: string) =>
     values.some(({ compared, near, means }) => (!compared || near !== null) && form === LITERAL + means.now + LITERAL);
   const fresh = new Set(apart(inAll("since"), inAll("old"), String)[0].filter(isTold));
@@ -110,14 +110,14 @@ type Changed = ReturnType<typeof matchNames>["changed"];
 function valuesOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach, names: Changed) {
   const [old, all] = [statedIn(was, before), statedIn(now, after)];
   const place = ({ path, near }: Stated) => `${path}\n${near ?? ""}`;
-  // A literal without a key is the same wherever it stands.
+  // A literal without a key is the same wherever it is.
   const whole = (one: Stated) => `${place(one)}\n${one.path !== "" && one.compared} ${one.means}`;
   const [then, since] = [new Set(old.map(place)), new Set(all.map(place))];
   const exact = (one: Stated) => `${place(one)}\n${one.compared} ${one.of} ${one.means}`;
-  // A cell of a table is the same whether somebody looks for it or not.
+  // A cell of a table is the same whether or not something compares with it.
   const cell = (one: Stated) => `${one.near !== null} ${place(one)}\n${one.near === null ? whole(one) : one.means}`;
   let [gone, fresh] = apart(...apart(...apart(old, all, exact), whole), cell);
-  // Moved: the same value under another path, where one of the two paths is only there once.
+  // Moved: the same value under another path, where one of the two paths occurs only once.
   const isMoved = (a: Stated, b: Stated) => a.means === b.means && lastOf(a.path) === lastOf(b.path) && a.near === null && b.near === null;
   fresh = fresh.filter((one) => {
     const twin = gone.find((other) => isMoved(other, one) && (!then.has(place(one)) || !since.has(place(other))));
@@ -128,7 +128,7 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   const isOf = (one: Stated) => rows.some((row) => row.file === one.file && row.near === one.near && row.change !== "order");
   const values: ValueChange[] = [];
   const isLiteral = ({ given }: Stated) => "literal" in given;
-  // Templates that are others now: their pieces are in what is told of them.
+  // Templates that changed: their pieces are part of what is reported about them.
   const templates = new Set(
     names.flatMap(({ id, literals, was: old }) => (literals === null && old?.startsWith("`") ? [`${NAME}${id}${NAME}`] : [])),
   );
@@ -147,23 +147,23 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
       same.find((other) => isLiteral(other) === isLiteral(one)) ??
       same.find((other) => !fresh.some((some) => place(some) === place(other) && isLiteral(some) === isLiteral(other)));
     gone = gone.filter((other) => other !== twin);
-    // Where only a literal in it differs, that is told.
+    // If only a literal in it differs, the literal is reported.
     const isSame = twin !== undefined && !isLiteral(one) && differInLiterals(twin.means, one.means);
     change(one, twin, twin?.given ?? null, one.given, isSame ? { old: [twin.means], since: [one.means] } : null);
   }
-  // What went with its call or object is told with that.
+  // What was removed with its call or object is reported with that.
   const parents = new Set(all.map(({ path }) => path.slice(0, path.lastIndexOf(lastOf(path)))));
   for (const one of gone) {
     const isPiece = isLiteral(one) && templates.has(one.path);
     if (one.path === "" || isPiece || isOf(one) || !parents.has(one.path.slice(0, one.path.lastIndexOf(lastOf(one.path))))) continue;
-    // Of what was computed, one of its literals may be all that is left.
+    // One of the literals in an expression may be all that remains of it.
     const left = isLiteral(one) ? undefined : all.find((other) => isLiteral(other) && place(other) === place(one));
     change(left ?? one, one, one.given, left?.given ?? null);
   }
   return { values, rows };
 }
 
-/** Rows of tables that are new, gone, or come before others that they came after. */
+/** Rows of tables that were added, removed, or moved before others. */
 function rowsOf(was: readonly Stated[], now: readonly Stated[]): RowChange[] {
   const rowOf = ({ table, near }: Stated) => `${table}\n${near}`;
   const rowsIn = (all: readonly Stated[]) => Map.groupBy(all.filter(({ near }) => near !== null).values(), rowOf);
@@ -207,7 +207,7 @@ const WHEN = { if: "only if", not: "but not if", each: "once for each of" };
 const roleOf = (list: string): "puts" | "stops" | "does" => (list === STOPS ? "stops" : list === INDIRECT ? "does" : "puts");
 
 type Told = (form: string, key: "was" | "now") => string;
-/** A form without what is told as a value of its own. */
+/** Removes from a form what is reported as a value of its own. */
 function toldIn(values: readonly ValueChange[]): Told {
   return (form, key) =>
     values.reduce((text, { path, means: { [key]: means }, was, now }) => {
@@ -231,7 +231,7 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
         ...one,
         tests,
         exact,
-        // What is told of a call that is not followed may be told as nothing that matters.
+        // What is reported about a call that is not followed may be rated as irrelevant.
         rest: one.role === "does" ? exact : told(exact, key),
         after: one.after.map((some) => write(some)),
         kind: `${one.role} ${one.what}`,
@@ -241,7 +241,7 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
   const sites = [sitesIn(was, before, "was"), sitesIn(now, after, "now")] as const;
   const [old, fresh] = [inOne(sites[0]), inOne(sites[1])];
   const means = (one: { means: string }) => one.means;
-  // Of two places of which one is reached by a condition and the other by its opposite, the first tells it.
+  // If one place is reached by a condition and another by its opposite, the first shows it.
   const shown = (all: readonly SurveyTest[], others: readonly SurveyTest[]) =>
     [...Map.groupBy(all, (one) => one.shown).values()].flatMap(([one], i) =>
       one ? `${WHEN[one.kind]} ‹${partOf(one.shown, others[i]?.shown ?? "")}›` : [],
@@ -262,7 +262,7 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
     const { file, line } = added.at(-1) ?? theirs.at(-1) ?? { file: now.file, line: 0 };
     const total = (all: readonly { role: string }[]) => all.filter((some) => some.role === role).length;
     const counts = { was: mine.length, now: theirs.length, all: [total(old), total(fresh)] as const };
-    // Where only literals differ, those it had say it.
+    // If only literals differ, the differing literals describe the change.
     const isSame = more.length === dropped.length && more.every(({ form }, i) => differInLiterals(dropped[i]?.form ?? "", form));
     const had = more.flatMap(({ form }, i) => apart(literalsIn(dropped[i]?.form ?? ""), literalsIn(form), String)[0].map(plainForm));
     const conditions = {

@@ -1,6 +1,6 @@
 /**
- * The names of two versions of a program: which of the one is which of the other, by what they are given and not by what they are called; and
- * what a name reaches, through all that is made of it.
+ * Matches the names of two versions of a program by what they are given, not by what they are called, and finds what a name reaches through
+ * everything made from it.
  */
 import { argsAt, differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm, renamed } from "../../scripts/form-marks.ts";
 import { SCRIPTS } from "../../workspace/layout.ts";
@@ -9,41 +9,41 @@ import { apart } from "../evidence/partings.ts";
 import type { Program } from "./program.ts";
 
 type Names = Program["names"];
-/** A form as both versions would write it. */
+/** A form in the notation common to both versions. */
 export type Canonical = (form: string, isExact?: boolean) => string;
 export type Reach = (name: string) => string[];
 
-/** The last key of a path, or the name it is. */
+/** The last key of a path, or the path itself if it is a name. */
 export function lastOf(path: string): string {
   const head = headOf(path);
   const keys = path.slice(head === null ? 0 : head.length + 2);
   return keys.endsWith("...") ? "..." : (keys.split(".").findLast((one) => one !== "") ?? plainForm(path));
 }
 
-/** Which name of the one is which of the other, as two ways to write a form; and the names that are given something else now. */
+/** Matches the names of two versions; returns two ways to write a form, and the names that are given another value. */
 export function matchNames(was: Names, now: Names) {
   const [left, right] = [new Map<string, string>(), new Map<string, string>()];
   const pair = (one: string, other: string): void => {
     left.set(one, other);
     right.set(other, other);
   };
-  /** What a name is given, with what is matched in it; others as they are, or by number. */
+  /** What a name is given, with matched names replaced; others as they are, or by number. */
   const written = (all: Names, known: ReadonlyMap<string, string>, name: string, exact: boolean): string => {
     const seen: string[] = [];
     const open = (one: string) => (exact ? one : `?${seen.includes(one) ? seen.indexOf(one) : seen.push(one) - 1}`);
     return (all.get(name) ?? []).map(({ form }) => renamed(form, (one) => known.get(one) ?? open(one))).join("\n");
   };
-  // The number behind a name that stands for several things moves when one of them is called otherwise.
+  // The number of a name with several meanings shifts when one of them is renamed.
   const [counts, since] = [was, now].map((all) => Map.groupBy(all.keys(), (name) => name.replace(/#\d+$/, "")));
   const isNamed = (name: string) => {
     const base = name.replace(/#\d+$/, "");
     return was.has(name) && counts?.get(base)?.length === since?.get(base)?.length;
   };
   for (const name of now.keys()) if (isNamed(name) && written(was, left, name, true) === written(now, left, name, true)) pair(name, name);
-  // A name that both have once is that name, whatever else looks like it.
+  // A name that both versions have once is the same name, whatever else resembles it.
   const isOnly = (all: Names, name: string) => all.has(name) && !all.has(`${name}#1`) && !/#\d+$/.test(name);
   for (const name of now.keys()) if (!left.has(name) && !right.has(name) && isOnly(was, name) && isOnly(now, name)) pair(name, name);
-  // Renamed: what is given by names that are known already to be the same.
+  // Renamed: given the same value in terms of names already matched.
   for (let found = true; found; ) {
     found = [true, false].some((exact) => {
       const [old, fresh] = [[...was.keys()].filter((name) => !left.has(name)), [...now.keys()].filter((name) => !right.has(name))];
@@ -57,7 +57,7 @@ export function matchNames(was: Names, now: Names) {
     });
   }
   for (const name of now.keys()) if (was.has(name) && !left.has(name) && !right.has(name)) pair(name, name);
-  // What only one of them has stands for what it is given.
+  // A name that only one version has is replaced by its value.
   const canonical = (all: Names, known: ReadonlyMap<string, string>): Canonical => {
     const functions = [...all].flatMap(([name, [only, ...more]]) =>
       known.has(name) || !only || only.body === true || more.length > 0 ? [] : [[name, only.form] as const],
@@ -90,7 +90,7 @@ export function matchNames(was: Names, now: Names) {
     const [old, since] = [gone.map(({ form }) => before(form)), fresh.map(({ form }) => after(form))];
     const literals = old.length === since.length && old.every((form, i) => differInLiterals(form, since[i] ?? "")) ? { old, since } : null;
     const at = { file: id.slice(0, id.lastIndexOf(":")), line: (next ?? now.get(id)?.[0])?.line ?? 0 };
-    // Of one expression another part, or another one of what a function is given.
+    // Another part of the same expression, or of a function's arguments.
     const isSame = then?.shown === next?.shown;
     const text = (one: typeof then) => one && one.shown + (isSame ? (one.way ?? "") : "");
     const shown = { was: text(then), now: text(next), body: (next ?? then)?.body === true };
@@ -98,7 +98,7 @@ export function matchNames(was: Names, now: Names) {
       ? []
       : [{ id, name: plainForm(`${NAME}${id}${NAME}`), literals, order: false, ...shown, ...at }];
   });
-  /** Names that are given the same, put together from something else; `told`: a form without what is told of it already. */
+  /** Names with the same value that is computed differently; `told`: a form without what is already reported. */
   const kept = (told: (form: string, key: "was" | "now") => string) =>
     [...left].flatMap(([first, id]) => {
       if (changed.some((one) => one.id === id)) return [];
@@ -112,7 +112,7 @@ export function matchNames(was: Names, now: Names) {
         );
       const some = unlike(was.get(first) ?? [], now.get(id) ?? [], (exact, by) => by(exact, true));
       const [gone, fresh] = unlike(...some, (exact, by, key) => told(by(exact, true), key));
-      // The same values, given in another order; of what excludes each other none is first.
+      // The same values in another order; mutually exclusive ones have no order.
       const all = [(was.get(first) ?? []).map(({ form }) => before(form)), (now.get(id) ?? []).map(({ form }) => after(form))] as const;
       const differs = all[0].findIndex((form, i) => form !== all[1][i]);
       const isOrder =
@@ -131,20 +131,20 @@ export function matchNames(was: Names, now: Names) {
 }
 
 type Shown = { shown: string; whole?: string; exact?: string };
-/** Both as their texts have them; where those read the same, with what their names stand for. */
+/** Both as their texts have them; if these are equal, with the values of their names. */
 export function shownOf(was: Shown, now: Shown): { was: string; now: string } {
   const [old, fresh] = [was, now].map(({ shown, whole = shown }) => whole) as [string, string];
   return old === fresh ? { was: plainForm(was.exact ?? old), now: plainForm(now.exact ?? fresh) } : { was: old, now: fresh };
 }
 
-/** Whether one of these comes before another that it came after, where both may happen. */
+/** True if one of these moved before another, and both may happen. */
 function isMoved(was: readonly string[], now: readonly string[], tests: readonly (readonly SurveyTest[])[]): boolean {
   const isApart = (a = 0, b = 0) =>
     tests[a]?.some(({ form, kind }) => tests[b]?.some((one) => one.form === form && [kind, one.kind].sort().join() === "if,not")) === true;
   return now.some((one, a) => now.some((other, b) => a < b && was.lastIndexOf(other) < was.indexOf(one) && !isApart(a, b)));
 }
 
-/** A form in which the calls of a function that answers one expression are that expression, of what they are given; never a boundless one. */
+/** A form with calls of single-expression functions replaced by the expression with its arguments; never an unbounded one. */
 function applied(form: string, name: string, given: string): string {
   const [, params = "", body] = /^\(([^()]*)\)=>([\s\S]*)$/.exec(given) ?? [];
   const at = form.indexOf(`${NAME}${name}${NAME}(`);
@@ -154,7 +154,7 @@ function applied(form: string, name: string, given: string): string {
   return args.length === names.length ? applied(form.slice(0, at) + whole + form.slice(end), name, given) : form;
 }
 
-/** What a value at a path is for that begins with a call: what is read, written, started or done; not what a person is told, or a tool is given. */
+/** What a path that begins with a call is for: what is read, written, started or done, as opposed to text for people or arguments of tools. */
 export function endOf({ sites, calls }: Program, path: string, tool: string | null): string[] {
   const [what = ""] = path.split(".", 1);
   if (
@@ -167,7 +167,7 @@ export function endOf({ sites, calls }: Program, path: string, tool: string | nu
   return role === undefined ? [] : [`${role} ${what}`];
 }
 
-/** The calls that read something else in one text than in the other. */
+/** Calls that read something else in one version than in the other. */
 export function readsApart({ calls }: Program, was: string | null, now: string | null): string[] {
   const names = [...new Set(calls.flatMap(({ name, reads }) => (reads ? [name] : [])))];
   const read = (text: string, name: string) => argsAt(text, text.indexOf(`${name}(`) + name.length).args.join();
@@ -175,7 +175,7 @@ export function readsApart({ calls }: Program, was: string | null, now: string |
   return names.filter((name) => isIn(name) && read(was ?? "", name) !== read(now ?? "", name)).map((name) => `reads ${name}`);
 }
 
-/** Which telling keys and calls a name reaches, through all that is made of it: through what scripts are given, and what they answer. */
+/** The significant keys and calls that a name reaches through everything made from it, including inputs and results of scripts. */
 export function reachOf(program: Program): Reach {
   const { names, fields, sites, puts, calls } = program;
   const made = new Map<string, Set<string>>();
@@ -183,7 +183,7 @@ export function reachOf(program: Program): Reach {
   const answers = new Map(
     [...names].flatMap(([name, [only]]) => (only && WHOLE.exec(only.form) ? [[name, WHOLE.exec(only.form)?.[1] ?? ""]] : [])),
   );
-  /** Names in a form, what its script is given, and the answers of scripts: of one that has a name only the key that is taken. */
+  /** Names in a form, inputs of its script, and results of other scripts: of a named result only the key that is used. */
   const usedIn = (form: string, file: string): string[] => [
     ...namesIn(form),
     ...[...form.replace(TEXTS, "").matchAll(INPUT)].map(([, key]) => inputOf(scriptAt(file), key)),
@@ -194,7 +194,7 @@ export function reachOf(program: Program): Reach {
     for (const used of usedIn(form, file)) map.set(used, (map.get(used) ?? new Set()).add(what));
   };
   for (const [name, all] of names) if (!answers.has(name)) for (const { form } of all) add(made, fileOf(name), form, name);
-  /** What a script is given, handed on key by key: whole, or what is left of it. */
+  /** Script inputs that are passed on key by key: as a whole, or the rest of it. */
   const forwards: [from: string, to: string][] = [];
   const isInput = (form: string) =>
     /^input(?:\.\.\.)?$/.test(headOf(form) === null ? form : (names.get(headOf(form) ?? "")?.[0]?.form ?? ""));
@@ -203,16 +203,16 @@ export function reachOf(program: Program): Reach {
     const head = headOf(path);
     for (const end of head === null ? endOf(program, path, tool) : []) add(ends, file, form, end);
     for (const { role, what } of sites) if (path === `${what}.`) add(ends, file, form, `${role} ${what}`);
-    // What stands in an object that has a name goes where that goes; of what is spread into it only some may.
+    // A value in a named object goes where the object goes; of a spread one only some keys may.
     if (head !== null && !path.endsWith("...")) add(made, file, form, head);
     else if (head === null && isInput(form) && GIVEN.test(holderOf(path, file)))
       forwards.push([`input ${scriptAt(file)}.`, holderOf(path, file)]);
     else if (head === null) for (const whole of [false, true]) add(made, file, form, holderOf(path, file, whole));
   }
   for (const { what, role, tests, file } of sites) for (const { form } of tests) add(ends, file, form, `${role} ${what}`);
-  // What decides what is put into a list reaches what the list reaches.
+  // What decides about an item of a list reaches what the list reaches.
   for (const { list, tests, file } of puts) for (const { form } of tests) for (const holder of namesIn(list)) add(made, file, form, holder);
-  // What is given to a script that is run in several places does not come back in each of them.
+  // An argument of a script that is run in several places does not return from each of them.
   const runs = Map.groupBy(calls, ({ name, given }) => (name === "script_run" ? (given[""] ?? given["name"] ?? "") : ""));
   const isShared = (name: string) => {
     const script = /^answer (.*)\./.exec(name)?.[1];
@@ -224,7 +224,7 @@ export function reachOf(program: Program): Reach {
     const found = new Set<string>();
     for (const one of seen) {
       if (one.startsWith("input ") && !isAcross) continue;
-      // Of what a script is given one key, or all.
+      // A script is given one key, or all.
       if (one.startsWith("input ")) seen.add(one.replace(/\w+$/, ""));
       for (const [from, to] of forwards) if (one.startsWith(from) && one !== from) seen.add(to.slice(0, -1) + one.slice(from.length));
       if (GIVEN.test(one)) for (const key of inputs) if (key.startsWith(one.slice(0, -1))) seen.add(key);
@@ -233,19 +233,19 @@ export function reachOf(program: Program): Reach {
     }
     return [...found];
   };
-  // Through what scripts are given, many ways meet: what the policy judges by is told of it.
+  // Many paths meet in the inputs of scripts: only facts and what policies judge by are followed there.
   return (name) => [...new Set([...walk(name, false), ...walk(name, true).filter((one) => /^(?:facts$|judges )/.test(one))])];
 }
 
 const CALLED = `script_run\\(${LITERAL}"([^"]+)"${LITERAL}`;
-/** A script's answer as it comes; one in a form; a key of what a name holds; the key that is taken at the end. */
+/** A script's whole result; one inside a form; a key of a name's value; the key used at the end. */
 const [WHOLE, ANSWER, KEY_OF, KEY] = [
   new RegExp(`^${CALLED}[^]*\\)$`),
   new RegExp(CALLED, "g"),
   new RegExp(`${NAME}([^${NAME}]*)${NAME}(?:\\??\\.(\\w+))?`, "g"),
   /\)\.(\w+)$/,
 ];
-/** A literal in a form; `input` or `input.key`, where it is what the script is given; all of that. */
+/** A literal in a form; `input` or `input.key`, if it is the script's input; the whole input. */
 const [TEXTS, INPUT, GIVEN] = [
   new RegExp(`${LITERAL}[^${LITERAL}]*${LITERAL}`, "g"),
   /(?<![\w.:])input\b(?:\??\.(\w+))?/g,
@@ -254,12 +254,12 @@ const [TEXTS, INPUT, GIVEN] = [
 const fileOf = (name: string): string => name.slice(0, name.lastIndexOf(":"));
 const scriptAt = (file: string): string => file.slice(SCRIPTS.length, -".ts".length);
 const inputOf = (script: string, key = ""): string => `input ${script}.${key}`;
-/** What a value at a path without a name is a part of: what a script is given, else what the script it stands in answers. */
+/** What an unnamed value at a path belongs to: the arguments of a script, else the result of its own script. */
 export function holderOf(path: string, file: string, whole = false): string {
   const [first, key = ""] = path.split(".");
   const script = first?.startsWith("script_run ") ? first.slice("script_run ".length) : null;
   if (script !== null && !whole) return inputOf(script, key === "" ? "*" : key);
   return answerOf(scriptAt(file), whole ? undefined : first);
 }
-/** What a script answers under a key, or at all, as a name. */
+/** A script's result under a key, or as a whole, as a name. */
 const answerOf = (script: string, key: string | undefined): string => `answer ${script}.${key ?? ""}`;

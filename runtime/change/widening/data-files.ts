@@ -1,6 +1,6 @@
 /**
- * Files of data, JSON and CSV, compared value by value: each is told with the element and the key it stands under, also where a whole file is
- * one line. What a second writing would not give back, such as a key that stands twice, is left to whoever compares lines.
+ * Compares data files, JSON and CSV, value by value: each difference has its element and key, even if the file is a single line. Content that
+ * does not survive parsing and printing, such as a duplicate key, is left to the comparison by lines.
  */
 import { clip } from "../../kernel/text.ts";
 import type { Json } from "../../kernel/ports.ts";
@@ -9,7 +9,7 @@ import { readRecords } from "../../workspace/statements/records.ts";
 import { apart } from "../evidence/partings.ts";
 import { nameOf } from "./leaves.ts";
 
-/** A value of a file; null: it is not there. Several of an element that is new or gone are one. `given`: the values it has now, by key. */
+/** A value of a file; null: absent. Values of one added or removed element are combined. `given`: its current values, by key. */
 export interface DataChange {
   key: string;
   was: string | null;
@@ -17,12 +17,12 @@ export interface DataChange {
   given: Leaf[];
 }
 
-/** Before a number, which is kept as it is written. */
+/** Prefix of a number, which is kept as written. */
 const NUMBER = "\uE000";
 const RECORDS = 50_000;
 type Leaf = [key: string, value: string];
 
-/** What differs; `order`: two keys of which the first now comes before the second. Null for what is no data, or the same but for its blanks. */
+/** The differences; `order`: two keys of which the first now comes before the second. Null if it is not data, or differs only in white space. */
 export function dataChanges(path: string, was: string, now: string): { changes: DataChange[]; order: [string, string] | null } | null {
   const [before, after] = [was, now].map((text) => valueIn(path, text));
   if (before === null || before === undefined || after === null || after === undefined) return null;
@@ -69,7 +69,7 @@ function valueIn(path: string, text: string): Json | null {
   return rows.map(({ cells }) => Object.fromEntries(keys.map((key, i) => [key, cells[i] ?? ""])));
 }
 
-/** Each value with its way: `payees[Acme].iban`; an element without a name, or with that of another, by its number. */
+/** Each value with its path: `payees[Acme].iban`; elements without a unique name by number. */
 function leavesOf(value: Json, key = ""): Leaf[] {
   if (Array.isArray(value) && value.length > 0) {
     const names = value.map((one) => nameOf(one) ?? (isObject(one) ? Object.values(one).find((cell) => typeof cell === "string") : null));
@@ -84,7 +84,7 @@ function leavesOf(value: Json, key = ""): Leaf[] {
 const shown = (value: string): string => clip(value.startsWith(`"${NUMBER}`) ? plain(value) : value, 119);
 const plain = (value: string): string => value.replace(/^"|"$/g, "").replace(NUMBER, "");
 
-/** All values of one element together. */
+/** All values of an element combined. */
 function inElements(leaves: readonly Leaf[]): [key: string, text: string, all: Leaf[]][] {
   const whole = Map.groupBy(leaves, ([key]) => key.slice(0, key.lastIndexOf("]") + 1) || key);
   return [...whole].map(([key, all]) => {

@@ -1,6 +1,6 @@
 /**
- * What two versions of a program do, each call or put with its conditions and all that is in it (code-difference.ts): places that are one, and
- * those that do something else or in another order.
+ * The calls and list insertions of two versions of a program, each with its conditions and contents (code-difference.ts): which places are
+ * equivalent, and which do something else or in another order.
  */
 import { argsAt } from "../../scripts/form-marks.ts";
 import { apart } from "../evidence/partings.ts";
@@ -11,21 +11,21 @@ const OPPOSITE: [RegExp, string][] = [
   [/^Binary!==/, "Binary==="],
   [/^Binaryempty/, "Binaryfilled"],
 ];
-/** A condition, the same however it is negated. */
+/** A condition in a normal form, regardless of negation. */
 export function conditionOf(kind: string, form: string): string {
   const [what, by] = OPPOSITE.find(([one]) => one.test(form)) ?? [];
   if (kind === "each" || what === undefined) return `${kind} ${form}`;
   return conditionOf(kind === "if" ? "not" : "if", form.replace(what, by ?? ""));
 }
 
-/** The sides of `a && b` or `a || b` that holds or does not; null of anything else. isBoth: whether both sides do. */
+/** The operands of `a && b` or `a || b` that is true or false; null for other forms. isBoth: whether both operands hold. */
 function sidesOf(means: string): { sides: string[]; isBoth: boolean } | null {
   const [, kind = "", form = "", operator] = /^(if|not) (Logical(&&|\|\|)[\s\S]*)$/.exec(means) ?? [];
   const { args, end } = argsAt(form, form.indexOf("("));
   if (operator === undefined || end !== form.length) return null;
   return { sides: args.map((one) => conditionOf(kind, one)), isBoth: (operator === "&&") === (kind === "if") };
 }
-/** What holds together where a condition does: `if (a) if (b)` is `if (a && b)`, and `!(a && b)` is `!a || !b`. */
+/** The conditions implied by one: `if (a) if (b)` is `if (a && b)`, and `!(a && b)` is `!a || !b`. */
 function partsOf(means: string): string[] {
   const logical = sidesOf(means);
   if (logical === null) return [means];
@@ -47,7 +47,7 @@ interface Done extends Place {
   tests: readonly { means: string }[];
   means: string;
   exact: string;
-  /** Without what is told of it already. */
+  /** Without what is already reported about it. */
   rest: string;
   after: readonly string[];
   shown: string;
@@ -55,11 +55,11 @@ interface Done extends Place {
 }
 
 const opposite = ({ means }: { means: string }) => means.replace(/^(if|not) /, (_, kind) => (kind === "if" ? "not " : "if "));
-// What goes round the same loop excludes nothing.
+// Iterations of the same loop exclude nothing.
 const isApart = (one: Done, other: Done) =>
   one.tests.some((test) => !test.means.startsWith("each ") && other.tests.some(({ means }) => means === opposite(test)));
 
-/** What is done before something that it came after, in pairs; each that both have once. Of what excludes each other none is first. */
+/** Pairs that changed order; each occurs once in both versions. Mutually exclusive ones have no order. */
 export function exchanged<T extends Done>(mine: readonly T[], theirs: readonly T[]): [was: T, now: T][] {
   const keyOf = ({ file, kind, means, exact }: T) => [file, kind, means, exact].join("\n");
   const inOrder = (all: readonly T[]) =>
@@ -79,7 +79,7 @@ function compared(one: readonly number[] = [], other: readonly number[] = []): n
   return at < 0 ? one.length - other.length : (one[at] ?? 0) - (other[at] ?? 0);
 }
 
-/** Two places of which exactly one is reached, by a condition or its opposite, are one: `if (a) f(x); else f(y)` is `f(a ? x : y)`. */
+/** Merges two places of which exactly one is reached: `if (a) f(x); else f(y)` is `f(a ? x : y)`. */
 export function inOne<T extends Done>(sites: readonly T[]): T[] {
   for (const one of sites) {
     const [rest, last] = [one.tests.slice(0, -1), one.tests.at(-1)?.means ?? ""];
@@ -95,7 +95,7 @@ export function inOne<T extends Done>(sites: readonly T[]): T[] {
   return [...sites];
 }
 
-/** What is done before and now that is not the same, in pairs, and whether it is only in another order. Of what excludes each other none is first. */
+/** Pairs that differ, and whether only in order. Mutually exclusive ones have no order. */
 export function unlike<T extends Done>(mine: readonly T[], theirs: readonly T[], inOrder: boolean): [was: T, now: T, order: boolean][] {
   const counts = (all: readonly T[]) => new Set(all.flatMap(({ after }) => after.map((one) => one.replace(/\d+\//, ""))));
   const [old, fresh] = [counts(mine), counts(theirs)];

@@ -1,6 +1,6 @@
 /**
- * Two values compared leaf by leaf: settings, policies, dialects, headers, data. A list of things with names is compared by name, a list of
- * words by word, so that a difference is told by what differs and never as two long texts that look the same.
+ * Compares two values leaf by leaf: settings, policies, dialects, headers, data. Lists of named objects are compared by name, lists of words
+ * by word, so that a difference is described by what differs, never as two long texts that look the same.
  */
 import { clip, shortJson } from "../../kernel/text.ts";
 import { apart, parting } from "../evidence/partings.ts";
@@ -8,7 +8,7 @@ import type { Json } from "../../kernel/ports.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 
 export interface LeafChange {
-  /** `rules[DUPLICATE].level`; for a word of a list the list and the word. */
+  /** `rules[DUPLICATE].level`; for a word of a list, the list and the word. */
   key: string;
   was: Json | undefined;
   now: Json | undefined;
@@ -16,12 +16,12 @@ export interface LeafChange {
 
 type Value = Json | undefined;
 
-/** What things of a list are called by. */
+/** Keys that name an object in a list. */
 const NAMES = ["id", "name", "key", "file", "text", "bank_account"];
 
 export const same = (one: Value, other: Value): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** @param whole true for a key whose value means something only as a whole */
+/** @param whole true for a key whose value has a meaning only as a whole */
 export function leafChanges(was: Value, now: Value, whole: (key: string) => boolean = () => false, key = ""): LeafChange[] {
   if (same(was, now)) return [];
   const at = (name: string) => (key === "" ? name : `${key}.${name}`);
@@ -48,7 +48,7 @@ function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: st
   for (const name of new Set([...before.keys(), ...after.keys()])) {
     const [old, fresh] = [before.get(name), after.get(name)];
     const twin = old === undefined ? [...before].find(([other, one]) => !after.has(other) && sameThing(one, fresh)) : undefined;
-    // It is only called something else.
+    // It was only renamed.
     if (twin !== undefined) before.delete(twin[0]);
     else if (!(fresh === undefined && [...after].some(([other, one]) => !before.has(other) && sameThing(one, old))))
       found.push(...leafChanges(old, fresh, (one) => old === undefined || fresh === undefined || whole(one), `${key}[${name}]`));
@@ -56,14 +56,14 @@ function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: st
   return found;
 }
 
-/** What it is called by: the first of its keys that is a name, else of an object in it. */
+/** The name of an object: its first naming key, else that of an object in it. */
 export function nameOf(value: Value): string | null {
   if (!isObject(value)) return null;
   const key = NAMES.find((one) => typeof value[one] === "string" || typeof value[one] === "number");
   return key === undefined ? nameOf(Object.values(value).find(isObject)) : String(value[key]);
 }
 
-/** Things by name; those of one name by their number behind it. */
+/** Objects by name; equal names are numbered. */
 export function named(all: readonly Json[]): Map<string, Json> {
   const found = new Map<string, Json>();
   for (const [i, one] of all.entries()) {
@@ -73,11 +73,11 @@ export function named(all: readonly Json[]): Map<string, Json> {
   return found;
 }
 
-/** Equal but for an id nobody else uses; a file or an account is more than a name. */
+/** Equal except for an id that nothing else uses; a file or an account is more than a name. */
 const sameThing = (one: Value, other: Value): boolean =>
   isObject(one) && isObject(other) && "id" in one && "id" in other && same({ ...one, id: "" }, { ...other, id: "" });
 
-/** A value as a person reads it. */
+/** A value for readers. */
 export const shownValue = (value: Value): string =>
   value === undefined ? "not set" : isObject(value) || Array.isArray(value) ? clip(inParts(value), 300) : shortJson(value, 119);
 /** `match file "a.csv", account "1010"` */
@@ -90,7 +90,7 @@ function inParts(value: Json): string {
   return parts.length === 0 ? JSON.stringify(value) : parts.join(", ");
 }
 
-/** `KEY is NOW instead of WAS`; of two long texts from where they part. */
+/** `KEY is NOW instead of WAS`; two long texts are shown from where they differ. */
 export function changeWords({ key, was, now }: LeafChange): string {
   if (was === undefined) return `adds ${key}: ${shownValue(now)}`;
   if (now === undefined) return `removes ${key}: ${shownValue(was)}`;
@@ -99,7 +99,7 @@ export function changeWords({ key, was, now }: LeafChange): string {
   return `${key} is ${shownValue(now)} instead of ${shownValue(was)}`;
 }
 
-/** A literal with the names it stands under. */
+/** A literal with the names around it. */
 export interface Written {
   value: string | number | boolean;
   path: string;
@@ -109,17 +109,17 @@ const RECIPIENT_KEY =
   /(?:^|[._])(?:to|cc|bcc|channel|recipients?|e?mail|payee|beneficiary|creditor|iban|bic|account_number|bank_account|sort_code|wallet|phone)$/i;
 const MAIL = /[^\s@<>,;"']+@[^\s@<>,;"']+\.[a-z]{2,}/gi;
 const IBAN = /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b/g;
-// Account and card numbers; a day written as 20261231 is one of eight digits.
+// Account and card numbers; a day written as 20261231 has eight digits.
 const DIGITS = /^\d{9,19}$/;
 const URL_HOST = /\b(?:[a-z][a-z0-9+.-]*:)?\/\/([^\s/"'?#\\]+)/gi;
 const BARE_HOST =
   /^(?:[a-z0-9-]{1,63}\.)+(?:[a-z]{2}|com|net|org|info|biz|dev|app|cloud|shop|online|site|example|test)(?::\d+)?(?:\/\S*)?$/i;
 const FILE_NAME = /\.(?:ts|js|md|gz|py|sh)$/i;
 const IP = /^(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?$/;
-/** Where a bare word such as shop.example is an address and not the text of a vendor: by its key, or in a call that reaches outside. */
+/** Where a bare word such as shop.example is an address and not a vendor's text: by its key, or in a call to the outside. */
 const ADDRESS = /(?:^|[._])(?:ur[il]|host|domain|end_?point|server|site|address|webhook|callback)s?$|^(?:mcp|notify|agent)_/i;
 
-/** Recipients a literal names. */
+/** Recipients that a literal names. */
 export function recipientsIn({ value, path }: Written): string[] {
   const text = String(value);
   if (typeof value === "boolean" || text === "") return [];
@@ -127,7 +127,7 @@ export function recipientsIn({ value, path }: Written): string[] {
   return [...text.matchAll(MAIL), ...text.matchAll(IBAN)].map(([one]) => one).concat(DIGITS.test(text) ? [text] : []);
 }
 
-/** Hosts a literal names. */
+/** Hosts that a literal names. */
 export function hostsIn({ value, path }: Written): string[] {
   if (typeof value !== "string") return [];
   const hosts = [...value.matchAll(URL_HOST)].map(([, host]) => (host ?? "").toLowerCase());

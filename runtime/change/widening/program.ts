@@ -1,6 +1,6 @@
 /**
- * An agent or script with all the scripts it calls, read from a tree as what it can do: its calls with their role, and what its text shows.
- * Nothing is executed; what cannot be compiled is said, never guessed.
+ * Reads an agent or script, with all scripts it calls, from a tree as what it can do: its calls with their role, and what its source shows.
+ * Nothing is executed; code that does not compile is reported, never guessed.
  */
 import { accessOf, classByName, toolClassIn } from "../checks/states.ts";
 import type { Access, Compiled, Deed, Effect, Sandbox, Survey, SurveyTest, ToolClass, Tree } from "../../kernel/ports.ts";
@@ -11,17 +11,17 @@ import type { Trust } from "../../workspace/settings/config.ts";
 import { AGENTS, SCRIPTS, scriptFile } from "../../workspace/layout.ts";
 import { toWire } from "../../kernel/errors.ts";
 
-/** What widening needs of the runtime; Host has all of it but `nextTick` (outside/triggers/cron.ts). */
+/** What widening needs of the runtime; Host provides all but `nextTick` (outside/triggers/cron.ts). */
 export interface Around {
   sandbox: Sandbox;
   registry: { whole(): Promise<Registry> };
   trust: Trust;
   cache?: DiskCache;
-  /** The next tick of a schedule after a moment, ms; null when there is none. */
+  /** The next tick of a schedule after a time, ms; null if there is none. */
   nextTick(schedule: { agent: string; expression: string; timezone: string }, after: number): Promise<number | null>;
 }
 
-/** What a call does for a comparison: acts outside or tells somebody, starts agents, writes, asks a person, puts before one, has the policy judge. */
+/** The purpose of a call in comparisons: acts outside or notifies, starts agents, writes, asks a person, requests a review, consults a policy. */
 export type Role = "acts" | "emits" | "writes" | "asks" | "reviews" | "judges";
 
 export interface Site extends Deed {
@@ -33,15 +33,15 @@ export interface Site extends Deed {
 
 export interface Program {
   file: string;
-  /** What it is called on a card. */
+  /** Its title on a card. */
   title: string;
   header: Header | null;
   source: string;
   sites: Site[];
-  /** reads: what it does is look at records or files. */
+  /** reads: it only reads records or files. */
   calls: (Compiled["calls"][number] & { effect: Effect | null; reads: boolean })[];
   literals: (Survey["literals"][number] & { file: string })[];
-  /** By `FILE:NAME`, as forms have them. */
+  /** By `FILE:NAME`, as in forms. */
   names: Map<string, Survey["names"][string]>;
   fields: (Survey["fields"][number] & { file: string })[];
   puts: (Survey["puts"][number] & { file: string })[];
@@ -49,13 +49,13 @@ export interface Program {
   files: ReadonlySet<string>;
 }
 
-/** A tool's class by trust.yaml and its name: what may write counts as writing, also where its server could say otherwise. */
+/** A tool's class by trust.yaml and its name; a tool that may write counts as writing, even if its server could say otherwise. */
 export function classIn(trust: Pick<Trust, "mcp">): (tool: string) => { class: ToolClass; why: string } {
   const known = toolClassIn(trust);
   return (tool) => known(tool) ?? classByName(tool);
 }
 
-/** The agent or script at `file`, null when the tree has none; `problem` says why it cannot be read. */
+/** The agent or script at `file`; null if the tree has none; `problem` says why it cannot be read. */
 export async function programAt(tree: Tree, file: string, around: Around): Promise<Program | { problem: string } | null> {
   const source = await tree.read(file);
   if (source === null) return null;
@@ -111,7 +111,7 @@ function sitesOf(parts: Parts, registry: Registry, toolClass: (tool: string) => 
     if (rows.every((row) => row === "read")) return null;
     return primitive.domain === "queue" && primitive.access === "ask" ? "reviews" : roleOf(primitive.access, primitive.effect);
   };
-  /** What a script does, through all it calls. */
+  /** The roles of a script, including everything it calls. */
   const of = (file: string, above: readonly string[] = []): Role[] => {
     const known = roles.get(file);
     if (known !== undefined || above.includes(file)) return known ?? [];
@@ -133,7 +133,7 @@ function sitesOf(parts: Parts, registry: Registry, toolClass: (tool: string) => 
     return compiled.calls.flatMap((call, index): Site[] => {
       const { deeds = [], texts = [] } = survey.when[index] ?? {};
       const { what, roles: all } = siteOf(call, texts);
-      // That somebody was asked before is part of what decides an act.
+      // An earlier question to a person is one of the conditions of an act.
       const after = [...asked].map((one): SurveyTest => ({ form: `after ${one}`, shown: `after ${one}`, kind: "if", line: 0 }));
       if (all.includes("asks") || all.includes("judges")) asked.add(what);
       const line = call.at.line ?? 1;
@@ -143,7 +143,7 @@ function sitesOf(parts: Parts, registry: Registry, toolClass: (tool: string) => 
   });
 }
 
-/** `SERVER/NAME`, as tools are called. */
+/** `SERVER/NAME`, the name of a tool. */
 export const TOOL = /^[\w-]{1,60}\/[\w.-]{1,80}$/;
 
 function roleOf(access: Access, effect: Effect): Role | null {

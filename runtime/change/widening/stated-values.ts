@@ -1,39 +1,39 @@
-/** The values of a program, each under the keys it stands for: a name that only one of two versions has is no key, what is given it is. */
+/** The values of a program under the keys they are used for: a name that only one version has is replaced by where its value is used. */
 import { headOf, LITERAL, NAME } from "../../scripts/form-marks.ts";
 import type { Canonical } from "./code-names.ts";
 import type { Program } from "./program.ts";
 
-/** line 0: it stands there no more. */
+/** line 0: it no longer exists. */
 export interface Place {
   file: string;
   line: number;
 }
 
-/** Texts that nobody acts on. */
+/** Texts that nothing acts on. */
 export const SILENT = /^(?:ctx_log|git_commit)\b/;
-/** Keys that a value with a name is told under at most. */
+/** Most keys under which a named value is reported. */
 const USES = 8;
 export type Literal = Program["literals"][number]["value"];
 
-/** A value of a key, before or now: a literal, or what computes it as the text has it. */
+/** A value of a key, before or now: a literal, or its source text if it is computed. */
 export type Given = { literal: Literal } | { shown: string; fixed: boolean };
 
-/** A value at its path, as both versions call it. */
+/** A value at its path, in the notation common to both versions. */
 export interface Stated extends Place {
   path: string;
   head: string | null;
   near: string | null;
-  /** Where its row stands, or "" outside of tables. */
+  /** The place of its row; "" outside of tables. */
   table: string;
   given: Given;
   means: string;
   compared: boolean;
   tool: string | null;
-  /** Of a literal without a key, the name that is given it. */
+  /** For a literal without a key, the name that it is assigned to. */
   of: string;
 }
 
-/** Every literal and computed value of a program, under the keys that it is given to. `write`: forms as both versions call them. */
+/** Every literal and computed value of a program, under the keys it is given to. `write`: the notation common to both versions. */
 export function statedIn({ literals, fields }: Program, write: Canonical): Stated[] {
   const firsts = new Map<string, string>();
   const tables = new Map<string, string>();
@@ -41,11 +41,11 @@ export function statedIn({ literals, fields }: Program, write: Canonical): State
   for (const one of literals) {
     if (typeof one.value === "string" && !firsts.has(rowOf(one))) firsts.set(rowOf(one), one.value);
     const folder = one.path.slice(0, one.path.lastIndexOf("."));
-    // What stands deeper in a row is a part of it.
+    // Deeper tables inside a row belong to the row.
     if (one.path !== "" && folder.length < (tables.get(rowOf(one)) ?? one.path).length) tables.set(rowOf(one), folder);
   }
   const all = Map.groupBy(fields, ({ form }) => form);
-  // Where a name stands in what is logged as well, it is told where it matters.
+  // A name that is also logged is reported where it matters.
   const uses = new Map(
     [...all].map(([form, some]) => {
       const acting = some.filter(({ path }) => !SILENT.test(path));
@@ -53,7 +53,7 @@ export function statedIn({ literals, fields }: Program, write: Canonical): State
     }),
   );
   const isLiteral = (form: string) => new RegExp(`^${LITERAL}[^${LITERAL}]*${LITERAL}$`).test(form);
-  /** A name that only one of the two has stands for the keys that are given it, else it is left out of a path. */
+  /** A name that only one version has stands for the keys it is given to; without any it is left out of the path. */
   const placesOf = (path: string, tool: string | null, above: readonly string[] = []): { path: string; tool: string | null }[] => {
     const head = headOf(path);
     if (head === null || above.includes(head)) return [{ path, tool }];
@@ -65,10 +65,10 @@ export function statedIn({ literals, fields }: Program, write: Canonical): State
   };
   const placeOf = (path: string): string => placesOf(path, null)[0]?.path ?? "";
   return [
-    // An object that has a name is told by what stands in it, as one without.
+    // A named object is reported by its contents, like one without a name.
     ...fields.flatMap(({ path, form, fixed, shown, tool, file, line }) => {
       if (headOf(form) !== null && write(form).startsWith("{")) return [];
-      // So is a literal that has a name.
+      // The same holds for a named literal.
       if (headOf(form)?.length === form.length - 2 && isLiteral(write(form)) && (all.get(form)?.length ?? 0) <= USES) return [];
       const given = { given: { shown, fixed }, means: write(form), compared: false, of: "" };
       return { ...given, path: placeOf(path), head: headOf(path), near: null, table: "", tool, file, line };

@@ -1,4 +1,4 @@
-/** What a program does that the one before did not, in lines: its difference (code-difference.ts) judged by rows, and the tools it names. */
+/** The new abilities of a changed program, as lines: its difference (code-difference.ts) judged by rows, and the tools it names. */
 import { codeDifference, type DeedChange, type ValueChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Program, classIn } from "./program.ts";
@@ -22,10 +22,10 @@ import {
 } from "./widening-rows.ts";
 import { VALUES } from "./widening-values.ts";
 
-/** Tells one change at its place; line 0 is none. */
+/** Reports one change with its place; line 0: no line. */
 export type Say = (kind: ChangeKind, widens: boolean, text: string, at: { file: string; line?: number }) => void;
 
-/** The line of the first row that fits. */
+/** The line of the first matching row. */
 function firstLine<T>(rows: readonly Row<T>[], one: T, asked: Asked): Line | null {
   for (const row of rows) {
     const line = row(one, asked);
@@ -34,7 +34,7 @@ function firstLine<T>(rows: readonly Row<T>[], one: T, asked: Asked): Line | nul
   return null;
 }
 
-/** Tells what `now` does that `was` did not. `was` null: the program is new, and is told by what it may do at all. */
+/** Reports what `now` does and `was` does not. `was` null: the program is new, and everything it may do is reported. */
 export function codeWidening(was: Program | null, now: Program, asked: Asked, say: Say, callers: readonly Program[] = []): void {
   const { fresh: tools, moved } = newTools(was, now, asked, say);
   if (was === null) return parties(now, asked, say);
@@ -45,7 +45,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
     for (const one of some) {
       const line = firstLine(table, one, asked);
       if (line === null) continue;
-      // What stands on one line with something else is told with it only where that names it, and is no milder.
+      // Lines on the same line of code are combined only if one names the other's subject and is no less severe.
       const placeOf = (at: number, widens: boolean) => `${one.file}:${at} ${widens}`;
       if (line.rest !== undefined && told.get(placeOf(one.line, line.widens))?.includes(line.rest) === true) continue;
       const places = [one.line, ...(("lines" in one ? one.lines : []) as number[])].filter((at) => at !== 0);
@@ -55,7 +55,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
       else grouped.set(line.only.when, [...(grouped.get(line.only.when) ?? []), [line, one]]);
     }
   };
-  // A new event is told by its name.
+  // A new event is reported by its name.
   const isNamed = (text: string) =>
     words.some(
       ({ call, word, change }) => change === "new" && text.startsWith(call) && (text === call || text.includes(JSON.stringify(word))),
@@ -73,7 +73,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
     say(line.kind, line.widens, `${does} ${when}${line.widens ? ": compare by hand" : ""}`, place);
   }
   each(words, WORDS);
-  // What a function is handed is told with what hands it.
+  // An argument is reported with its call.
   const given = names.filter(({ name, was: old, now: next }) => (next ?? old) !== name);
   each(given, NAMES);
   each(rows, ROWS);
@@ -83,7 +83,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
     words.some(({ call, word }) => call === path && word === literal(next ?? old));
   const untold = values.filter((one) => !isTold(one));
   each(untold, VALUES);
-  // Tools that are called in another order are told as such.
+  // Tools that are called in another order are reported as such.
   const isMoved = ({ was: old, now: next }: DeedChange) => moved.has(nameDeeds(next, old).join().replace(/\w+ /g, ""));
   each(
     deeds.filter((one) => !(one.order ? isMoved(one) : one.role === "emits" && isNamed(one.now))),
@@ -97,7 +97,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
 const NOTHING = { sites: [], calls: [], literals: [], names: new Map(), fields: [], puts: [], built: [] };
 const PARTIES: readonly ChangeKind[] = ["recipient", "host", "review"];
 
-/** Who a new program names, and where it computes whom it tells or what it calls: its text does not show that. */
+/** Recipients and payees that a new program names, and calls whose recipient or tool is computed, because the source does not show them. */
 function parties(now: Program, asked: Asked, say: Say): void {
   const told = new Set<string>();
   const tell = (one: ValueChange, kinds: readonly ChangeKind[]) => {
@@ -113,12 +113,12 @@ function parties(now: Program, asked: Asked, say: Say): void {
     if (one !== undefined) say("value", false, `decides by one odd value, ${JSON.stringify(value)}, which executions hardly meet`, one);
   for (const one of now.literals)
     tell({ ...one, near: null, head: null, means: { was: null, now: null }, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
-  // What another script computes is told with that script.
+  // Values computed in another script are reported with that script.
   const computed = codeDifference({ ...now, ...NOTHING }, now).values.filter((one) => literal(one.now) === undefined);
   for (const one of computed) tell(one, one.file === now.file && /^tool$/.test(lastOf(one.path)) ? ["recipient", "tool"] : ["recipient"]);
 }
 
-/** Tells of the tools that it did not name before, or calls in another order. */
+/** Reports tools that it did not name before, or calls in another order. */
 function newTools(was: Program | null, now: Program, asked: Asked, say: Say) {
   const moved = new Set<string>();
   const known = new Set(was?.literals.flatMap((one) => (isTool(one, asked) ? [one.value] : [])));

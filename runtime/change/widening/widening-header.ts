@@ -1,6 +1,6 @@
 /**
- * What a changed header means. Each changed key is told: by the row that says when it loosens something, else as it is. So no change of a
- * header passes without a word.
+ * The meaning of a changed header. Each changed key is reported: by the row that knows when it loosens something, else as it is, so that no
+ * change of a header is hidden.
  */
 import type { Json, State } from "../../kernel/ports.ts";
 import { RISKS } from "../../rules/definition.ts";
@@ -17,7 +17,7 @@ type Loosened = [kind: WideningKind, text: string] | false;
 const widen = (kind: WideningKind, text: string): Line[] => [widening(kind, text)];
 const tell = (kind: ChangeKind, text: string): Line[] => [told(kind, text)];
 
-// How many ticks of a schedule are looked at, and how far: what ticks more often than these can tell ends them sooner.
+// How many ticks of a schedule are counted, and how far ahead; a schedule with more ticks reaches the limit sooner.
 const TICKS = 200;
 const SPAN_MS = 1000 * 3_600_000;
 
@@ -35,7 +35,7 @@ const LOOSENS: Partial<Record<keyof Header, (was: Header, now: Header) => Loosen
   timezone: (was, now) => now.schedule !== undefined && ["schedule", `starts at other times: in ${zoneOf(now)} instead of ${zoneOf(was)}`],
 };
 
-/** What keys without a meaning of their own say otherwise; of a script that others run, all of them. */
+/** Changes of keys without a row of their own; for a script that others run, of all keys. */
 export function headerLeaves(was: Json | undefined, now: Json | undefined, key = ""): Line[] {
   return leafChanges(was, now, undefined, key).flatMap((one) => {
     const isValue = /\.(?:default|enum)/.test(one.key);
@@ -81,7 +81,7 @@ function machine(was: Header, now: Header): Line[] {
   return found.length > 0 ? found : tell("text", "describes its states in other words");
 }
 
-/** What starts it, by the key that says so. */
+/** What starts the agent, by the header key for it. */
 const STARTS: [keyof Header, Header["trigger"][number], (one: Header) => string][] = [
   ["watch", "file_watch", (one) => `when a file arrives in ${one.watch ?? "import/"}`],
   ["on_event", "event", (one) => `on the event ${one.on_event ?? ""}`],
@@ -116,7 +116,7 @@ async function schedule(was: Header | null, now: Header | null, around: Ticking)
 }
 
 const WEEK = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-/** A schedule of one time of day as somebody says it who does not write them; "" of any other. */
+/** A schedule of one time of day in words; "" for any other. */
 function inDays(expression = ""): string {
   const [, minute = "", hour = "", day, from, to] = /^(\d+) (\d+) (\*|\d+) \* (?:\*|([0-7])(?:-([0-7]))?)$/.exec(expression) ?? [];
   if (day === undefined || (day !== "*" && from !== undefined)) return "";
@@ -124,7 +124,7 @@ function inDays(expression = ""): string {
   return ` (${day === "*" ? days : `on day ${day} of each month`} at ${hour.padStart(2, "0")}:${minute.padStart(2, "0")})`;
 }
 
-/** How many ticks there are in 1,000 hours (at most TICKS), and when the last of them is; one that is later counts as one. */
+/** The number of ticks in 1,000 hours (at most TICKS), and the time of the last; a single later one counts as one. */
 async function ticks({ schedule: expression = "", timezone = "UTC" }: Header, { nextTick }: Ticking) {
   const asked = { agent: "", expression, timezone };
   let [count, at] = [0, 0];
@@ -139,7 +139,7 @@ async function ticks({ schedule: expression = "", timezone = "UTC" }: Header, { 
 
 const STARTING: readonly (keyof Header)[] = ["trigger", "schedule", ...STARTS.map(([key]) => key)];
 
-/** `was` null: the agent is new. `say` gets the key of the header that the line is about. */
+/** `was` null: the agent is new. `say` is called with the header key of each line. */
 export async function headerWidening(was: Header | null, now: Header, around: Ticking, say: Say): Promise<void> {
   for (const key of was === null ? [] : (Object.keys({ ...was, ...now }) as (keyof Header)[])) {
     if (was === null || same(was[key] as Json, now[key] as Json) || STARTING.includes(key)) continue;

@@ -1,6 +1,6 @@
 /**
- * Where rules of a policy became milder. A rule counts as kept when some rule of the new pack applies wherever it did and asks for no less;
- * what cannot be proved to be as strict is told as loosened.
+ * Where the rules of a policy became less strict. A rule is kept if some rule of the new pack applies wherever it did and requires no less;
+ * anything that cannot be proved to be as strict is reported as loosened.
  */
 import { type Atom, type Condition, type Operand, print } from "../../rules/policy/condition.ts";
 import { demandsAtLeast, implies, namesIn } from "../../rules/policy/lint.ts";
@@ -14,12 +14,12 @@ import type { SettingLine } from "./widening-settings.ts";
 
 const NEW = "threshold.now_";
 
-/** `key` of a line: the rule, threshold or case it is about. */
+/** `key` of a line: its rule, threshold or case. */
 export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLine[] {
   const found: SettingLine[] = [];
   const say = (kind: "policy" | "case", text: string, key: string) => found.push({ ...widen(kind, `${now.process}: ${text}`), key });
   const more = (text: string, key: string) => found.push({ ...tell("value", `${now.process}: ${text}`), key });
-  // One scope with the thresholds of both: those of the new pack under another name.
+  // One scope with the thresholds of both packs, those of the new one renamed.
   const renamed = Object.fromEntries(Object.entries(now.set.thresholds).map(([key, value]) => [`now_${key}`, value]));
   const scope: Scope = { ...was.set, thresholds: { ...was.set.thresholds, ...renamed } };
   const rules = now.set.rules.map((rule) => ({ ...rule, when: withNew(rule.when) }));
@@ -71,7 +71,7 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
     if (!was.set.kinds.has(fact) && kind !== "boolean" && !asked.has(fact))
       say("policy", `declares the fact ${fact}, and no rule asks about it: what a run acts on counts as judged where it gives that`, fact);
   const [gone, other]: [string[], string[]] = [[], []];
-  // What only new rules ask about changes no case of the rules that were there.
+  // A fact that only new rules use changes no case of the existing rules.
   const known = new Set([...was.set.rules, ...now.set.rules.filter((rule) => !isNew(rule))].flatMap(({ when }) => namesIn(when)));
   const text = ({ facts, ...rest }: PolicyCase) => JSON.stringify([rest, Object.entries(facts).filter(([fact]) => known.has(fact))]);
   for (const one of was.cases) {
@@ -99,7 +99,7 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
   return found;
 }
 
-/** Policies in prose that no person is asked about any more, because these rules take their place. */
+/** Prose policies about which no person is asked any more, because these rules replace them. */
 export const proseTaken = ({ process, prose }: Pack, before: readonly string[]): SettingLine[] =>
   prose
     .filter((one) => !before.includes(one))
@@ -111,7 +111,7 @@ export const proseTaken = ({ process, prose }: Pack, before: readonly string[]):
       key,
     }));
 
-/** Rules that are only called something else, by the id they had. */
+/** Rules that were only renamed, by their old id. */
 function renamedRules(was: Pack, now: Pack): Map<string, string> {
   const text = ({ id: _, ...rule }: Rule) => JSON.stringify(rule);
   const known = new Set(was.set.rules.map(({ id }) => id));
@@ -123,13 +123,13 @@ function renamedRules(was: Pack, now: Pack): Map<string, string> {
   );
 }
 
-/** The rules a case names, as they are called now. */
+/** The rules that a case names, under their new ids. */
 function named({ rules, unknown }: PolicyCase, ids: ReadonlyMap<string, string>): Pick<PolicyCase, "rules" | "unknown"> {
   const now = (all: string[]) => all.map((id) => ids.get(id) ?? id);
   return { ...(rules === undefined ? {} : { rules: now(rules) }), ...(unknown === undefined ? {} : { unknown: now(unknown) }) };
 }
 
-/** The same facts are to come to no milder verdict, by no fewer rules. */
+/** True if the same facts must give a verdict no less strict, by no fewer rules. */
 function isStricter({ verdict, ...was }: PolicyCase, now: PolicyCase): boolean {
   const rest = ({ facts, without, level, approvals }: Omit<PolicyCase, "verdict">) => JSON.stringify([facts, without, level, approvals]);
   const holds = (all: string[] = [], others: string[] = []) => all.every((id) => others.includes(id));
@@ -139,7 +139,7 @@ function isStricter({ verdict, ...was }: PolicyCase, now: PolicyCase): boolean {
   );
 }
 
-/** What a rule asks for less than before, in words. */
+/** What a rule no longer requires, in words. */
 function lessOf(was: Rule, now: Rule, ladder: Ladder): string[] {
   const found: string[] = [];
   if (STRICTNESS.indexOf(now.action) < STRICTNESS.indexOf(was.action))

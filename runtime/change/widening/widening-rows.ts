@@ -1,6 +1,6 @@
 /**
- * Rows over the difference of two programs: tables, names, calls and words. Each says how a change is found, in which words it is told, and
- * whether the program may do more by it; the first that fits tells it, so that nothing is told twice and nothing is left out.
+ * Rows over the difference of two programs: tables, names, calls and words. Each row says how a change is recognized, in which words it is
+ * reported, and whether it widens rights; the first match reports it, so that nothing is reported twice or omitted.
  */
 import { shortJson } from "../../kernel/text.ts";
 import { PAYEE } from "../evidence/acts.ts";
@@ -12,11 +12,11 @@ import type { Written } from "./leaves.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 import type { Given, Literal } from "./stated-values.ts";
 
-/** What the rows ask beside the difference. */
+/** What the rows need besides the difference. */
 export interface Asked extends Around {
-  /** The confidence from which on nobody looks at an entry. */
+  /** The confidence from which on nobody reviews an entry. */
   autoConfirm: number;
-  /** The name of an account of the books, or null. */
+  /** The name of an account in the books, or null. */
   account(word: string): string | null;
 }
 
@@ -24,9 +24,9 @@ export interface Line {
   kind: ChangeKind;
   widens: boolean;
   text: string;
-  /** Told only where nothing that is told of its line has this text. */
+  /** Reported only if no reported text of its line contains this. */
   rest?: string;
-  /** Told in one line with others of the same condition. */
+  /** Reported in one line with others under the same condition. */
   only?: { does: string; when: string };
 }
 export type Row<T> = (one: T, asked: Asked) => Line | null | undefined | false;
@@ -35,15 +35,15 @@ export const widen = (kind: WideningKind, text: string): Line => ({ kind, widens
 export const tell = (kind: ChangeKind, text: string): Line => ({ kind, widens: false, text });
 export const tellElse = (kind: ChangeKind, text: string, of: string): Line => ({ ...tell(kind, text), rest: of });
 export const quoted = (value: unknown): string => shortJson(value, 79);
-/** Code in a line; the card says it in words (card-details.ts). */
+/** Code within a line; the card puts it into words (card-details.ts). */
 export const code = (text: string): string => `‹${text}›`;
-/** What computes it now, and before. */
+/** How it is computed now, and was before. */
 export const inBoth = (was: string | null, now: string): string =>
   was === null ? code(partOf(now, "")) : `${code(partOf(now, was))}; before: ${code(partOf(was, now))}`;
-/** What it is as a literal; undefined where it is computed or not there. */
+/** Its literal value; undefined if it is computed or absent. */
 export const literal = (one: Given | null): Literal | undefined => (one !== null && "literal" in one ? one.literal : undefined);
 
-/** What a name or list decides, from the gravest; the kind and the words of a line that says it is different. */
+/** What a name or list decides, gravest first; kind and wording of the line for a difference. */
 const DECIDES: [RegExp, WideningKind, string][] = [
   [/^(?:asks .*|ask|required|level|calls)$/, "gate", "whether a person is asked, or for what"],
   [/^(?:judges .*|facts)$/, "policy", "what the policy judges by"],
@@ -58,7 +58,7 @@ const DECIDES: [RegExp, WideningKind, string][] = [
   [/^reads /, "tool", "what is read"],
 ];
 const decidedBy = (reaches: readonly string[]) => DECIDES.find(([what]) => reaches.some((one) => what.test(one)));
-/** Told as widening where the name reaches what matters. */
+/** Reported as widening if the name reaches something significant. */
 export const byReach = (reaches: readonly string[], kind: ChangeKind, words: string, of: string, more = ""): Line => {
   const decides = decidedBy(reaches);
   const line = decides === undefined ? tell(kind, words) : widen(decides[1], `${words}, which decides ${decides[2]}${more}`);
@@ -86,7 +86,7 @@ export const ROWS: Row<RowChange>[] = [
       "review",
       `is sure by itself in one more case (${quoted(row.near)}: ${cellsOf(row, asked)}; ${asked.autoConfirm} or more needs no person)`,
     ),
-  // Calls in another order are told as such.
+  // Calls in another order are reported as such.
   ({ change, near }, asked) => change === "order" && isTool({ value: near, path: "" }, asked) && tell("code", `${near} stands elsewhere`),
   ({ change, near }) =>
     change === "order" && tell("condition", `${quoted(near)} now comes before others that it came after; the first match counts`),
@@ -96,7 +96,7 @@ export const ROWS: Row<RowChange>[] = [
   },
 ];
 
-/** Two calls by the first text each is given, such as a tool or an event; as the code has them where that is the same. */
+/** Names two calls by the first text argument of each, such as a tool or an event; as in the source if that is the same. */
 export function nameDeeds(one: string, other: string): [string, string] {
   const nameOf = (text: string) => /^(\w+)\([^"]*?"([^"]*)"/.exec(text)?.slice(1).join(" ");
   const [name, next] = [nameOf(one), nameOf(other)];
@@ -127,7 +127,7 @@ export const DEEDS: Row<DeedChange>[] = [
 
 export const NAMES: Row<NameChange>[] = [
   (one) => one.body && tell("code", `how ${one.name} works is written differently`),
-  // What is put into a list is told with its conditions.
+  // Items put into a list are reported with their conditions.
   ({ name, was, now }) => (was === "[]" || now === "[]") && tell("code", `${name} is made differently (${code(now ?? was ?? "")})`),
   ({ name, was, now, order, reaches }) => {
     const words = order
@@ -141,7 +141,7 @@ export const NAMES: Row<NameChange>[] = [
   },
 ];
 
-/** more: told as widening when it happens in more places, else when in fewer. */
+/** more: widening if it happens in more places, else in fewer. */
 const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; says: string }> = {
   acts: { kind: "tool", more: true, says: "acts outside or notifies someone" },
   emits: { kind: "trigger", more: true, says: "emits an event" },
@@ -151,12 +151,12 @@ const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; say
   asks: { kind: "gate", more: false, says: "asks a person" },
   reviews: { kind: "review", more: false, says: "asks for a review" },
   judges: { kind: "policy", more: false, says: "asks the policy" },
-  // No recorded run that came through shows when it would have stopped.
+  // No recorded run that went through shows when it would have stopped.
   stops: { kind: "command", more: false, says: "stops" },
 };
-/** Where one thing more in a list is one thing more that is asked for, done or booked. */
+/** Lists in which one more item means one more thing requested, done or booked. */
 const DONE = /^(?:acts|asks|params) |^(?:calls|payments|legs)$/;
-/** Where what is put into a list comes to something. */
+/** Lists whose items have an effect. */
 const FED = /^(?:reviews|acts|asks|writes|params) |^(?:items|entries|calls|legs|facts|payments)$/;
 const places = (n: number): string => (n === 0 ? "nowhere any more" : `in ${n} ${n === 1 ? "place" : "places"}`);
 
@@ -164,7 +164,7 @@ export const CALLS: Row<CallChange>[] = [
   ({ role, what, was, now, all: [before, after] }) => {
     if (role === "puts" || was === now) return null;
     const { kind, more, says } = ROLES[role];
-    // One that asks elsewhere asks as often.
+    // A question moved to another place is asked as often.
     const isMoved = !more && now < was && after >= before;
     const words = isMoved
       ? `${says} elsewhere than before (${what}): compare by hand`
@@ -176,14 +176,14 @@ export const CALLS: Row<CallChange>[] = [
     const { kind, more, says } = ROLES[feeds(/^reviews|^items$/) ? "reviews" : role];
     const conditions = (all: readonly string[]) =>
       all.length === 0 ? "in every case" : all.join(" and ").replaceAll(" and but ", " but ");
-    // What reads the same is not told as two texts.
+    // Texts that read the same are not reported as different.
     const reads = added.map((text) => (dropped.includes(text) ? `${text}, where a name in it means something else` : text));
     const before = dropped.filter((text) => !added.includes(text));
     const does = role === "puts" ? `adds to ${what}` : `${says} (${what})`;
     const when = `${conditions(reads)}${before.length === 0 ? "" : `; before, ${conditions(before)}`}`;
-    // What goes into a list that nothing acts on or books is only written differently.
+    // Items of a list that nothing acts on or books are only written differently.
     if (role === "puts" && !feeds(FED)) return tell("code", `${does} ${when}`);
-    // More of what acts is more, as is less of what asks; what only acts less is told.
+    // More calls that act, or fewer that ask, widen; fewer calls that act are only reported.
     const isMore = now > was && feeds(DONE);
     const line =
       role === "acts" || !more || dropped.length > 0 || isMore

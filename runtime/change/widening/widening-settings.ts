@@ -1,6 +1,6 @@
 /**
- * What a changed setting means: config.yaml, dialects of statements, what stands in a policy beside its rules, files of knowledge. Each leaf
- * that changes is judged by the first row that names it; one without a row is told as changed.
+ * The meaning of a changed setting: config.yaml, dialects of statements, parts of a policy other than its rules, knowledge files. Each changed
+ * leaf is judged by the first row that names it; one without a row is reported as changed.
  */
 import { DEFAULT_PRIVACY } from "../../rules/privacy/judge.ts";
 import { isAtMost } from "../../engine/authority.ts";
@@ -13,9 +13,9 @@ import { type LeafChange, changeWords, leafChanges, named as thingsIn, shownValu
 import { type Line, tell, widen } from "./widening-rows.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 
-/** A line, and the key it is about, for its place. */
+/** A line and the key it is about, from which its place is found. */
 export type SettingLine = Line & { key: string };
-/** A key, when a change of it loosens something, and what is said beside the change. */
+/** A key, when a change of it loosens something, and a remark to the change. */
 type Row = [key: RegExp, loosens: (one: LeafChange) => boolean, after?: string, kind?: WideningKind];
 
 const always = (): boolean => true;
@@ -69,7 +69,7 @@ export function configWidening(was: Config, now: Config): SettingLine[] {
   ];
 }
 
-/** With defaults filled in, those of privacy too. */
+/** With defaults filled in, including those of privacy. */
 function settingsOf({ raw: _, privacy, policy, ...config }: Config): Json {
   const groups = Object.entries(DEFAULT_PRIVACY).map(([group, words]) => [group, { ...words, ...privacy[group as keyof typeof privacy] }]);
   return {
@@ -80,11 +80,11 @@ function settingsOf({ raw: _, privacy, policy, ...config }: Config): Json {
   } as unknown as Json;
 }
 
-/** Low to high, equals in one place, roles behind. */
+/** Ranks low to high, equal ones in one place, then roles. */
 const ladderText = ({ ranks, roles }: Config["policy"]): string =>
   `${ranks.map((rung) => rung.join("/")).join(" < ")}; roles ${roles.join(", ")}`;
 
-/** `was` null: it is new, and may take statements that another one has read. */
+/** `was` null: it is new, and may match statements that another dialect has parsed. */
 export function dialectWidening(name: string, was: Json | null, now: Json | null): SettingLine[] {
   const key = "name";
   if (now === null) return [{ ...widen("setting", `statements are no longer read by the dialect ${name}`), key }];
@@ -93,9 +93,9 @@ export function dialectWidening(name: string, was: Json | null, now: Json | null
   return judged(leafChanges(was, now), [[/^description$/, () => false]], `how statements are read by ${name} changes: `, "text");
 }
 
-/** What stands in a policy and no rule of strictness has told: `told` are the rules, thresholds and cases it has. */
+/** Parts of a policy not yet reported by its strictness; `told`: its rules, thresholds and cases. */
 export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet<string>): SettingLine[] {
-  // What a rule covers is compared by what it means: two conditions in another order are one. So are cases.
+  // Conditions of rules and cases are compared by meaning: the order of their parts does not matter.
   const changes = leafChanges(was, now).filter(
     ({ key }) =>
       !key.endsWith("].when") &&
@@ -108,10 +108,10 @@ export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet
 }
 
 const named = (value: string, path = ""): string[] => [...recipientsIn({ value, path }), ...hostsIn({ value, path })];
-// Values of one file that are told.
+// Reported values per file.
 const VALUES = 100;
 
-/** Values of JSON or CSV that are others, with the element they stand in; null of any other text. */
+/** Changed values of JSON or CSV with their element; null for any other text. */
 function dataLines(path: string, was: string, now: string): SettingLine[] | null {
   const { changes, order } = dataChanges(path, was, now) ?? {};
   if (changes === undefined || order === undefined) return null;
@@ -127,13 +127,13 @@ function dataLines(path: string, was: string, now: string): SettingLine[] | null
   return [...sorted.slice(0, VALUES), ...more, ...moved];
 }
 
-/** Lines of a text that are new, gone or elsewhere, with whom they name. What is indented stands under something else. */
+/** Lines of a text that were added, removed or moved, with the people and accounts they name. Indented lines belong to what is above. */
 export function textWidening(path: string, was: string | null, now: string | null): SettingLine[] {
   const data = dataLines(path, was ?? "", now ?? "");
   if (data !== null) return data;
   const linesIn = (text: string | null) => (text ?? "").split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trimEnd()]));
   const texts = [linesIn(was), linesIn(now)];
-  // Which of several equal ones it is, the line above says.
+  // Equal lines are told apart by the line above.
   const often = new Set(texts.flatMap((all) => [...Map.groupBy(all, String)].flatMap(([line, { length }]) => (length > 1 ? [line] : []))));
   const told = (all: string[]) =>
     all.map((line, i) => (often.has(line) && /\w/.test(line) ? `${line} (below ${all[i - 1] ?? "nothing"})` : line));
@@ -145,7 +145,7 @@ export function textWidening(path: string, was: string | null, now: string | nul
     const [old, next] = [gone[i], fresh[i]];
     if (old === undefined) return [next ?? "", `says ${shownValue(next)}`, "value"];
     if (next === undefined) return [old, `no longer says ${shownValue(old)}`, "value"];
-    // Whom it names stand in other places of it; a new one is told by name.
+    // Everything it names occurs elsewhere in the text; a new name is reported by itself.
     const isMoved = named(next).every((one) => known.has(one)) && named(next).length > 0 && named(next).join() !== named(old).join();
     const how =
       old.length + next.length > 160 ? `changes: ${parting(old, next)}` : `says ${shownValue(next)} instead of ${shownValue(old)}`;
@@ -164,7 +164,7 @@ export function textWidening(path: string, was: string | null, now: string | nul
   ];
 }
 
-/** Lines that both have, each with the one above it where that is another now: an account under another name is another's. */
+/** Lines in both versions below another line than before, each with that line: an account under another name belongs to somebody else. */
 function movedLines(before: readonly string[], after: readonly string[]): [line: string, above: string][] {
   const apartIn = new Set(apart(before, after, String).flat());
   const [old, now] = [before, after].map((all) => all.filter((line) => !apartIn.has(line))) as [string[], string[]];

@@ -1,4 +1,4 @@
-/** Rows over values of a program that are others now, by the key they stand under and by what they are (widening-rows.ts). */
+/** Rows for changed values of a program, by their key and by what they are (widening-rows.ts). */
 import { PAYEE } from "../evidence/acts.ts";
 import { partOf, shortAccount } from "../evidence/partings.ts";
 import { plainDecimal } from "../../kernel/money.ts";
@@ -49,10 +49,10 @@ const ACCOUNT = /(?:^|_)account$/;
 const LEG = /^(?:debit|credit)_account$/;
 const RATE = /rate|pct|percent|threshold|limit|tolerance|discount|tax|fee|days|(?:^|_)(?:min|max)(?:_|$)/i;
 const GATE = /^(?:ask|required|fixed|level|levels|approvals|expires|agent)$/;
-/** By which a notice or a start that came before is known. */
+/** Identifies an earlier notice or start. */
 const DISTINCT = /^(?:notify|schedule)_\w+\.key$/;
 const TITLE = /^(?:title|question|details)$/;
-/** What such a list of a value's names is: new ones widen, others are told. */
+/** Names in such a list: added ones widen, other changes are reported. */
 const naming =
   (kind: "recipient" | "host", list: (one: Written) => string[], what: string): Row<ValueChange> =>
   (one) => {
@@ -65,7 +65,7 @@ const naming =
     return tell(kind, `no longer names the ${what} ${all(gone)}`);
   };
 const isComputed = ({ now }: ValueChange): boolean => now !== null && "shown" in now && !now.fixed;
-/** Also one of two known values: what counts is when it is which. */
+/** Also a choice between two known values: it matters when which one applies. */
 const isChosen = ({ was, now }: ValueChange): boolean => was !== null && now !== null && "shown" in now;
 const key = ({ path, near, head }: ValueChange): string => {
   const value = head === null ? "a value" : `a value of ${lastOf(`${NAME}${head}${NAME}`)}`;
@@ -78,7 +78,7 @@ const named =
     pattern.test(lastOf(one.path)) && then(one, asked);
 
 export const VALUES: Row<ValueChange>[] = [
-  // Nobody acts on it, and it stands in the history of the books.
+  // Nothing acts on it, and it is in the history of the books.
   (one) => /^git_commit\b/.test(one.path) && tell("text", `what its commits say ${swap(one)}`),
   (one) => one.path === "throw" && !one.compared && tell("text", `what it says where it stops ${swap(one)}`),
   named(/^tool$/, (one) => isComputed(one) && widen("tool", `calls a tool whose name it computes (${shownIn(one.now, String)})`)),
@@ -113,7 +113,7 @@ export const VALUES: Row<ValueChange>[] = [
     !isSure(literal(one.was), lastOf(one.path), from) &&
     widen("review", `is sure by itself in one more case (${key(one)} ${swap(one)}; ${from} or more needs no person)`),
   named(PAYEE, (one) => isComputed(one) && widen("recipient", `whom it notifies or pays, "${key(one)}", ${swap(one)}`)),
-  // Not sure enough to go unseen.
+  // No longer confident enough to skip review.
   named(/^confidence$/, (one) => literal(one.now) !== undefined && tell("review", `${key(one)} ${swap(one)}`)),
   naming("recipient", recipientsIn, "recipient"),
   naming("host", hostsIn, "address"),

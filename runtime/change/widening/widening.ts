@@ -1,7 +1,7 @@
 /**
- * What a change says otherwise than before, and what of it widens: more rights, fewer gates, milder rules. Computed from the two trees, never
- * declared, and nothing is executed; each is one line with its place. What cannot be compared is told as widened. Also what trust.yaml
- * demands of whoever decides on it.
+ * The differences of a change, and which of them widen: more rights, fewer gates, less strict rules. Computed from the two trees, never declared,
+ * and nothing is executed; each is one line with its place. What cannot be compared counts as widening. Also what trust.yaml requires of
+ * whoever decides.
  */
 import { type Ladder, ladderSchema, strictest } from "../../rules/policy/levels.ts";
 import type { Json, Tree } from "../../kernel/ports.ts";
@@ -23,12 +23,12 @@ import { policyWidening, proseTaken } from "./widening-policy.ts";
 import type { Asked } from "./widening-rows.ts";
 import { type SettingLine, configWidening, dialectWidening, policyRest, textWidening } from "./widening-settings.ts";
 
-// As in the starter config.yaml, where a workspace sets none.
+// As in the starter config.yaml, for a workspace that sets none.
 const AUTO_CONFIRM = 0.95;
 
 type Line = TextChange & { widens: boolean };
 
-/** Everything that the files `paths` say otherwise in `tree` than in `base`, in the order of the paths. */
+/** All differences of the files `paths` between `base` and `tree`, in the order of the paths. */
 export async function changesOf(base: Tree, tree: Tree, paths: readonly string[], around: Around): Promise<Changed> {
   const configs = await Promise.all([base, tree].map((one) => configAt(one, around)));
   const ladder = configs[1]?.policy ?? configs[0]?.policy ?? ladderSchema.parse({});
@@ -64,18 +64,18 @@ const rank = ({ kind }: Line): number => GRAVE.indexOf(kind) >>> 0;
 const isScript = (path: string): boolean => /^(?:agents\/[^/]+|scripts\/.+)\.ts$/.test(path);
 const widening = (kind: Widening["kind"], text: string, file: string): Line => ({ kind, widens: true, text, at: { file } });
 const codeLine = (text: string, file: string): Line => ({ kind: "code", widens: false, text, at: { file } });
-/** Lines count from 1; without one it is the file's. */
+/** Lines count from 1; 0 means the whole file. */
 const placeAt = (file: string, line = 0): NonNullable<Line["at"]> => (line > 0 ? { file, line } : { file });
 
 async function configAt(tree: Tree, { cache }: Around): Promise<Config | null> {
   try {
     return parseConfig((await tree.read(CONFIG)) ?? "", cache);
   } catch {
-    return null; // told as a setting that cannot be compared; the check of the config says what is wrong
+    return null; // reported as a setting that cannot be compared; the config check reports the error
   }
 }
 
-/** Lines with their place in the text of now: where the last part of the key stands. */
+/** Lines with their place in the current text: that of the last part of the key. */
 function placed(lines: readonly SettingLine[], file: string, text: string | null): Line[] {
   const rows = (text ?? "").split("\n");
   return lines.map(({ key, ...one }) => {
@@ -95,7 +95,7 @@ function settings(was: Config | null, now: Config | null, text: string | null): 
   });
 }
 
-/** from: the path of what it was, where another policy takes its place. */
+/** from: the old path, if another policy replaces it. */
 function policy(path: string, was: string | null, now: string | null, ladder: Ladder, { cache }: Around, from = path): Line[] {
   const name = path.slice(POLICIES.length).replace(/\.yaml$/, "");
   if (now === null) return was === null ? [] : [widening("policy", `the policy ${name} is removed with all its rules`, path)];
@@ -106,7 +106,7 @@ function policy(path: string, was: string | null, now: string | null, ladder: La
     const milder = policyWidening(before, after, ladder);
     return placed([...milder, ...policyRest(name, read(was), read(now), new Set(milder.map(({ key }) => key)))], path, now);
   } catch {
-    // A pack with an error is refused by its own check; here it only must not pass as unchanged.
+    // The pack's own check refuses an invalid pack; here it only must not pass as unchanged.
     return was === null ? [] : [widening("policy", `the policy ${name} cannot be compared: compare by hand`, path)];
   }
 }
@@ -122,7 +122,7 @@ function dialect(path: string, was: string | null, now: string | null): Line[] {
   }
 }
 
-/** Scripts under another path, each with the one it had: the same name, or half of its lines. */
+/** Renamed scripts with their old path: the same name, or half of the lines. */
 export async function movedIn(base: Tree, tree: Tree, paths: readonly string[]): Promise<Map<string, string>> {
   const texts = await Promise.all(
     paths.filter(isScript).map(async (path) => ({ path, was: await base.read(path), now: await tree.read(path) })),
@@ -157,7 +157,7 @@ async function script(base: Tree, tree: Tree, path: string, asked: Judging, move
     return [widening("command", `${path} cannot be read, so it is not known what it may do: ${now.problem.slice(0, 200)}`, path)];
   const found: Line[] = [];
   if (from !== undefined && was !== null) found.push(codeLine(`${was.title} moves from ${from} to ${path}`, path));
-  // By the name it had: a new one could say anything.
+  // The old name: a new one could say anything.
   const title = (was ?? now).title;
   const line = (key: string) => now.source.split("\n").findIndex((row) => new RegExp(`^[\\s*]*${key}\\s*:`).test(row)) + 1;
   if (now.header !== null)
@@ -176,7 +176,7 @@ async function script(base: Tree, tree: Tree, path: string, asked: Judging, move
   return found;
 }
 
-/** The header of a script that agents run, or of a tool, as its text has it; what is wrong with it its check says. */
+/** The header of an agent's script or a tool as written; its own check reports errors. */
 function headerText({ source, file }: Program): Json {
   try {
     return readYaml(cut(source, file).text, { file, code: "SCRIPT_HEADER", maxLength: 65_536 }).value as Json;
@@ -185,7 +185,7 @@ function headerText({ source, file }: Program): Json {
   }
 }
 
-/** The agents that a script is a part of. */
+/** The agents that use a script. */
 async function callersOf(path: string, tree: Tree, asked: Asked): Promise<Program[]> {
   const agents = await Promise.all(
     (await tree.list(AGENTS)).filter((one) => isScript(one.path)).map((one) => programAt(tree, one.path, asked)),
@@ -206,7 +206,7 @@ function retired(path: string, was: string | null, now: string | null): Line[] {
   }));
 }
 
-/** Agents and scripts that are gone while others still call them, or wait for what they tell. */
+/** Agents and scripts that are removed while others still call them or wait for their events. */
 async function orphans(base: Tree, tree: Tree, touched: ReadonlySet<string>, around: Around): Promise<Line[]> {
   const gone: string[] = [];
   for (const path of touched) if (isScript(path) && (await base.blob(path)) !== null && (await tree.blob(path)) === null) gone.push(path);
@@ -228,7 +228,7 @@ function calls({ calls: all, header }: Program, lost: string): boolean {
   return all.some((call) => call.name === "script_run" && (call.given[""] ?? call.given["name"]) === name);
 }
 
-/** A script that several agents run is told of once, whichever of them it is told of. */
+/** A script that several agents use is reported once. */
 function once(found: readonly Line[]): Line[] {
   const seen = new Set<string>();
   return found.filter(({ kind, text, at }) => {
@@ -238,8 +238,8 @@ function once(found: readonly Line[]): Line[] {
 }
 
 /**
- * Who must decide on a change, by trust.yaml `changes:`; `any` counts for every change, also one that widens nothing, `tainted` for one whose
- * author, a model, had read text from outside of the business.
+ * Who must decide on a change, by trust.yaml `changes:`; `any` applies to every change, including one that widens nothing, `tainted` to one
+ * whose author, a model, had read text from outside of the business.
  */
 export function demandsOf(
   widened: readonly Widening[],
