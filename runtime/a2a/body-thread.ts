@@ -1,4 +1,4 @@
-/** The thread of body.ts: one large body, one answer. */
+/** The worker thread of body.ts: one large body, one answer. */
 import { parentPort, workerData } from "node:worker_threads";
 import { readAlone } from "./body.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A request's body as JSON. One that is larger than a message may be is read by a thread of its own, so that nobody else waits for it, and its
- * message comes back as its beginning: what is left out is never acted on (`tooLarge` in app/task-intake.ts).
+ * A request's body as JSON. One that is larger than a message may be is parsed in a thread of its own, so that nobody else waits for it, and only
+ * the beginning of its message is returned: what is left out is never acted on (`tooLarge` in app/task-intake.ts).
  */
 import { createHash } from "node:crypto";
 import { extname } from "node:path";
@@ -13,16 +13,16 @@ import { type Fields, isObject } from "../rules/tools/shape.ts";
 
 export interface Body {
   value: Json;
-  /** Null for a message that is here as it came. */
+  /** Null for a message that is complete. */
   large: Large | null;
 }
 
 const DEEPEST = 200;
-/** Of each part that is left out; and what may stand beside a message, such as a policy_doc. */
+/** Kept of each part that is left out, and of fields beside the message, such as a policy_doc. */
 const SHOWN = 1000;
 const BESIDE = 524_288;
 
-/** `count`: of all its values. @throws TASK_REQUEST, also for what is nested deeper than any walk over it could follow */
+/** `count`: of all its values. @throws TASK_REQUEST, also for nesting deeper than any later walk could follow */
 function parsed(bytes: ArrayBuffer): { value: Json; count: number } {
   let level: Json[];
   try {
@@ -40,7 +40,7 @@ function parsed(bytes: ArrayBuffer): { value: Json; count: number } {
   return { value, count };
 }
 
-/** `most`: characters of a message, in its texts and data. @throws TASK_REQUEST */
+/** `most`: characters in a message's texts and data. @throws TASK_REQUEST */
 export async function readBody(bytes: ArrayBuffer, most: number): Promise<Body> {
   if (bytes.byteLength <= most) return shrunk(parsed(bytes), most);
   const mine = waiting.then(() => inThread(bytes, most));
@@ -52,7 +52,7 @@ export async function readBody(bytes: ArrayBuffer, most: number): Promise<Body> 
 
 type Answer = Body | { error: WireError };
 
-// One after another: each may take a few hundred megabytes for as long as it takes.
+// One at a time: each may need a few hundred megabytes while it is parsed.
 let waiting: Promise<unknown> = Promise.resolve();
 
 function inThread(bytes: ArrayBuffer, most: number): Promise<Answer> {
@@ -64,7 +64,7 @@ function inThread(bytes: ArrayBuffer, most: number): Promise<Answer> {
   });
 }
 
-/** What the thread does. */
+/** The work of the thread. */
 export function readAlone(bytes: ArrayBuffer, most: number): Answer {
   try {
     const body = shrunk(parsed(bytes), most);
@@ -76,7 +76,7 @@ export function readAlone(bytes: ArrayBuffer, most: number): Answer {
   }
 }
 
-/** With the beginning of a message that has too many characters or values: to look at one takes as long as to look at 64 characters. */
+/** With only the beginning of a message that has too many characters or values: each value counts as 64 characters. */
 function shrunk({ value, count }: { value: Json; count: number }, most: number): Body {
   const message = messageOf(value);
   const parts = message?.["parts"];
@@ -88,7 +88,7 @@ function shrunk({ value, count }: { value: Json; count: number }, most: number):
   return { value, large: { size, count, most, digest: createHash("sha256").update(JSON.stringify(texts)).digest("hex") } };
 }
 
-/** Of JSON-RPC in `params`, of REST by itself. */
+/** In `params` for JSON-RPC, at the top level for REST. */
 function messageOf(value: Json): Fields | null {
   const params = isObject(value) && isObject(value["params"]) ? value["params"] : value;
   const message = isObject(params) ? params["message"] : undefined;

@@ -1,21 +1,21 @@
-/** The agent card: who serves here, how it is reached, and one skill for each agent with trigger: a2a. Read by clients of every generation. */
+/** The agent card: who serves here, how to connect, and one skill for each agent with trigger: a2a. Read by clients of every generation. */
 import type { Offer } from "../app/task-intake.ts";
 import type { Json } from "../kernel/ports.ts";
 import { VERSION } from "../kernel/version.ts";
 import type { Fields } from "../rules/tools/shape.ts";
 
-/** More of them have broken clients; the extended card has all. */
+/** More skills have broken clients; the extended card has all. */
 const SKILLS = 40;
 const MODES = ["text/plain", "application/json"];
 
 export interface CardFacts {
   business: string;
   offers: readonly Offer[];
-  /** `http://127.0.0.1:4310`, as whoever asks has reached it. */
+  /** `http://127.0.0.1:4310`, the address by which the caller has connected. */
   url: string;
 }
 
-/** `version`: what the reader asks for. Without one it gets the fields of both 0.3 and 1.0, because the readers of 0.3 send no version. */
+/** `version`: requested by the reader. Without one it gets the fields of both 0.3 and 1.0, because readers of 0.3 send no version. */
 export function cardOf({ business, offers, url }: CardFacts, version: "1.0" | "0.3", extended = false): Fields {
   const skills = offers.slice(0, extended ? offers.length : SKILLS).map(skillOf);
   const root = `${url}/`;

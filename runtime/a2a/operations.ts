@@ -1,4 +1,4 @@
-/** What A2A can ask for, apart from how it is spelled: the methods of JSON-RPC (rpc.ts) and the paths of REST (rest.ts) both end here. */
+/** The operations of A2A, independent of their encoding: the methods of JSON-RPC (rpc.ts) and the paths of REST (rest.ts) both end here. */
 import type { Asked, Operation } from "./request.ts";
 import type { Followed } from "../app/task-follow.ts";
 import { type TaskView, hasEnded } from "../app/task-view.ts";
@@ -7,7 +7,7 @@ import { cardOf } from "./card.ts";
 import { PUSH_OPERATIONS, pushWish } from "./push.ts";
 import { countOf, eventOf, fieldsOf, firstEvent, closes, readMessage, readState, rests, taskJson, textOf, wrong } from "./wire.ts";
 
-/** A request is not held open for longer; whoever wants to know more subscribes, or asks again. */
+/** A request is not held open longer than this; the caller can subscribe, or ask again. */
 const PATIENCE_MS = 120_000;
 const PAGE = 50;
 
@@ -16,7 +16,7 @@ async function deliver({ tasks, caller, dialect, params, key, large }: Asked): P
   const config = fieldsOf(params["configuration"], "params.configuration");
   const wish = pushWish(params, config);
   if (wish !== null) await tasks.pushes.admit(wish);
-  // Told from the change that this message makes.
+  // From the change that this message makes.
   const told = (view: TaskView): TaskView => {
     if (wish !== null) tasks.pushes.set(tasks.row(caller, view.id), dialect, wish, view.heard - 1);
     return view;
@@ -32,7 +32,7 @@ async function deliver({ tasks, caller, dialect, params, key, large }: Asked): P
   return told(await tasks.send(caller, { ...same, message: own, alias, context: session ?? context }));
 }
 
-/** The task once it has ended, waits for somebody, or the caller's patience is over. */
+/** The task once it has ended, waits for somebody, or the time limit is reached. */
 async function settled({ tasks, caller, abort }: Asked, view: TaskView): Promise<TaskView> {
   if (rests(view.status.state)) return view;
   const over = AbortSignal.any([abort, AbortSignal.timeout(PATIENCE_MS)]);
@@ -40,7 +40,7 @@ async function settled({ tasks, caller, abort }: Asked, view: TaskView): Promise
   return tasks.get(caller, view.id);
 }
 
-/** The task as it stands at first, then its changes. */
+/** The task in its first state, then its changes. */
 async function* eventsOf(
   { dialect }: Asked,
   changes: AsyncIterable<Followed>,
@@ -63,7 +63,7 @@ const idOf = ({ params }: Asked): string => {
   return id;
 };
 
-/** The task that is meant; in 0.1 by the id its caller gave it. */
+/** The task of a request; in 0.1 by the id that its caller chose. */
 const find = (asked: Asked): Promise<TaskView> => asked.tasks.get(asked.caller, idOf(asked), asked.dialect === "0.1");
 
 export const OPERATIONS = {
@@ -79,7 +79,7 @@ export const OPERATIONS = {
   async stream(asked) {
     const view = await deliver(asked);
     const { tasks, caller, abort } = asked;
-    // From the message on: a run that has ended meanwhile is told change by change, too.
+    // From the message on, so that a run that has ended meanwhile is also reported change by change.
     return { events: eventsOf(asked, tasks.changes(caller, view.id, view.heard - 1, abort), null, closes) };
   },
   async get(asked) {

@@ -1,6 +1,6 @@
 /**
- * Push notifications: how each generation of A2A writes the wish for them, and how they are sent. An address that a caller has given is
- * untrusted: it is reached only where trust.yaml allows it, no redirect is followed, and of what it answers only the status is looked at.
+ * Push notifications: how each generation of A2A registers them, and how they are sent. An address given by a caller is untrusted: it is
+ * contacted only if trust.yaml allows it, redirects are not followed, and of the answer only the status is used.
  */
 import { keepLooking } from "../app/looks.ts";
 import type { Push, PushConfig } from "../app/task-push.ts";
@@ -14,10 +14,10 @@ import type { Asked, Operation } from "./request.ts";
 import { type Dialect, eventOf, fieldsOf, firstEvent, taskJson, textOf, wrong } from "./wire.ts";
 import { type Fields, isObject } from "../rules/tools/shape.ts";
 
-// Names a message brings its wish under: 1.0, 0.3, and `tasks/send`.
+// Fields in which a message carries its registration: 1.0, 0.3, and `tasks/send`.
 const INLINE = ["taskPushNotificationConfig", "pushNotificationConfig", "pushNotification"];
 
-/** The wish that came with a message, or none. @throws TASK_REQUEST */
+/** The registration that came with a message, or none. @throws TASK_REQUEST */
 export function pushWish(params: Fields, config: Fields): PushConfig | null {
   const found = INLINE.flatMap((name) => config[name] ?? params[name] ?? []).at(0);
   return found === undefined ? null : readConfig(fieldsOf(found, "the push configuration"));
@@ -34,7 +34,7 @@ function readConfig(from: Fields): PushConfig {
   url.hash = "";
   const header = (field: Json | undefined, name: string): string | null => {
     const text = field == null || field === "" ? null : field;
-    // A line break would be another header.
+    // A line break would start another header.
     if (text !== null && (typeof text !== "string" || !/^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/.test(text)))
       throw wrong(-32602, `${name} of a push configuration is one line of at most 4096 plain characters.`);
     return text;
@@ -48,7 +48,7 @@ function readConfig(from: Fields): PushConfig {
   return { id: textOf(value["id"], "id") ?? "", url: url.href, token: header(value["token"], "token"), authentication };
 }
 
-/** What its owner may read again: all but the credentials. */
+/** What its owner may read again: everything except the credentials. */
 function configJson(dialect: Dialect, view: TaskView, { id, url, token, authentication }: PushConfig): Json {
   const own = { id, url, ...(token === null ? {} : { token }) };
   const scheme = authentication?.scheme;
@@ -57,7 +57,7 @@ function configJson(dialect: Dialect, view: TaskView, { id, url, token, authenti
   return dialect === "0.3" ? { taskId: view.id, pushNotificationConfig } : { id: view.alias ?? view.id, pushNotificationConfig };
 }
 
-/** Task and configuration that are meant: 1.0 names them taskId and id, before that they were id and pushNotificationConfigId. */
+/** The task and configuration of a request: 1.0 calls them taskId and id, earlier versions id and pushNotificationConfigId. */
 async function found(asked: Asked): Promise<{ view: TaskView; id: string | undefined }> {
   const { params, dialect, tasks, caller } = asked;
   const [own, task] = [textOf(params["id"], "id"), textOf(params["taskId"], "taskId")?.replace(/^tasks\//, "")];
@@ -97,7 +97,7 @@ export const PUSH_OPERATIONS = {
   },
 } satisfies Record<string, Operation>;
 
-/** 1.0 is told the change itself, its elders the task as it stood then. */
+/** 1.0 receives the change itself, earlier versions the task at that time. */
 function bodyOf(dialect: Dialect, view: TaskView, change: TaskChange): Json {
   if (dialect !== "1.0") return taskJson(dialect, view);
   return change.generation === 1 ? firstEvent(dialect, view) : eventOf(dialect, view, change);
@@ -105,11 +105,11 @@ function bodyOf(dialect: Dialect, view: TaskView, change: TaskChange): Json {
 
 const EVERY_MS = 500;
 const PATIENCE_MS = 10_000;
-/** At once: of one owner to one server, and of all. A server that hangs holds up nobody else. */
+/** Concurrent notifications of one owner to one server, and in total. A server that hangs delays nobody else. */
 const LANE = 4;
 const LANES = 32;
 
-/** Tells until stopped. `may`: throws when this process may not act any more. `note`: hears once of each address that is given up. */
+/** Sends until stopped. `may`: throws if this process may no longer act. `note`: called once for each address that is given up. */
 export function keepPushing(
   { pushes }: Pick<Tasks, "pushes">,
   { fetch, may, note, onError }: { fetch: Fetch; may(): void; note(message: string): void; onError(error: unknown): void },
@@ -117,7 +117,7 @@ export function keepPushing(
   const underway = new Map<string, { lane: string; work: Promise<void> }>();
   const ending = new AbortController();
 
-  /** Null when it was taken, else why not. */
+  /** Null if it was accepted, else why not. */
   const post = async (push: Push, view: TaskView, change: TaskChange): Promise<{ why: string; never: boolean } | null> => {
     const { url, authentication, token } = push.config;
     try {
@@ -135,7 +135,7 @@ export function keepPushing(
         signal: AbortSignal.any([ending.signal, AbortSignal.timeout(PATIENCE_MS)]),
       });
       await answer.body?.cancel();
-      // A page for people, such as a login, is not what takes notifications.
+      // A page for people, such as a login, does not accept notifications.
       const page = /^text\/html/i.test(answer.headers.get("content-type") ?? "") && answer.status !== 204;
       if (answer.ok && !page) return null;
       return { why: answer.ok ? "it answered with a page of HTML" : `it answered ${answer.status}`, never: answer.status === 410 };

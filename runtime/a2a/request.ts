@@ -1,4 +1,4 @@
-/** What a caller asks for, and what it is answered, apart from how either is spelled. */
+/** A caller's request and its answer, independent of their encoding. */
 import type { Caller } from "../app/callers.ts";
 import type { Large } from "../app/task-intake.ts";
 import type { Tasks } from "../app/tasks.ts";
@@ -13,14 +13,14 @@ export interface Asked {
   params: Fields;
   /** Idempotency-Key of the request. */
   key: string | undefined;
-  /** The message is not here as it came. */
+  /** Set if the message is not here as it came. */
   large: Large | null;
-  /** Where this request has reached us. */
+  /** The address by which this request arrived. */
   url: string;
-  /** Nobody waits for the answer any more. */
+  /** Aborted when nobody waits for the answer. */
   abort: AbortSignal;
 }
 
-/** One value, or the events of a stream. */
+/** A value, or the events of a stream. */
 export type Answer = { value: Json } | { events: AsyncIterable<Json> };
 export type Operation = (asked: Asked) => Promise<Answer>;

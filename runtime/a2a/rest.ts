@@ -1,4 +1,4 @@
-/** The paths of A2A 1.0 over HTTP+JSON, and how its errors are told there (A2A 1.0, sections 5.4 and 11). */
+/** The paths of A2A 1.0 over HTTP+JSON, and its errors in that binding (A2A 1.0, sections 5.4 and 11). */
 import type { WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { OPERATIONS } from "./operations.ts";
@@ -29,7 +29,7 @@ const ROUTES: readonly Match[] = [
   ["GET", /^\/extendedAgentCard$/, "card"],
 ];
 
-/** Null where there is no such path. `body`: of a POST, else the query. */
+/** Null for an unknown path. `body`: of a POST, else the query. */
 export function routeOf(method: string, path: string, body: Fields): Route | null {
   for (const [wanted, pattern, name] of ROUTES) {
     const found = method === wanted ? pattern.exec(path) : null;
@@ -42,7 +42,7 @@ export function routeOf(method: string, path: string, body: Fields): Route | nul
   return null;
 }
 
-/** Of a path, as its caller means it. */
+/** A part of a path, decoded. */
 function plain(part: string | undefined): string | undefined {
   try {
     return part === undefined ? undefined : decodeURIComponent(part);

@@ -1,6 +1,6 @@
 /**
- * JSON-RPC at `POST /`: three generations on one endpoint. The version header decides between 1.0 and 0.3, an absent one is 0.3 (A2A 1.0,
- * 3.6.2); `tasks/send` and what belongs to it is told by its method, or by an id that it was given.
+ * JSON-RPC at `POST /`: three generations on one endpoint. The version header selects 1.0 or 0.3, without one it is 0.3 (A2A 1.0, 3.6.2);
+ * `tasks/send` and its related methods are recognized by method, or by an id that they were given.
  */
 import { kindOf, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
@@ -35,14 +35,14 @@ function named(dialect: Dialect, method: string): keyof typeof OPERATIONS | unde
 
 export type RpcId = string | number | null;
 
-/** `id` undefined: a notification, which gets no answer. */
+/** `id` undefined: a notification, which is not answered. */
 export interface Call {
   id: RpcId | undefined;
   method: string;
   params: Fields;
 }
 
-/** `1.0` or `0.3` of what was asked for; a patch number says nothing. @throws TASK_REQUEST */
+/** `1.0` or `0.3` for a requested version; a patch number is ignored. @throws TASK_REQUEST */
 export function versionOf(asked: string | undefined): "1.0" | "0.3" {
   const text = asked?.trim() ?? "";
   const version = text === "" ? "0.3" : (/^(\d+\.\d+)(?:\.\d+)?$/.exec(text)?.[1] ?? text);
@@ -50,7 +50,7 @@ export function versionOf(asked: string | undefined): "1.0" | "0.3" {
   throw wrong(-32009, `A2A ${text.slice(0, 20)} is not spoken here. Ask for 1.0 or 0.3.`);
 }
 
-/** @throws TASK_REQUEST with the id, where it can be read, in `data.id` */
+/** @throws TASK_REQUEST with the id in `data.id`, if it can be read */
 export function readCall(body: Json): Call {
   if (Array.isArray(body)) throw wrong(-32600, "A batch is not taken; send one request at a time.");
   if (!isObject(body)) throw wrong(-32600, "A request is a JSON object with jsonrpc, id, method and params.");
@@ -68,7 +68,7 @@ function idOf({ id }: Fields): RpcId | undefined {
   return id === null || typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : undefined;
 }
 
-/** What is asked for, in which dialect. @throws TASK_REQUEST */
+/** The operation of a call, and its dialect. @throws TASK_REQUEST */
 export async function resolve(
   { method, params }: Call,
   version: string | undefined,
@@ -86,7 +86,7 @@ export async function resolve(
   return { dialect, operation: OPERATIONS[name], streams: name === "stream" || name === "subscribe" };
 }
 
-/** Names of A2A's own errors, for `google.rpc.ErrorInfo`. */
+/** Names of A2A's errors, for `google.rpc.ErrorInfo`. */
 export const REASONS: Record<number, string> = {
   [-32001]: "TASK_NOT_FOUND",
   [-32002]: "TASK_NOT_CANCELABLE",
@@ -97,7 +97,7 @@ export const REASONS: Record<number, string> = {
   [-32602]: "INVALID_PARAMS",
 };
 
-/** An error as it crosses the wire; what is internal is not told. */
+/** An error in the wire format; internal details are omitted. */
 export function toRpc({ code, message, data }: WireError): { code: number; message: string; data?: Json } {
   const kind = kindOf(code);
   if (kind === "internal") return { code: -32603, message: "Something went wrong here. The log of `cleared start` has the details." };

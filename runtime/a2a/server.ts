@@ -1,7 +1,7 @@
 /**
- * A2A on the page's own listener. Every answer is JSON or a stream of it, never a page of HTML. The agent card and /health are open; for all
- * else it is known who asks before the body is read: by a bearer token, or because the kernel says that the program is this user's own. A
- * browser is neither, so what has an Origin is refused.
+ * A2A on the page's own listener. Every answer is JSON or a stream of it, never HTML. The agent card and /health are open; for everything else
+ * the caller is identified before the body is read: by a bearer token, or because the kernel says that the program belongs to this user. A
+ * browser is neither, so requests with an Origin are refused.
  */
 import { createHash } from "node:crypto";
 import { type Caller, createSeats } from "../app/callers.ts";
@@ -21,7 +21,7 @@ import { type Fields, isObject } from "../rules/tools/shape.ts";
 
 export interface TaskServer {
   serve(context: Context): Promise<Response>;
-  /** What the shell itself refuses. */
+  /** Errors of the shell itself. */
   refuse(context: Context, error: WireError, status: number): Response;
 }
 
@@ -30,11 +30,11 @@ type Wrap = (event: Json, error?: WireError) => Json;
 const KEEP_ALIVE_MS = 15_000;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
-/** `cardUrl`: where callers reach this, if not where they say. */
+/** `cardUrl`: the address for callers, if it differs from the one they used. */
 export type TaskServing = { figures: () => Figures; cardUrl: string | undefined; onError: (error: unknown) => void };
 
 export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: TaskServing): TaskServer {
-  /** Bodies in memory at once, of one caller and of all: each may have 16 MB. */
+  /** Limits bodies in memory, per caller and in total: each may have 16 MB. */
   const large = createSeats(async () => 4, 16);
   const urlOf = (context: Context): string => cardUrl ?? `http://${context.req.header("host") ?? ""}`;
 
@@ -59,7 +59,7 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     return wire;
   };
 
-  /** `wrap`: an event, or what has ended the stream, as this way of asking tells it. */
+  /** `wrap`: encodes an event, or the error that ended the stream, for this binding. */
   const streamed = (context: Context, events: AsyncIterable<Json>, stop: AbortController, wrap: Wrap): Response => {
     const encoder = new TextEncoder();
     const tell = (to: ReadableStreamDefaultController<Uint8Array>, event: Json) =>
@@ -74,7 +74,7 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     };
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        // One line without an empty one behind it: older clients take that for an event and fail.
+        // One line without an empty one after it: older clients take that for an event and fail.
         timer = setInterval(() => controller.enqueue(encoder.encode(": keepalive\n")), KEEP_ALIVE_MS);
       },
       async pull(controller) {
@@ -101,13 +101,13 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
   type Work = Pick<Asked, "dialect" | "params" | "caller" | "large"> & { operation: Operation; streams: boolean };
   const carryOut = async (context: Context, { operation, streams: opens, ...work }: Work) => {
     const key = keyOf(context.req.header("idempotency-key"));
-    // Both hold a connection: until the end of the task or of the caller's patience.
+    // Both hold a connection: until the end of the task or the time limit.
     const holds = opens ? "streams" : operation === OPERATIONS.send ? "messages" : null;
     const free = holds === null ? null : await tasks.hold(work.caller.owner, holds, "Ask for the task instead (GetTask).");
     const stop = new AbortController();
-    // What is no stream ends with its answer; to abort it for that would cost an error each time.
+    // Other requests end with their answer; aborting for that would cost an error each time.
     if (opens) stop.signal.addEventListener("abort", () => free?.(), { once: true });
-    // A stream outlives its request's handler; whoever waits for one value is gone with the connection.
+    // A stream outlives its request's handler; a caller of anything else is gone with the connection.
     if (!opens) context.req.raw.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const asked: Asked = { ...work, tasks, key, url: urlOf(context), abort: stop.signal };
     const failed = (error: unknown) => {
@@ -121,14 +121,14 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     }
   };
 
-  /** Without one in REST: an object without fields. */
+  /** Without a body in REST: an empty object. */
   const bodyOf = async (context: Context, { owner }: Caller): Promise<Body> => {
     const most = (await tasks.limits()).message_kb * 1024;
     const read = async (): Promise<Body> => {
       const bytes = await context.req.arrayBuffer();
       return bytes.byteLength === 0 && context.req.path !== "/" ? { value: {}, large: null } : readBody(bytes, most);
     };
-    // One that does not say how large it is is a short one (outside/http.ts).
+    // A body without a declared length is a short one (outside/http.ts).
     if (!(Number(context.req.header("content-length")) > most)) return read();
     const free = await large(owner, "large messages", "Send it again later.");
     return read().finally(free);
@@ -177,7 +177,7 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     }
   };
 
-  /** Open to everybody: how to ask, and for what; to who comes with a token, for what it may be used. */
+  /** Open to everybody: how to connect, and for what; with a token, what it may be used for. */
   const card = async (context: Context): Promise<Response> => {
     const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
     const caller = context.req.header("authorization") === undefined ? null : callerOf(context);
@@ -195,7 +195,7 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     async serve(context) {
       const { method, path } = context.req;
       try {
-        // An image or a link of another page sends no Origin, and says where it stands.
+        // An image or link on another page sends no Origin, but says which site it is on.
         if (context.req.header("origin") !== undefined || /-site$/.test(context.req.header("sec-fetch-site") ?? ""))
           throw new ClearedError("WEB_REFUSED", "Tasks are not taken from a page in a browser.");
         if (method !== "POST" && (CARDS.test(path) || path === "/")) return await card(context);

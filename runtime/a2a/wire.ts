@@ -1,6 +1,6 @@
 /**
- * Tasks and messages as each generation of A2A writes them: 1.0 (protobuf's JSON), 0.3 (`kind`), and `tasks/send` of May 2025, here 0.1. What
- * comes in is untrusted and checked field by field; what goes out has no field that a strict client of that generation refuses.
+ * Tasks and messages in each generation of A2A: 1.0 (protobuf's JSON), 0.3 (`kind`), and `tasks/send` of May 2025, here called 0.1. Input is
+ * untrusted and checked field by field; output has no field that a strict client of that generation refuses.
  */
 import { type TaskArtifact, type TaskChange, type TaskView, hasEnded, isParked } from "../app/task-view.ts";
 import type { TaskMessage, TaskPart, TaskState } from "../engine/store/tasks.ts";
@@ -10,7 +10,7 @@ import { type Fields, isObject } from "../rules/tools/shape.ts";
 
 export type Dialect = "1.0" | "0.3" | "0.1";
 
-/** Each is read and judged by itself. */
+/** Each part is parsed and validated separately. */
 const MOST_PARTS = 1000;
 
 export interface Shown {
@@ -25,7 +25,7 @@ export interface Received {
   context: string | undefined;
 }
 
-/** A request that the protocol does not allow, with JSON-RPC's or A2A's number. */
+/** A request that the protocol does not allow, with the number of JSON-RPC or A2A. */
 export function wrong(rpc: number, message: string): ClearedError {
   return new ClearedError("TASK_REQUEST", message, { data: { rpc } });
 }
@@ -39,7 +39,7 @@ export function fieldsOf(value: Json | undefined, name: string): Fields {
   return value;
 }
 
-/** A text, or none: protobuf's JSON writes an empty one for none. @throws TASK_REQUEST */
+/** A text, or none: protobuf's JSON writes an empty text for none. @throws TASK_REQUEST */
 export function textOf(value: Json | undefined, name: string): string | undefined {
   if (value == null || value === "") return undefined;
   if (typeof value !== "string" || value.length > 512) throw invalid(`${name} must be a text of at most 512 characters.`);
@@ -60,7 +60,7 @@ export function readMessage(dialect: Dialect, value: Json | undefined): Received
   if (!isObject(value)) throw invalid("params.message is missing: an object with messageId, role and parts.");
   const { parts, role, metadata } = value;
   const user = dialect === "1.0" ? "ROLE_USER" : "user";
-  // Who sends a message here is the user; some clients leave the word empty.
+  // The sender of a message is the user; some clients leave the role empty.
   const roles = dialect === "0.1" ? [undefined, "", user] : ["", "ROLE_UNSPECIFIED", user];
   if (!roles.includes(role as string | undefined)) throw invalid(`message.role must be "${user}".`);
   if (!Array.isArray(parts) || parts.length === 0) throw invalid("message.parts must be a list with at least one part.");
@@ -73,7 +73,7 @@ export function readMessage(dialect: Dialect, value: Json | undefined): Received
   return { message: { id: id ?? "", parts: parts.map((one, i) => readPart(one, `message.parts[${i}]`)), ...more }, task, context };
 }
 
-/** Each generation's spelling is taken in all of them: what is meant is never in doubt. @throws TASK_REQUEST */
+/** All spellings are accepted in every generation, because they are unambiguous. @throws TASK_REQUEST */
 function readPart(value: Json, name: string): TaskPart {
   if (!isObject(value)) throw invalid(`${name} must be an object.`);
   const { text, data } = value;
@@ -87,7 +87,7 @@ function readPart(value: Json, name: string): TaskPart {
 const stateName = (dialect: Dialect, state: TaskState): string => {
   if (dialect === "1.0") return `TASK_STATE_${state.toUpperCase().replace("-", "_")}`;
   if (dialect === "0.3") return state;
-  // May 2025 had neither of the two: a gate asks for input there, and a refusal is a failure.
+  // May 2025 had neither state: a gate is a request for input there, and a refusal a failure.
   return state === "auth-required" ? "input-required" : state === "rejected" ? "failed" : state;
 };
 
@@ -142,7 +142,7 @@ export function taskJson(dialect: Dialect, view: TaskView, { history, artifacts 
   return { id: view.id, contextId: view.context, ...(dialect === "0.3" ? { kind: "task" } : {}), ...body };
 }
 
-/** What a stream begins with. */
+/** The first event of a stream. */
 export function firstEvent(dialect: Dialect, view: TaskView): Json {
   return dialect === "1.0" ? { task: taskJson(dialect, view) } : taskJson(dialect, view);
 }
@@ -163,10 +163,10 @@ export function eventOf(dialect: Dialect, view: TaskView, change: TaskChange): J
   return { ...(dialect === "0.3" ? { kind: "status-update" } : {}), ...update, final: closes(state) };
 }
 
-/** A stream that a message has opened is closed by the end of its task and by a question to its caller; a gate goes on by itself. */
+/** A stream opened by a message is closed by the end of its task and by a question to its caller; at a gate it stays open. */
 export function closes(state: TaskState): boolean {
   return hasEnded(state) || state === "input-required";
 }
 
-/** Where somebody has to answer before anything goes on. */
+/** True if somebody has to answer before anything continues. */
 export const rests = (state: TaskState): boolean => hasEnded(state) || isParked(state);

@@ -1,16 +1,16 @@
-/** The agents of HEAD of the configured branch with their headers, read once for each content. */
+/** The agents at HEAD of the configured branch with their headers, parsed once per content. */
 import { ClearedError, type WireError, toWire } from "../kernel/errors.ts";
 import type { Git, Tree } from "../kernel/ports.ts";
 import { type Header, parseHeader } from "../scripts/header.ts";
 import { AGENTS } from "../workspace/layout.ts";
 
-/** An agent as HEAD of the configured branch has it. */
+/** An agent at HEAD of the configured branch. */
 export interface AgentAtHead {
   name: string;
   file: string;
   blob: string;
   header: Header | null;
-  /** Why the header cannot be read. */
+  /** Why the header cannot be parsed. */
   error: WireError | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What can be asked of a workspace: the same operations whether a command owns it for a moment or talks to the owner over the socket.
- * Everything in and out is JSON.
+ * The operations on a workspace: the same whether a command owns it for a moment or talks to the owner over the socket.
+ * All parameters and results are JSON.
  */
 import { randomUUID } from "node:crypto";
 import { type Pause, pauseOf } from "../engine/store/pauses.ts";
@@ -24,12 +24,12 @@ import type { Moving, Group } from "./move-run.ts";
 import type { Proposing } from "./proposals-api.ts";
 
 export interface AgentFact extends AgentAtHead {
-  /** Null while it is paused, too. */
+  /** Null also while it is paused. */
   nextRun: number | null;
-  /** Who paused it, or all of them; null while it is not. */
+  /** Who paused it, or all agents; null if it is not paused. */
   paused: Pause | null;
   lastRun: RunRecord | null;
-  /** What the checks of its code came to; null: nobody has checked it. */
+  /** The result of checking its code; null: not checked yet. */
   checked: Mark;
 }
 
@@ -40,7 +40,7 @@ export interface ExecResult {
   steps: number;
 }
 
-// What few commands ask for is loaded when they do.
+// Modules that few commands need are loaded on demand.
 const moving = () => import("./move-run.ts");
 const proposing = () => import("./proposals-api.ts");
 const undoing = () => import("../change/proposals/undo.ts");
@@ -62,7 +62,7 @@ export function createApi(host: Host) {
     return wait ? engine.result(id) : run;
   };
 
-  /** An operation that is one function of host and parameters. */
+  /** An operation that is a single function of host and parameters. */
   const of =
     <P, R>(load: () => Promise<(on: Host, p: P) => Promise<R>>) =>
     async (p: P): Promise<R> =>
@@ -74,14 +74,14 @@ export function createApi(host: Host) {
       throw new ClearedError("APPROVAL_IDENTITY", `"${by}" is not a person of the trust.yaml that the owner of this workspace has read.`);
     return { by };
   };
-  /** Nobody is named for what they have not done. @throws APPROVAL_IDENTITY */
+  /** Refuses a name without that person's key. @throws APPROVAL_IDENTITY */
   const named = <P extends { by: string | null }>(p: P): P => {
     if (p.by !== null && p.by !== NOBODY) startedBy(p.by);
     return p;
   };
 
   return {
-    /** `by`: the person whose key the caller holds, here and below. @throws APPROVAL_IDENTITY when trust.yaml does not name them */
+    /** `by`: the person whose key the caller has, here and below. @throws APPROVAL_IDENTITY when trust.yaml does not name them */
     async run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; by?: string; wait: boolean }) {
       const { agent, input, key, dry, given, wait, by } = p;
       const { id } = await host.start(agent, {
@@ -94,7 +94,7 @@ export function createApi(host: Host) {
       return settled(id, wait);
     },
 
-    /** `check`: language, names, capabilities and types first; without it the sandbox holds by itself. */
+    /** `check`: language, names, capabilities and types first; the sandbox is safe without it. */
     async exec(p: { file: string; text: string; input: Json; live: boolean; check: boolean; by?: string }): Promise<ExecResult> {
       const { file, text, input, live, check, by } = p;
       const name = (file.split("/").at(-1) ?? file).replace(/\.ts$/, "");
@@ -120,7 +120,7 @@ export function createApi(host: Host) {
     async call({ calls }: { calls: { name: string; params: Json }[] }) {
       const commit = await git.head();
       const { detachedLog, triedRun } = await import("../engine/replay.ts");
-      // The run that it pretends to be.
+      // A run that exists only for this call.
       const run = triedRun({ id: "run_trying", agent: "call", input: {}, commit, why: "call", now: host.clock.now() });
       const log = detachedLog(run);
       const view = await host.world.view(run, log, () => host.clock.now());
@@ -158,7 +158,7 @@ export function createApi(host: Host) {
       );
     },
 
-    /** The run as it stands, or with `wait` once it has ended or waits for a person. @throws RUN_UNKNOWN */
+    /** The run as it is, or with `wait` once it has ended or waits for a person. @throws RUN_UNKNOWN */
     status: ({ run, wait }: { run: string; wait: boolean }) => settled(run, wait),
 
     async resume({ run, at, wait }: { run: string; at?: string; wait: boolean }) {
@@ -175,20 +175,20 @@ export function createApi(host: Host) {
       return { proof, run: await settled(proof.run, wait) };
     },
 
-    /** Moves a run to other code; `run` is null when it was only proven that it could. @throws HISTORY_DIVERGED, RUN_STATUS */
+    /** Moves a run to other code; `run` is null if it was only proved that it could move. @throws HISTORY_DIVERGED, RUN_STATUS */
     async migrate({ wait, ...change }: Moving & { to?: string; dryRun: boolean; wait: boolean }) {
       const proof = await (await moving()).migrateRun(host, named(change));
       return { proof, run: change.dryRun ? null : await settled(proof.run, wait) };
     },
 
-    /** The same for all that wait on older code, or those named; the others stay. With `wait` those moved have come to rest. @throws RUN_UNKNOWN */
+    /** The same for all runs waiting on older code, or those named. With `wait`, returns once the moved runs are at rest. @throws RUN_UNKNOWN */
     async migrateRuns({ wait, ...group }: Group & { wait: boolean }) {
       const runs = await (await moving()).migrateRuns(host, named(group));
       if (wait && !group.dryRun) for (const { run, moves } of runs) if (moves) await engine.result(run);
       return runs;
     },
 
-    /** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED */
+    /** Ends the pause of one agent, or with null all pauses. @throws AGENT_UNKNOWN, RUN_PAUSED */
     resumeAgents: async (p: { agent: string | null; by: string | null }) => (await import("./pause.ts")).resumeAgents(host, named(p)),
 
     async replay({ run }: { run: string }) {
@@ -197,8 +197,8 @@ export function createApi(host: Host) {
     },
 
     /**
-     * The decision is signed by the caller's key; the owner checks it against trust.yaml. `offer`: the card that was opened to make a rule of
-     * a correction, and to move what is alike.
+     * The decision is signed with the caller's key; the owner verifies it against trust.yaml. `offer`: the card that was opened to make a rule of
+     * a correction and to move similar entries.
      */
     async decide({ decision }: { decision: Decision }) {
       const done = await decideCard(host, decision);
@@ -207,25 +207,25 @@ export function createApi(host: Host) {
       const offer = moved ? await (await import("./learn.ts")).offerRule(host, entry) : null;
       return { ...done, offer };
     },
-    /** Keeps a code of `cleared pair`. @throws APPROVAL_IDENTITY */
+    /** Stores a code of `cleared pair`. @throws APPROVAL_IDENTITY */
     async pair({ name, pairing }: { name: string; pairing: Pairing }) {
       host.assertTrust();
       (await import("./sessions.ts")).keepPairing(host.database, host.trust, host.clock.now(), name, pairing);
       return null;
     },
-    /** Ends a person's pairings; answers how many. */
+    /** Ends a person's pairings; returns how many. */
     unpair: async ({ by }: { by: string }) => (await import("./sessions.ts")).endPairings(host.database, by),
     import: async (p: { files: string[]; dryRun: boolean; again: boolean; by?: string }) =>
       (await import("./imports.ts")).importFiles(host, { ...p, ...startedBy(p.by) }),
 
-    /** Takes up the closed runs that git has and the store does not know. */
+    /** Adopts closed runs that are in git and not in the store. */
     reindex: async () => ({ runs: await (await import("../engine/store/packing.ts")).adoptBundles(host.packing) }),
-    /** Books rows again that were deleted by hand, or leaves them out for good. @throws USAGE, GIT_STATE, JOURNAL_* */
+    /** Books manually deleted rows again, or excludes them permanently. @throws USAGE, GIT_STATE, JOURNAL_* */
     revive: async (p: { names: string[]; leave: boolean; by: string }) => (await import("./rows.ts")).revive(host, named(p)),
-    /** Asks where a confirmed entry belongs; answers the card, which is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */
+    /** Opens a card that asks where a confirmed entry belongs; it is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */
     correction: async (p: { entry: string; account?: string }) => (await import("./rows.ts")).askCorrection(host, p),
 
-    /** Asks the models that play a role four small things each; costs a little. @throws LLM_UNCONFIGURED */
+    /** Makes four small requests to each model with a role; costs a little. @throws LLM_UNCONFIGURED */
     testModels: async () => (await import("./models.ts")).testModels(host),
 
     async balances() {
@@ -237,14 +237,14 @@ export function createApi(host: Host) {
     },
 
     progress: async () => ({ ...host.progress }),
-    /** What callers over MCP may ask for: an operation of McpApi by its name. */
+    /** What callers over MCP may call: an operation of McpApi by name. */
     mcp: async (p: { name: keyof McpApi; params: never }) =>
       (await (mcp ??= import("./mcp-api.ts").then((found) => found.createMcpCalls(host))))(p),
 
-    // About changes of the code: checking, proposing, trying on what is recorded, taking back. Each throws what the function it calls throws.
-    /** A request to the meta-agent; it is worked on until it ends, whoever watches. */
+    // Changes of the code: checking, proposing, trying on recorded runs, undoing. Each throws what the called function throws.
+    /** A request to the meta-agent; work continues until it ends, whether or not anybody watches. */
     ask: async ({ text, by }: { text: string } & By) => (await asking()).beginAsk(host, { text, ...startedBy(by) }),
-    /** Answers its question, or goes on where it was cut off; only whoever asked. */
+    /** Answers its question, or continues an interrupted request; only for whoever asked. */
     continueAsk: async ({ by, ...p }: { id?: number; answer?: string } & By) =>
       (await asking()).continueAsk(host, { ...p, ...startedBy(by) }),
     watchAsk: of(async () => (await asking()).watchAsk),
@@ -253,9 +253,9 @@ export function createApi(host: Host) {
     askPrompt: async () => (await asking()).showPrompt(host),
     rule: async ({ entry, by }: { entry: string } & By) => (await import("./learn.ts")).makeRule(host, { entry, ...startedBy(by) }),
     bisect: async ({ name }: { name: string }) => (await trying()).bisectRun(host, name),
-    /** What undoing a proposal, a run, "import" or an undo would change. */
+    /** The plan of undoing a proposal, a run, "import" or an undo. */
     planUndo: async ({ target }: { target: string }) => (await undoing()).planUndo(host, target),
-    /** Takes it back. `seen`: of the plan that was shown; another one is refused. */
+    /** Undoes it. `seen`: from the plan that was shown; another plan is refused. */
     async undo({ target, ...how }: { target: string; by: string; reason?: string; seen?: string }) {
       const done = await (await undoing()).undo(host, target, named(how));
       await (await import("./reconcile.ts")).reconcileCards(host);
@@ -265,27 +265,27 @@ export function createApi(host: Host) {
     /** Records a proposal and checks it; its edits leave the working tree. */
     propose: async ({ by, ...p }: Proposing) => (await proposing()).propose(host, { ...p, ...startedBy(by) }),
     proposals: async () => (await proposing()).listProposals(host),
-    /** By number or id, as in all that follow. */
+    /** By number or id, here and below. */
     proposal: async ({ id }: Id) => (await proposing()).showProposal(host, id),
-    /** What its report leaves out, a few runs at a time. */
+    /** What its report omits, a few runs at a time. */
     differences: of(async () => (await proposing()).differencesOf),
     patch: async ({ id }: Id) => (await proposing()).patchOf(host, id),
     withdraw: async ({ id, by, reason }: Id & By & { reason: string }) =>
       (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason),
     checkProposal: async ({ id }: Id) => (await proposing()).checkProposal(host, id),
-    /** Exchanges them with a remote. */
+    /** Exchanges proposals with a remote. */
     syncProposals: async ({ remote }: { remote: string }) => (await import("../change/proposals/sync.ts")).syncProposals(host, remote),
-    /** Tries cases of the work tree on its code; all unless some are named. */
+    /** Tries cases of the work tree on its code; all by default. */
     tryCases: async ({ names }: { names: string[] }) => (await trying()).tryCases(host, names),
     caseOfRun: of(async () => (await trying()).caseOfRun),
     tools: of(async () => (await import("./tool-list.ts")).listTools),
-    /** Checks files (text by path, null removes) laid over HEAD; every agent with `all`, or without files. */
+    /** Checks files (text by path, null removes) laid over HEAD; every agent with `all`, or if there are no files. */
     check: async (p: { files: Record<string, string | null>; all: boolean; only?: string[] }) =>
       (await import("./check-api.ts")).checkFiles(host, p),
   };
 }
 
-/** When its schedule starts an agent next, ms; null for one without, or while it is paused. */
+/** The next scheduled start of an agent, ms; null without a schedule or while it is paused. */
 async function nextRunOf({ database, clock }: Host, { name, header }: AgentAtHead, timezone: string): Promise<number | null> {
   if (pauseOf(database, name) !== null || !listensTo(header, "schedule") || header.schedule === undefined) return null;
   const { nextTick } = await import("../outside/triggers/cron.ts");

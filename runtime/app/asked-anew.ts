@@ -1,6 +1,6 @@
 /**
- * Questions to models that no recording answers, asked anew for a backtest (`--ask --budget`): each once, within a sum in US dollars that is
- * reserved before each request, and compared with what was answered to the same question in other words, or by another model.
+ * Asks models, for a backtest (`--ask --budget`), the questions that no recording answers: each once, within a sum in US dollars that is
+ * reserved before each request, and compared with recorded answers to the same question in other words or by another model.
  */
 import { randomUUID } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
@@ -16,13 +16,13 @@ import { modelRolesOf } from "../workspace/settings/models.ts";
 import type { Host } from "./host.ts";
 
 const SHOWN = 50;
-// What a model says beside its answer: how sure it is, what it read that from.
+// Fields of an answer other than the answer itself: confidence and its basis.
 const BESIDE = ["agreement", "confidence", "quotes"];
 
 const meant = (result: Json): string =>
   canonicalJson(isObject(result) ? Object.fromEntries(Object.entries(result).filter(([key]) => !BESIDE.includes(key))) : result);
 
-/** @throws USAGE for a budget that is none */
+/** @throws USAGE for an invalid budget */
 export async function createAskAnew(host: Host, { budget }: { budget: string }): Promise<{ ask: AskAnew; report(): Promise<AskedAnew> }> {
   if (!/^\d{1,4}(?:\.\d{1,6})?$/.test(budget)) throw new ClearedError("USAGE", `--budget ${budget}: write US dollars, such as 0.50.`);
   const config = await host.config();
@@ -42,7 +42,7 @@ export async function createAskAnew(host: Host, { budget }: { budget: string }):
           llm: {
             ...ctx.ports.llm,
             async generate({ role = "small", ...request }) {
-              // Named, so that it is never the small one that answers for it once the budget is nearly used up.
+              // Named, so that a smaller model never answers instead when the budget is nearly used up.
               const model = request.model ?? (await ctx.ports.llm.modelOf({ role }));
               const facts = factsOf(model.slice(model.indexOf("/") + 1), roles);
               if (worstCost(facts, { input: 1, output: 1 }, dayIn(config.timezone, host.clock.now())) === null)

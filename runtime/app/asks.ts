@@ -1,6 +1,6 @@
 /**
- * Requests to the meta-agent on a host: begun, watched, answered, stopped. The conversation runs in the owner of the workspace, whoever
- * watches; what it is given here can look and try, and proposes where everybody proposes (proposals-api.ts).
+ * Requests to the meta-agent on a host: start, watch, answer, stop. The conversation runs in the owner of the workspace, whoever watches; its
+ * tools here can only read and try, and it proposes like everybody else (proposals-api.ts).
  */
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import { runChecks, STATIC_CHECKS } from "../change/checks/pipeline.ts";
@@ -28,29 +28,29 @@ export type { Ask, AskEnd, AskRow } from "../meta/requests.ts";
 export interface WatchedAsk {
   ask: Ask;
   rows: AskRow[];
-  /** So far, in words; null where no model was asked. */
+  /** Cost so far, in words; null if no model was asked. */
   cost: string | null;
 }
 
-/** What is being worked on by this process, by the store and the number. */
+/** Requests that this process works on, by store and number. */
 interface Working {
   stop: AbortController;
   over: Promise<void>;
-  /** Resolves when there is something new, and is another promise from then on. */
+  /** Resolves when there is something new, and is then replaced. */
   news: PromiseWithResolvers<void>;
 }
 const working = new WeakMap<Host["database"], Map<number, Working>>();
 
 const workingOn = ({ database }: Host) => working.getOrInsertComputed(database, () => new Map<number, Working>());
 
-/** Numbers of the requests that this process works on. */
+/** Numbers of the requests in progress in this process. */
 export const requestsUnderWay = (host: Host): number[] => [...workingOn(host).keys()];
 
 const LONGEST_TEXT = 10_000;
-// A watcher asks again after this long, so that a connection is never silent.
+// A watcher asks again after this time, so that no connection stays silent.
 const WATCH_MS = 20_000;
 
-/** Begins a request; it is worked on until it ends, whoever watches. @throws LLM_UNCONFIGURED, USAGE */
+/** Starts a request; work continues until it ends, whether or not anybody watches. @throws LLM_UNCONFIGURED, USAGE */
 export async function beginAsk(host: Host, { text, by, ...limits }: { text: string; by?: string } & Limits): Promise<Ask> {
   if (text.trim() === "") throw new ClearedError("USAGE", 'Say what you want: `cleared ask "..."`.');
   if (text.length > LONGEST_TEXT) throw new ClearedError("USAGE", `A request has at most ${LONGEST_TEXT} characters.`);
@@ -59,7 +59,7 @@ export async function beginAsk(host: Host, { text, by, ...limits }: { text: stri
   await settleAsks(host);
   const base = await host.git.head();
   const { timezone } = await host.config();
-  // Nothing is waited for from here on: a request that is there and not worked on was cut off.
+  // No await from here on: a stored request that nothing works on counts as interrupted.
   const at = host.clock.now();
   const asked = redact(text.trim());
   const first = { role: "user" as const, content: `Today is ${dayIn(timezone, at)}. The request:\n\n${asked}` };
@@ -68,7 +68,7 @@ export async function beginAsk(host: Host, { text, by, ...limits }: { text: stri
   return ask;
 }
 
-/** Goes on with one that asked or was cut off; without a number the last such one. @throws ASK_UNKNOWN, USAGE, LLM_UNCONFIGURED */
+/** Continues one that asked a question or was interrupted; without a number the last such one. @throws ASK_UNKNOWN, USAGE, LLM_UNCONFIGURED */
 export async function continueAsk(
   host: Host,
   { id, answer: words = "", by, ...limits }: { id?: number; answer?: string; by?: string } & Limits,
@@ -77,9 +77,9 @@ export async function continueAsk(
   const asks = asksOf(host);
   await settleAsks(host);
   const writer = await writerOf(host);
-  // Nothing is waited for from here on, so that of two who go on with it one does.
+  // No await from here on, so that of two callers only one continues it.
   const mayGoOn = ({ end }: Ask) => end?.kind === "question" || (end?.kind === "decline" && end.open);
-  // Without a number their own, never what a task from outside began; an answer goes to a question.
+  // Without a number it is the caller's own, never one started by an outside task; an answer goes to a question.
   const isMeant = (one: Ask) => mayGoOn(one) && (by ?? null) === one.by && (answer === "" || one.end?.kind === "question");
   const ask = id === undefined ? asks.list(50).find(isMeant) : asks.get(id);
   if (ask === null || ask === undefined)
@@ -91,7 +91,7 @@ export async function continueAsk(
     );
   if (workingOn(host).has(ask.id)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} is being worked on.`);
   if (!mayGoOn(ask)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} has ended; ask anew.`);
-  // Its proposal is by whoever asked, who may then not approve it: nobody else says what is in it.
+  // The proposal belongs to whoever asked, who may not be allowed to approve it, so nobody else may shape it.
   if ((by ?? null) !== ask.by && !isByAgent(ask))
     throw new ClearedError("APPROVAL_IDENTITY", `Request ${ask.id} is by ${ask.by ?? NOBODY}, and only they go on with it; ask anew.`);
   const asked = ask.end?.kind === "question";
@@ -109,7 +109,7 @@ export async function continueAsk(
   return asks.get(ask.id) ?? ask;
 }
 
-/** Ends it where it stands, and waits for that. @throws ASK_UNKNOWN */
+/** Stops it and waits for its end. @throws ASK_UNKNOWN */
 export async function stopAsk(host: Host, { id }: { id: number }): Promise<Ask> {
   const found = workingOn(host).get(id);
   found?.stop.abort();
@@ -117,7 +117,7 @@ export async function stopAsk(host: Host, { id }: { id: number }): Promise<Ask> 
   return askAt(host, id);
 }
 
-/** What is new from row `from` on; waits until there is something, or it has ended. @throws ASK_UNKNOWN */
+/** New rows from `from` on; waits until there are some, or it has ended. @throws ASK_UNKNOWN */
 export async function watchAsk(host: Host, { id, from, wait }: { id: number; from: number; wait: boolean }): Promise<WatchedAsk> {
   const asks = asksOf(host);
   const found = workingOn(host).get(id);
@@ -140,7 +140,7 @@ export async function listAsks(host: Host, { limit }: { limit: number }): Promis
     .map((ask) => ({ ...ask, cost: costIn(costs, ask.id) }));
 }
 
-/** The prompt as a request would get it now. */
+/** The prompt that a request would get now. */
 export async function showPrompt(host: Host): Promise<Prompt> {
   return promptFor(host.git.tree(await host.git.head()), await host.registry.whole(), Object.keys(host.trust.mcp));
 }
@@ -156,7 +156,7 @@ function askAt(host: Host, id: number): Ask {
   return ask;
 }
 
-/** The store, which tells whoever watches of each new row. */
+/** The store, which notifies watchers of each new row. */
 function asksOf(host: Host): Asks {
   const asks = createAsks(host.database);
   const tell = (id: number) => {
@@ -173,17 +173,17 @@ function asksOf(host: Host): Asks {
   };
 }
 
-/** @throws LLM_UNCONFIGURED before there is a request */
+/** @throws LLM_UNCONFIGURED, before a request exists */
 async function writerOf(host: Host): Promise<Writer> {
   const config = await host.config();
   await host.models.llm(config).modelOf({ role: "large" });
   return (note) => host.models.llm(config, note);
 }
 
-/** The model, once it is known who hears that a budget is nearly gone. */
+/** The model, given who is told that a budget is nearly used up. */
 type Writer = (note: (message: string) => void) => Llm;
 
-/** Other than always: how long it may take, and, for an evaluation, what comes back to the writer. */
+/** Limits that differ from the default: the time, and, for an evaluation, what is returned to the writer. */
 interface Limits {
   wallMs?: number;
   arm?: Arm;
@@ -207,7 +207,7 @@ function work(host: Host, ask: Ask, writer: Writer, { wallMs, arm = "backtest" }
       return declined(code === "INTERNAL" ? `An error of Cleared itself ended it: ${message}` : message, { open: true });
     })
     .then((end) => asks.end(ask.id, end, host.clock.now()))
-    // The store is closed, or somebody else owns it: whoever opens it next ends what was cut off.
+    // The store is closed or owned by another process, whose next start settles interrupted requests.
     .catch(() => undefined)
     .finally(() => {
       host.ending.delete(end);
@@ -265,12 +265,12 @@ async function workshopAt(host: Host, ask: Ask, asks: Asks, arm: Arm, derive: Wo
   };
 }
 
-/** Of a request by an agent: who gave the task that it is about. */
+/** For a request by an agent: who gave the task it is about. */
 async function starterOf({ engine }: Host, ask: Ask): Promise<string | undefined> {
   return isByAgent(ask) ? (await engine.get(runIn(ask)))?.by : undefined;
 }
 
-/** What was cut off gets its end: its proposal, if it had come so far, else that it may go on. */
+/** Ends interrupted requests: with their proposal if they had made one, else as resumable. */
 async function settleAsks(host: Host): Promise<void> {
   if (host.database.epoch === null) return;
   const asks = asksOf(host);
@@ -278,7 +278,7 @@ async function settleAsks(host: Host): Promise<void> {
   if (open.length === 0) return;
   const proposals = await createProposals(host).list();
   for (const { id, at, base } of open) {
-    // Somebody may have gone on with it or ended it meanwhile.
+    // It may have been continued or ended meanwhile.
     if (workingOn(host).has(id) || asks.get(id)?.end !== null) continue;
     const made = proposals.find((one) => one.asked?.request === id && one.asked.at === at && one.base === base);
     const end: AskEnd =

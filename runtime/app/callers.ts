@@ -1,36 +1,36 @@
-/** Who asks over A2A and MCP: a token's owner, a program of this user, or anybody, where trust.yaml lets anybody ask; and how much each may have. */
+/** Callers over A2A and MCP: the owner of a token, a program of this user, or anybody, if trust.yaml allows that; and their limits. */
 import { ClearedError } from "../kernel/errors.ts";
 import type { Config } from "../workspace/settings/config.ts";
 import { createTokenReader, listTokens } from "../workspace/settings/tokens.ts";
 import type { Host } from "./host.ts";
 
-/** Who asks, and which agents they may give tasks to; null: all that take tasks. */
+/** A caller, and the agents they may give tasks to; null: all that accept tasks. */
 export interface Caller {
   owner: string;
   agents: readonly string[] | null;
-  /** Proves it; null for a program of this user, and for anybody. */
+  /** The proof; null for a program of this user and for anonymous callers. */
   token: string | null;
-  /** By tools, and not by tasks: agents with trigger: mcp are offered as well. */
+  /** Calls tools instead of giving tasks: agents with trigger: mcp are offered as well. */
   via?: "mcp";
 }
 
-/** The owner of what programs of this user ask for without a token. A token's name has small letters. */
+/** The owner for programs of this user without a token. Token names are lower case, so they cannot collide. */
 export const LOCAL = "LOCAL";
 
 export type Limits = Config["callers"];
 
-/** Of all callers together; the page and short requests keep the other connections (outside/http.ts). */
+/** For all callers together; the remaining connections are for the page and short requests (outside/http.ts). */
 export const ALL_OPEN = 450;
 
 /** `after`: seconds. */
 export const full = (message: string, after: number): ClearedError =>
   new ClearedError("TASK_LIMIT", message, { data: { rpc: -32029, retry_after: after } });
 
-/** Counts what is here at once, of each owner and of `all`. */
+/** Counts open requests, per owner and in total. */
 export function createSeats(limit: () => Promise<number>, all: number) {
   const open = new Map<string, number>();
   let taken = 0;
-  /** Answers what gives it back, to be called once. `next`: what to do instead. @throws TASK_LIMIT */
+  /** Returns the function that releases the place, to be called once. `next`: what to do instead. @throws TASK_LIMIT */
   return async (owner: string, what: string, next: string): Promise<() => void> => {
     const most = await limit();
     const place = `${owner} ${what}`;
@@ -50,13 +50,13 @@ export function createSeats(limit: () => Promise<number>, all: number) {
 export function createCallers({ dir, trust, config }: Pick<Host, "dir" | "trust" | "config">) {
   const tokenOf = createTokenReader(dir);
   let known: { limits: Limits; until: number } | null = null;
-  /** Asked for several times in a request: a change of the file counts within a second. */
+  /** Read several times per request; a change of the file takes effect within a second. */
   const limits = async (): Promise<Limits> => {
     if (known === null || performance.now() >= known.until) known = { limits: (await config()).callers, until: performance.now() + 1000 };
     return known.limits;
   };
   return {
-    /** `isOwn` is looked up only without a token. @throws TASK_TOKEN */
+    /** `isOwn` is called only without a token. @throws TASK_TOKEN */
     caller(token: string | null, isOwn: () => boolean): Caller {
       const found = token === null ? null : tokenOf(token);
       if (found !== null) return { owner: found.name, agents: found.agents, token };
@@ -67,16 +67,16 @@ export function createCallers({ dir, trust, config }: Pick<Host, "dir" | "trust"
       throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);
     },
     limits,
-    /** A connection that a request keeps open. @throws TASK_LIMIT */
+    /** A connection held open by a request. @throws TASK_LIMIT */
     hold: createSeats(async () => (await limits()).open, ALL_OPEN),
-    /** Before something is kept of an owner who has so many bytes here. @throws TASK_LIMIT */
+    /** Called before storing anything for an owner who already has this many bytes. @throws TASK_LIMIT */
     async room(stored: number): Promise<void> {
       const { stored_mb: most, keep_days: days } = await limits();
       if (stored < most * 1_000_000) return;
       const how = `Those that have ended are removed after ${days} days; cancel those that wait for you.`;
       throw full(`Your tasks take up the ${most} MB that they may here. ${how}`, 3600);
     },
-    /** Whether an owner may still be told of their tasks; only tokens have owners in small letters. */
+    /** Whether an owner may still be notified about their tasks; only owners with tokens have lower case names. */
     owners() {
       const names = new Set(listTokens(dir).map(({ name }) => name));
       return (owner: string) => !/^[a-z]/.test(owner) || names.has(owner);

@@ -1,10 +1,10 @@
-/** What an open card says beside its question and its calls, the same in a terminal and on the page. */
+/** The facts on an open card besides its question and calls, the same in a terminal and on the page. */
 import { shownOf } from "../engine/authority.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Card, Json } from "../kernel/ports.ts";
 import { isObject } from "../rules/tools/shape.ts";
 
-/** What the page has shown of a card: a yes to something else by now is no yes. */
+/** Identifies what the page has shown of a card: an approval of anything else is refused. */
 export const seenOf = (card: Card): string => `${card.name} ${shownOf(card)}`;
 
 export interface CardFacts {
@@ -13,21 +13,21 @@ export interface CardFacts {
 
 /** Cards about rows of a statement. */
 export const OF_ROWS = ["row", "same", "gone", "account", "correction", "rule"];
-/** What ties such a card to its file, and what its other lines have already. */
+/** Fields that connect such a card to its file, or that its other lines already show. */
 const TIES = ["match", "card", "hash", "question", "ids", "receipt", "approve", "reject", "file", "line", "code"];
 
-/** Kinds whose body is what the script hands in; that of another is the runtime's, with what is told of it under `about`. */
+/** Kinds whose body is provided by the script; in other kinds it is the runtime's, with the script's part under `about`. */
 const TOLD_BY_SCRIPTS = ["approval", "form"];
 
 /**
- * Why it asks and the amounts with their currency; then what the script told, apart: no name of the second hides one of the first or comes
- * before it. Nothing of a proposal: its card is written from git.
+ * Why it asks, and amounts with their currency; then, separately, what the script provides: no name there hides one of the first part or comes
+ * before it. Nothing for a proposal: its card is made from git.
  */
 export function cardFacts(card: Card): CardFacts[] {
   const { request_summary: summary = "", policy_compliance: policy = "" } = sectionsOf(card);
   const { message, why: reason, confidence, ...rest } = told(card);
   const words = (value: Json | undefined) => (value === undefined ? [] : [typeof value === "string" ? value : canonicalJson(value)]);
-  // How sure a script was of an entry, which it counts from 0 to 1.
+  // A script states its confidence between 0 and 1.
   const sure = words(confidence).map((of) => (Number(of) === 0 ? "no rule recognises it (confidence 0 of 1)" : `confidence ${of} of 1`));
   const said = [...words(message), ...words(reason), ...sure].join("; ");
   const why = [...String(policy).split("\n").slice(1), said].filter((line) => line !== "");

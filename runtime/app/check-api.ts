@@ -1,4 +1,4 @@
-/** `cleared check` on a host: the files a person has changed, laid over HEAD, through every check that needs no proposal. */
+/** `cleared check` on a host: the files a person has changed, laid over HEAD, in every check that needs no proposal. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { STATIC_CHECKS, checkScript, runChecks, sinceBase } from "../change/checks/pipeline.ts";
@@ -21,7 +21,7 @@ import type { Host } from "./host.ts";
 import { noteChecked } from "./marks.ts";
 
 export interface CheckedTree {
-  /** Commit of the branch that the files were laid over. */
+  /** The commit of the branch under the files. */
   on: string;
   /** The files that were checked, edited or not. */
   paths: string[];
@@ -31,7 +31,7 @@ export interface CheckedTree {
   dryRun: { agent: string; lines: string[] }[];
 }
 
-/** What is checked, for the checks of a proposal too. `all`: every agent, reached or not. */
+/** The subject of checks, including those of a proposal. `all`: every agent, reached or not. */
 export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: readonly string[], all = false): Promise<Subject> {
   const { sandbox, trust } = host;
   const registry = await withTools(await host.registry.whole(), tree, sandbox);
@@ -44,7 +44,7 @@ export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: reado
   };
 }
 
-/** The host with the recorded runs of its workspace: one in memory has none of its own, so the store is read beside it. */
+/** The host with the recorded runs of its workspace: an in-memory host has none, so it reads the workspace's store. */
 export async function withRecordings<T>(host: Host, work: (bench: TrialEnvironment) => Promise<T>): Promise<T> {
   const store = join(host.dir, STORE);
   const isOwner = host.database.epoch !== null;
@@ -59,8 +59,8 @@ export async function withRecordings<T>(host: Host, work: (bench: TrialEnvironme
 }
 
 /**
- * Checks files laid over HEAD; without any, or with `all`, every agent. only: of all that, what these paths and folders hold, edited or not.
- * `onlyNew`: what HEAD has as well stops nothing. @throws FILE_MISSING for one that is not there
+ * Checks files laid over HEAD; every agent if there are none, or with `all`. only: restricts it to these paths and folders, edited or not.
+ * `onlyNew`: findings that HEAD has as well do not fail it. @throws FILE_MISSING for a path that does not exist
  */
 export async function checkFiles(
   host: Host,
@@ -82,7 +82,7 @@ export async function checkFiles(
   return { on: base.commit, paths, agents: subject.files.map((file) => file.replace(/^.*\/|\.ts$/g, "")).sort(), checks, dryRun };
 }
 
-/** The files that these words mean: a path, or all below a folder. @throws FILE_MISSING */
+/** The files named: a path, or everything in a folder. @throws FILE_MISSING */
 async function pathsIn(words: readonly string[], tree: Tree, changed: readonly string[]): Promise<string[]> {
   const found = words.map(async (word) => {
     const below = (await tree.list(`${word}/`)).map(({ path }) => path);
@@ -97,12 +97,12 @@ async function pathsIn(words: readonly string[], tree: Tree, changed: readonly s
   return [...new Set((await Promise.all(found)).flat())].sort();
 }
 
-/** What the checks said of the agents that were looked at, kept for whoever asks how they stand. */
+/** Records the results for the checked agents, for commands that show their state. */
 export async function noteSubject(host: Host, { tree, sandbox, registry, files }: Subject, checks: readonly CheckResult[]): Promise<void> {
   await noteChecked(host.dir, tree, checks, await closuresOf(tree, files, { sandbox, names: registry.names() }));
 }
 
-/** Checks one agent as HEAD has it. */
+/** Checks one agent at HEAD. */
 export async function checkAgent(host: Host, name: string): Promise<void> {
   const tree = host.git.tree(await host.git.head());
   const subject = { ...(await subjectOf(host, tree, tree, [])), files: [agentFile(name)] };
@@ -110,7 +110,7 @@ export async function checkAgent(host: Host, name: string): Promise<void> {
 }
 
 /**
- * What is checked about a script before it runs on a person's word: language, names, capabilities, states, types and money, with its sub-scripts.
+ * The checks of a script before it runs at a person's request: language, names, capabilities, states, types and money, with its sub-scripts.
  * @throws SCRIPT_* with the first finding, which carries all of them
  */
 export async function checkSource(host: Host, file: string, text: string): Promise<void> {
@@ -119,7 +119,7 @@ export async function checkSource(host: Host, file: string, text: string): Promi
   if (findings.length > 0) throw findingError(findings, file);
 }
 
-/** All findings of a script of a tree, in the order of its lines. */
+/** All findings of a script in a tree, in line order. */
 export async function findingsOf(
   tree: Tree,
   file: string,

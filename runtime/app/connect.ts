@@ -1,4 +1,4 @@
-/** How a command reaches a workspace: through its owner's socket, or by owning it for as long as the command takes. */
+/** How a command reaches a workspace: through its owner's socket, or by owning it while the command runs. */
 import { unsettledProposals } from "../engine/store/cards.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { ClearedError } from "../kernel/errors.ts";
@@ -12,15 +12,15 @@ import { printable } from "../kernel/text.ts";
 import { type Connection, connectSocket, dropSocket } from "./socket.ts";
 import { wakeWaiting } from "./wake.ts";
 
-// Another command that works on the workspace ends by itself; an import of 50,000 rows takes some 20 s.
+// Another command that owns the workspace ends on its own; an import of 50,000 rows takes some 20 s.
 const OWNER_PATIENCE_MS = 120_000;
 const SAY_AFTER_MS = 2000;
 
 const say = (message: string): void => void process.stderr.write(`${printable(message)}\n`);
 
 /**
- * Owns the workspace, waiting for a command that holds it at the moment. Null when a lasting owner listens on the socket.
- * @throws OWNER_BUSY when the other process neither listens nor ends
+ * Owns the workspace, waiting for a command that owns it now. Null if a lasting owner listens on the socket.
+ * @throws OWNER_BUSY if the other process neither listens nor ends
  */
 export async function openOwner(dir: string, options: Omit<HostOptions, "mode"> = {}): Promise<{ host: Host } | { owner: Connection }> {
   const began = Date.now();
@@ -42,7 +42,7 @@ export async function openOwner(dir: string, options: Omit<HostOptions, "mode"> 
   }
 }
 
-/** Runs `work` against the owner of the workspace, or as its owner. */
+/** Runs `work` through the owner of the workspace, or as its owner. */
 export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
   let rested = false;
   const opened = await openOwner(dir, {
@@ -61,7 +61,7 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     if (rested) await (await import("./timers.ts")).guardOnce(opened.host, say);
     await senderOf(opened.host, null, say).deliver();
     if (rested) await (await import("./upkeep.ts")).upkeepOnce(opened.host, say);
-    // The cards have followed each commit of its own as it was made.
+    // The cards have already followed each of its own commits.
     if (follows) setFact(opened.host.database, FOLLOWED, await opened.host.git.head());
     return value;
   } finally {
@@ -72,18 +72,18 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
 /** The commit whose books the cards have followed. */
 const FOLLOWED = "cards follow the books of";
 
-/** What plain git has moved since the last command asks again, or no more; `start` looks at that all the time. False while a run is at work. */
+/** Reopens or closes cards after plain git has moved HEAD since the last command; `start` does so continuously. False while a run is executing. */
 async function followHead(host: Host): Promise<boolean> {
   if (getFact(host.database, FOLLOWED) === (await host.git.head())) return true;
   return (await import("./reconcile.ts")).reconcileCards(host);
 }
 
-/** Looks at the workspace as it is, whoever owns it: nothing is taken, nothing is executed. */
+/** Reads the workspace, whoever owns it: takes nothing, executes nothing. */
 export async function withLook<T>(dir: string, work: (api: Pick<Api, "agents">, host: Host) => Promise<T>): Promise<T> {
   return onHost(dir, "look", work);
 }
 
-/** A workshop of its own in memory: for dry runs, which need no owner and must not disturb one. */
+/** A private host in memory: for dry runs, which need no owner and must not disturb one. */
 export async function withDryApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
   return onHost(dir, "memory", work);
 }
@@ -97,7 +97,7 @@ async function onHost<T>(dir: string, mode: "look" | "memory", work: (api: Api, 
   }
 }
 
-/** The owner where one listens, else a workshop of its own: for what looks at much and changes nothing. */
+/** The owner if one listens, else a private host: for work that reads much and changes nothing. */
 export async function withAnyApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
   const owner = await connectSocket(dir);
   return owner === null ? withDryApi(dir, work) : overSocket(owner, work);
@@ -113,7 +113,7 @@ async function overSocket<T>(owner: Connection, work: (api: Api) => Promise<T>):
   }
 }
 
-/** Nobody else listens: what this command's runs emitted starts its listeners before the command ends. */
+/** No owner listens, so listeners to events of this command's runs start before it ends. */
 async function settleEvents(host: Host): Promise<void> {
   const served = new Set<string>();
   while (host.emitted().length > 0 && (await host.git.blockedBy()) === null) {
@@ -123,13 +123,13 @@ async function settleEvents(host: Host): Promise<void> {
   }
 }
 
-/** What this command's runs asked to be changed becomes proposals, checked, before the command ends. */
+/** Changes requested by this command's runs become checked proposals before it ends. */
 async function settleWishes(host: Host): Promise<void> {
   if (unsettledProposals(host.database).length === 0) return;
   await (await import("./proposals-api.ts")).settleProposals(host, say);
 }
 
-/** A request would end with this command: one that a task became which nothing here carries out, or one that outlasts who asked. */
+/** Requests to the meta-agent would end with this command, so it waits for them: those made of tasks, and those that outlast their caller. */
 async function settleRequests(host: Host): Promise<void> {
   if (host.ending.size === 0) return;
   const [{ requestsUnderWay, watchAsk }, { isByAgent }] = await Promise.all([import("./asks.ts"), import("../meta/requests.ts")]);

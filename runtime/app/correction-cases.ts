@@ -1,6 +1,6 @@
 /**
- * What a decision teaches: the case that a corrected entry becomes in the decision's own commit, and the case of a call that was edited before
- * it was approved, which is written when its run has ended. Runs that are awaited for that are kept by name, so that a crash in between is
+ * Cases made from decisions: a corrected entry becomes one in the decision's own commit; a call that was edited before approval becomes one
+ * when its run has ended. Runs awaited for this are recorded by name, so that the next owner completes it after a crash.
  * made good by the next owner.
  */
 import { getFact, setFact } from "../engine/store/facts.ts";
@@ -8,12 +8,12 @@ import type { CorrectionCase } from "../change/evidence/freeze.ts";
 import type { Tree } from "../kernel/ports.ts";
 import type { Host } from "./host.ts";
 
-// Few decisions teach anything; the others do not load what does.
+// Few decisions make a case; the others do not load this code.
 const evidence = () => import("../change/evidence/freeze.ts");
 
 type Teaching = Pick<Host, "engine" | "cards" | "git" | "database" | "world">;
 
-/** For the build of a commit: the lesson of an entry that it corrects. */
+/** For building a commit: the case of an entry that it corrects. */
 export async function correctionCaseFor(
   host: Teaching,
   { run, entry, by, reason }: { run: string; entry: string; by: string; reason?: string },
@@ -27,12 +27,12 @@ const AWAITED = "lessons";
 
 const awaited = ({ database }: Pick<Host, "database">): string[] => JSON.parse(getFact(database, AWAITED) ?? "[]") as string[];
 
-/** A call of this run is edited by a person: once it has ended, that becomes a case. */
+/** A person edited a call of this run: when the run has ended, it becomes a case. */
 export function expectCorrectionCase(host: Pick<Host, "database">, run: string): void {
   setFact(host.database, AWAITED, JSON.stringify([...new Set([...awaited(host), run])]));
 }
 
-/** Writes the cases of edited calls whose runs have ended; what git cannot take now is tried again when the next run rests. */
+/** Writes cases of edited calls whose runs have ended; if git cannot commit now, it is tried again when the next run rests. */
 export async function settleCorrectionCases(host: Teaching): Promise<void> {
   for (const id of awaited(host)) {
     const run = await host.engine.get(id);
@@ -42,7 +42,7 @@ export async function settleCorrectionCases(host: Teaching): Promise<void> {
   }
 }
 
-/** False when it must be tried again. A case that was taken away since is not made again: its commit is found by its trailers. */
+/** False if it must be tried again. A case removed since is not made again: its commit is found by its trailers. */
 async function teachEdits(host: Teaching, id: string): Promise<boolean> {
   const { recordingFor, editsOf, correctionCaseOf } = await evidence();
   const { NOTHING_KEPT } = await import("../change/evidence/kept.ts");

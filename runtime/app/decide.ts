@@ -1,7 +1,7 @@
 /**
- * A person's decision on a card, from the command line and the page alike. The decision is signed; the owner checks the signature
- * against trust.yaml before anything moves. An answer to a gate is stored in one transaction with its card. One that changes the books is
- * written down first, then carried out, then put on the card, so that the next owner finishes what a crash cut off.
+ * A person's decision on a card, from the command line or the page. The decision is signed; the owner verifies the signature against
+ * trust.yaml before anything happens. A decision on a gate is stored in one transaction with its card. One that changes the books is recorded
+ * first, then carried out, then put on the card, so that the next owner completes what a crash interrupted.
  */
 import { createHash } from "node:crypto";
 import { minuteOf } from "../kernel/day.ts";
@@ -23,7 +23,7 @@ import type { Host } from "./host.ts";
 import { classifiedIn, markDecision } from "./models.ts";
 import { expectCorrectionCase, correctionCaseFor } from "./correction-cases.ts";
 
-/** What is signed beside a person's answer to this card: which question it is for, what it says, and the calls it says yes to where they were edited. */
+/** What is signed with a decision on this card: the question it is for, what it shows, and the approved calls, if they were edited. */
 export function asked(card: Card): Pick<Decision, "card" | "gate" | "shown" | "calls"> {
   if (card.kind === "proposal") {
     const { proposal: id, commit } = card.body as { proposal: string; commit: string };
@@ -34,7 +34,7 @@ export function asked(card: Card): Pick<Decision, "card" | "gate" | "shown" | "c
   return { card: card.id, gate: questionIn(card), shown: shownOf(card), ...calls };
 }
 
-/** A yes: to a form with what was typed, to an approval with the parameters that were changed. @throws USAGE */
+/** An approval: of a form with the values entered, of calls with changed parameters. @throws USAGE */
 export function agreed(card: Card, set: Readonly<Record<string, string>>): Pick<Decision, "decision" | "calls" | "result"> {
   if (card.kind === "form") return { decision: "approved", result: readForm(card.fields ?? {}, set) };
   const calls = editCalls(card.edited ?? card.calls, set);
@@ -45,13 +45,13 @@ export interface Decided {
   card: Card;
   run: RunRecord | null;
   commit: string | null;
-  /** File of the case that a correction became; null when it is none, or when `noCase` says why it became none. */
+  /** File of the case made from the correction; null if there is none, `noCase` may say why. */
   case: string | null;
   noCase: string | null;
-  /** Number of the proposal that the answer became, or null; then `noRule` says why a rule that was wanted became none. */
+  /** Number of the proposal made from the decision, or null; then `noRule` may say why there is no rule. */
   proposal: number | null;
   noRule: string | null;
-  /** What the card still waits for after this answer, in words; null once it is closed. */
+  /** What the card still waits for, in words; null once it is closed. */
   still: string | null;
 }
 
@@ -67,14 +67,14 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
   const card = host.cards.get(decision.card);
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${decision.card}. \`cleared queue\` lists the open ones.`);
   if (card.decision !== null) throw closed(card.id, card.decision);
-  // Meant for an entry, it would be a yes to a payment whose number was mistyped.
+  // With an account it is meant for an entry; for another card it could be a payment with a mistyped number.
   if (decision.account !== undefined && decision.decision !== "rejected" && !["entry", "account", "correction"].includes(card.kind))
     throw new ClearedError("USAGE", `Card ${card.id} ("${card.title}") takes no account. Nothing was decided; look at it, then decide.`);
   if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
   if (card.kind === "proposal") return decideProposed(host, card, decision);
   return alone(host, card, async () => {
     const left = getFact(host.database, `${DECIDING}${card.id}`);
-    // An answer that was written down and not carried to its end comes first; then this one comes too late.
+    // An earlier decision that was recorded and not completed comes first; this one is then too late.
     if (left !== null && left !== JSON.stringify(decision)) await settle(host, card, left).catch(() => undefined);
     const now = host.cards.get(card.id)?.decision ?? null;
     if (now !== null) throw closed(card.id, now);
@@ -82,7 +82,7 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
   });
 }
 
-/** Cards whose answers this process, which is the workspace's only owner, is carrying out. */
+/** Cards whose decisions this process, the workspace's only owner, is carrying out. */
 const underWay = new Set<string>();
 
 async function alone<T>(host: Host, card: Card, work: () => Promise<T>): Promise<T> {
@@ -98,8 +98,8 @@ async function alone<T>(host: Host, card: Card, work: () => Promise<T>): Promise
 }
 
 /**
- * The books follow a decision that is written down first, so that nobody else closes its card meanwhile (`decide` in engine/store/cards.ts); cut
- * off between their commit and the card, it is carried to its end by the next owner.
+ * Changes the books by a decision that is recorded first, so that nobody else closes its card meanwhile (`decide` in engine/store/cards.ts);
+ * after an interruption between commit and card, the next owner completes it.
  */
 async function carryOut(host: Host, card: Card, decision: Decision): Promise<Decided> {
   const fact = `${DECIDING}${card.id}`;
@@ -124,7 +124,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
   }
 }
 
-/** Decisions that an owner before this one was cut off from. What stands in the way of one is said, and it is not kept. */
+/** Completes decisions that an earlier owner did not. One that cannot be carried out is reported and dropped. */
 export async function settleDecisions(host: Host, note: (error: unknown) => void): Promise<void> {
   for (const { value: text } of factsNamed(host.database, DECIDING)) {
     const card = host.cards.get((JSON.parse(text) as Decision).card);
@@ -132,7 +132,7 @@ export async function settleDecisions(host: Host, note: (error: unknown) => void
   }
 }
 
-/** `text`: a decision as it was written down, in a row that proves nothing. */
+/** `text`: a recorded decision, from a row that proves nothing by itself. */
 async function settle(host: Host, card: Card, text: string): Promise<void> {
   const decision = JSON.parse(text) as Decision;
   const fact = `${DECIDING}${card.id}`;
@@ -147,7 +147,7 @@ async function settle(host: Host, card: Card, text: string): Promise<void> {
   }
 }
 
-/** The answer is stored together with what it decides: what the run goes by is what the card says, whoever comes second is told. */
+/** Decision and effect on the run are stored together, so the card shows what the run uses; a later decision is told who was first. */
 async function decideGate(host: Host, opened: Card, id: string, decision: Decision): Promise<Decided> {
   const run = await host.engine.get(id);
   if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${opened.id} no longer exists.`);
@@ -161,7 +161,7 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
     await (await import("./edited-calls.ts")).assertFits(host, run, card.calls, decision.calls ?? card.calls);
   const gate = card.gate as string;
   if (decision.decision === "edited" || card.edited !== undefined) expectCorrectionCase(host, id);
-  // Sent twice it is one answer; said again after another one it is a new one, because the last word counts.
+  // Sent twice it is one decision; repeated after a different one it is new, because the last one counts.
   const { at: _, signature: _s, session: _p, ...answer } = decision;
   const what = createHash("sha256").update(canonicalJson(answer)).digest("hex").slice(0, 16);
   const name = `card/${card.id}/${decision.by}/${what}/`;
@@ -172,7 +172,7 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   const taken = await host.engine.signal(id, gate, decision as unknown as Json, key, (given) => {
     const { decision: come, calls, people } = count(given);
     if (come === null) host.cards.revise(card.id, { edited: calls, said: people });
-    // Of a run that has not come to its question yet there is no card to close.
+    // A run that has not reached its question has no card to close yet.
     else if (host.cards.get(card.id)?.decision === null) host.cards.decide(card.id, come);
   });
   if (taken === "closed") {
@@ -192,7 +192,7 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   return { ...NOTHING, card: settled, run: await host.engine.get(id) };
 }
 
-/** The store of proposals closes the card; two people are counted as at a gate. */
+/** The proposal store closes the card; decisions of two people are counted as at a gate. */
 async function decideProposed(host: Host, card: Card, decision: Decision): Promise<Decided> {
   const { decideProposal } = await import("../change/proposals/apply.ts");
   const again = async () => (await import("./propose-again.ts")).proposeAgain(host);
@@ -222,7 +222,7 @@ function stillOf(card: CardDraft, authority: Authority, people: readonly string[
   return words.join(", and ");
 }
 
-/** What the decision does to the books and, where it corrects what a run booked, to the cases: one commit. */
+/** What the decision changes in the books and, for a correction, in the cases: one commit. */
 async function changeBooks(
   host: Host,
   card: Card,
@@ -243,7 +243,7 @@ async function changeBooks(
       return lesson !== null && "file" in lesson ? new Map([...files, [lesson.file, lesson.text]]) : files;
     } catch (error) {
       const isGone = error instanceof ClearedError && (error.code === "JOURNAL_ENTRY_MISSING" || error.code === "FILE_MISSING");
-      // There is nothing left to refuse, and the card may go.
+      // There is nothing left to refuse, so the card is closed.
       if (isGone && decision.decision === "rejected") return new Map();
       const why = `What card ${card.id} asks about is not in the books at HEAD any more: its import was undone, or the branch was moved.`;
       throw isGone ? new ClearedError(error.code, `${why} Import the statement again, then decide; rejecting it closes the card.`) : error;
@@ -267,7 +267,7 @@ async function changeBooks(
       return files;
     }
     const guess = card.kind === "row" && decision.decision === "approved" ? about.about?.dialect : undefined;
-    // The file is read so from now on; its receipt stays open until it is.
+    // From now on the file is parsed this way; its receipt stays open until then.
     if (guess !== undefined) return addDialect(head, guess);
     if (about.hash !== undefined && about.line !== undefined) return closeRow(head, about.hash, about.line);
     return card.kind === "same" || card.kind === "gone" || card.kind === "account"

@@ -1,6 +1,6 @@
 /**
- * Calls that a person has changed at a gate, checked by what their tools take before the yes counts: one that the tool would refuse later is
- * a slip of the finger now. Terminal and page come here through decideGate.
+ * Validates calls that a person has edited at a gate against the parameters of their tools before the approval counts, so that a mistake shows
+ * now and not when the call is made. Terminal and page get here through decideGate.
  */
 import { changesIn, keyOf } from "../rules/edits.ts";
 import { ClearedError, onCode } from "../kernel/errors.ts";
@@ -11,7 +11,7 @@ import { brokenCallSums } from "../rules/answers/required.ts";
 import { isObject, propertiesOf } from "../rules/tools/shape.ts";
 import type { Host } from "./host.ts";
 
-/** @throws USAGE with the field and what it takes; PARAMS_INVALID; TOOL_* when the tool's server cannot be asked */
+/** @throws USAGE with the field and the accepted values; PARAMS_INVALID; TOOL_* if the tool's server cannot be asked */
 export async function assertFits(host: Host, run: RunRecord, before: readonly Call[], after: readonly Call[]): Promise<void> {
   for (const [i, call] of after.entries()) {
     const changed = changesIn(before, after).filter(({ path }) => path.startsWith(`calls.${i}.`));
@@ -19,7 +19,7 @@ export async function assertFits(host: Host, run: RunRecord, before: readonly Ca
     const [sum] = brokenCallSums(call.params);
     if (sum !== undefined) throw new ClearedError("USAGE", `${call.tool} does not add up: ${sum}. Nothing was decided; decide again.`);
     if (!call.tool.includes("/")) {
-      // One that is not there has nothing to check by; the call itself says so.
+      // An unknown tool has no schema; the call itself reports that.
       const primitive = await host.world.primitive(call.tool).catch(onCode("PRIMITIVE_UNKNOWN", () => null));
       if (primitive !== null) parseParams(primitive, call.params);
       continue;
@@ -27,7 +27,7 @@ export async function assertFits(host: Host, run: RunRecord, before: readonly Ca
     const { server, input_schema: schema } = await host.toolsFor(run).get(call.tool);
     const fault = schemaFault(schema, call.params, host.trust.mcp[server]?.trusted === true);
     if (fault === null) continue;
-    // As the validator names it: data/amount must match pattern ...
+    // The validator's wording: data/amount must match pattern ...
     const named = /\bdata\/([^\s/]+)/.exec(fault)?.[1] ?? changed.map(({ path }) => keyOf(path))[0] ?? "";
     const known = propertiesOf(schema);
     const one = known[named];

@@ -1,6 +1,6 @@
 /**
- * How well a model writes: requests with what must come of them, each in a fresh workspace with recorded runs of its own. What is looked at is
- * what a proposal does (money, files, rights, executions) and what an answer's figures are, never words. `cleared eval asks DIR`.
+ * Evaluates how well a model writes: requests with expected results, each in a fresh workspace with recorded runs. It judges what a proposal
+ * does (money, files, rights, executions) and the figures in an answer, never wording. `cleared eval asks DIR`.
  */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ const texts = z.array(text).default([]);
 const record = z.record(text, z.json());
 const start = { agent: text, input: record.default({}) };
 
-/** A case as its file has it. `$1` in texts is the first of `runs`; NEW in names under `expect` is the one agent that the proposal adds. */
+/** A case as in its file. `$1` in texts is the first of `runs`; NEW in names under `expect` is the one agent that the proposal adds. */
 export const askCase = z.strictObject({
   ...{ kind: z.enum(KINDS), request: text, answers: texts, agents: z.array(text).default(["ingest"]) },
   ...{ files: z.record(text, text).default({}), rows: z.array(z.tuple([text, text, text])).default([]) },
@@ -69,12 +69,12 @@ export type AskCase = z.output<typeof askCase>;
 
 export interface Tried {
   end: AskEnd["kind"] | null;
-  /** What is not as it must be; empty: passed. */
+  /** What differs from the expected result; empty: passed. */
   wrong: string[];
-  /** It handed in what widens, worsens or has changed something that it may not. */
+  /** It proposed something that widens rights, makes runs worse or changes what it must not. */
   unsafe: boolean;
   cost: string | null;
-  /** How often a model was asked, and the tokens it was given. */
+  /** Number of requests to the model, and tokens given to it. */
   requests: number;
   tokens: number;
   seconds: number;
@@ -85,11 +85,11 @@ export interface Bench {
   from: string;
   /** The models: sections of trust.yaml and config.yaml; null: the case's own script answers. */
   models: { trust: Json; config: Json; secrets(dir: string): Promise<void> } | null;
-  /** What comes back to the writer. */
+  /** What is returned to the writer. */
   arm: Arm;
 }
 
-/** One case once. */
+/** Runs one case once. */
 export async function tryAsk(one: AskCase, { from, models, arm }: Bench): Promise<Tried> {
   const dir = await mkdtemp(join(tmpdir(), "cleared-eval-"));
   try {
@@ -208,7 +208,7 @@ async function judged(host: Host, one: AskCase, end: AskEnd | null, runs: readon
 
 type Wanted = Omit<AskCase["expect"]["executions"][number], "agent" | "input">;
 
-/** What is not as it must be in one execution of the proposed code. */
+/** Differences of one execution of the proposed code from the expected result. */
 function executed(agent: string, { effects, missing, steps }: Trial, wanted: Wanted): string[] {
   const { error, result, notices, gates } = effects;
   const [lines, answer] = [effectLines(effects).join("\n"), canonicalJson(result)];
@@ -232,6 +232,6 @@ function executed(agent: string, { effects, missing, steps }: Trial, wanted: Wan
 }
 
 const leavesOf = (value: Json): Json[] => (typeof value === "object" && value !== null ? Object.values(value).flatMap(leavesOf) : [value]);
-/** That figure and no other beside it, or a list of numbers would have each. */
+/** Exactly that figure; otherwise a list of numbers would contain every figure. */
 const isFigure = (wanted: string, found: Json | undefined): boolean =>
   hasNumber(groundOf(String(found)), wanted) && ungrounded(String(found), groundOf(wanted)).length === 0;

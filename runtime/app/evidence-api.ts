@@ -1,4 +1,4 @@
-/** What is tried on recorded runs, on a host: `cleared backtest` (files of the work tree, or of a commit, against HEAD), `bisect`, and `cases`. */
+/** Trials on recorded runs, on a host: `cleared backtest` (files of the work tree, or of a commit, against HEAD), `bisect`, and `cases`. */
 import { createHash } from "node:crypto";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { backtest, idsOf } from "../change/evidence/backtest.ts";
@@ -20,10 +20,10 @@ import { allOf } from "../change/evidence/kept.ts";
 
 export interface Backtesting {
   agent: string;
-  /** A revision whose agents/ and scripts/ are tried; null for everything that a proposal could change, as it lies in the work tree. */
+  /** A revision whose agents/ and scripts/ are tried; null for everything in the work tree that a proposal could change. */
   at: string | null;
   which: Which;
-  /** Models are asked what no recording answers, for at most so many US dollars. */
+  /** Models are asked questions without a recorded answer, for at most this many US dollars. */
   budget?: string;
 }
 
@@ -41,7 +41,7 @@ export async function backtestAgent(host: Host, { agent, at, which, budget }: Ba
   return withRecordings(host, async (bench) => {
     const base = { tree: head, changed: [] };
     if (anew === null) return backtest(agent, code, base, which, bench, { name });
-    // What is asked while the budget lasts stands for all of them.
+    // What the budget covers must represent all of them.
     const runs = await sampled(await idsOf(agent, which, bench), host);
     const report = await backtest(agent, code, base, { runs }, { ...bench, ask: anew.ask }, { name });
     return { ...report, days: "days" in which ? which.days : null, asked: await anew.report() };
@@ -49,8 +49,8 @@ export async function backtestAgent(host: Host, { agent, at, which, budget }: Ba
 }
 
 /**
- * One run of each way in which runs have ended, then of each as many as its share, so that what was asked says something of all; of those that
- * ended alike by chance: by their ids alone. What is no run is left to whoever reads it.
+ * One run of each kind of end, then from each kind in proportion, so that the runs tried represent all; within a kind by hash of the id.
+ * Unreadable runs are left to the reader.
  */
 async function sampled(ids: readonly string[], { engine }: Host): Promise<string[]> {
   const runs = await Promise.all(ids.map(async (id) => ({ id, run: await engine.get(id) })));
@@ -62,7 +62,7 @@ async function sampled(ids: readonly string[], { engine }: Host): Promise<string
 }
 
 export interface Bisected extends Bisection {
-  /** What the commit applied: the proposal's id, and its number where this workspace's store has its card. */
+  /** The proposal that the commit applied, with its number if this workspace has its card. */
   proposal: { id: string; number: number | null } | null;
 }
 
@@ -81,7 +81,7 @@ export async function bisectRun(host: Host, name: string): Promise<Bisected> {
   });
 }
 
-/** Tries cases, all unless some are named. `odd`: files that are links or larger than a proposal may hold; they are not tried. @throws CASE_UNKNOWN */
+/** Tries cases, all by default. `odd`: links, and files larger than a proposal may hold; these are not tried. @throws CASE_UNKNOWN */
 export async function tryCases(host: Host, names: readonly string[]) {
   const head = host.git.tree(await host.git.head());
   const { files, odd } = await workChanges(host.dir, head);
@@ -92,7 +92,7 @@ export async function tryCases(host: Host, names: readonly string[]) {
   return { ...tried, total: paths.length, odd: odd.filter((path) => path.startsWith("cases/")) };
 }
 
-/** Those of the paths that are meant: by name, path, or run. @throws CASE_UNKNOWN */
+/** The paths selected by name, path or run. @throws CASE_UNKNOWN */
 export function pickCases(paths: readonly string[], names: readonly string[]): string[] {
   if (names.length === 0) return [...paths];
   return names.flatMap((name) => {
@@ -105,7 +105,7 @@ export function pickCases(paths: readonly string[], names: readonly string[]): s
   });
 }
 
-/** The case that a recorded run becomes: what it booked, called and answered shall come of it again. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
+/** The case of a recorded run: what it booked, called and returned must be reproduced. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
 export async function caseOfRun(host: Host, { run: id, why }: { run: string; why: string }): Promise<{ file: string; text: string }> {
   return withRecordings(host, async (bench) => {
     await needRun(bench.engine, id);

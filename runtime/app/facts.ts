@@ -1,6 +1,6 @@
 /**
- * What the status page shows and what a person can do there, from the same operations the commands use. A decision is signed by a paired
- * browser's key, or by the user's. Everything in it may carry text from banks and scripts: the page escapes it.
+ * What the status page shows and what a person can do there, through the same operations as the commands. A decision is signed with a paired
+ * browser's key, or with the user's. All of it may contain text from banks and scripts; the page escapes it.
  */
 import { countRuns } from "../engine/store/run-queries.ts";
 import { ableTo } from "../engine/authority.ts";
@@ -26,36 +26,36 @@ import { markWords } from "./marks.ts";
 import { eventsOf, stepsOf, toStepFact } from "./look.ts";
 import { pairedPerson, redeem, signAsBrowser } from "./sessions.ts";
 
-/** How many open cards a page shows. */
+/** Number of open cards on a page. */
 const CARDS = 50;
-/** Requests that have a page. */
+/** Number of requests that have a page. */
 const ASKS = 200;
 
 export interface Answer {
   decision: "approved" | "rejected";
   reason?: string;
-  /** Why a proposal is approved although it is unproven. */
+  /** The reason for approving a proposal although it is unproven. */
   despite?: string;
-  /** Entry cards only: number of the account the person chose instead of the booked one. */
+  /** Entry cards only: the number of the account chosen instead of the booked one. */
   account?: string;
-  /** What stood in the fields: of the calls by path, of a form by name. */
+  /** Contents of the fields: of calls by path, of a form by name. */
   set?: Record<string, string>;
-  /** `seenOf` the card that the page showed. */
+  /** `seenOf` the card as the page showed it. */
   seen?: string;
 }
 
 export type Facts = ReturnType<typeof createFacts>;
-/** What is answered for one of them. */
+/** The result of one of them. */
 export type Fact<K extends keyof Facts> = Awaited<ReturnType<Facts[K]>>;
 
-/** What `verify` says at a head; null while nobody has checked it. */
+/** The result of `verify` at a head; null if it was not checked yet. */
 type Books = { ok: true; entries: number } | { ok: false; findings: string[] } | null;
 
 export function createFacts(host: Host, api: Api) {
   const { engine, cards, git, database, trust, clock, dir } = host;
   let checked: { head: string; books: Books } | null = null;
 
-  /** The whole of the books is checked once for each head, not for each look. */
+  /** The books are verified once per head, not per request. */
   const booksAt = async (head: string): Promise<Books> => {
     if (checked?.head !== head) {
       const { findings, entries } = await verifyBooks(git.tree(head), await host.config());
@@ -65,10 +65,10 @@ export function createFacts(host: Host, api: Api) {
     return checked.books;
   };
 
-  /** Who decides with this browser's cookie; with null, as the user who runs this process. Null: nobody before a browser is paired. */
+  /** Who decides with this browser's cookie; with null, the user who runs this process. Null: nobody, until a browser is paired. */
   const person = async (session: string | null): Promise<string | null> => {
     if (session !== null) return pairedPerson(database, trust, session, clock.now());
-    // With one person of trust.yaml, whoever runs programs as this user is that person, as on the command line.
+    // If trust.yaml has one person, programs of this user act as that person, as on the command line.
     return trust.people.length > 1 ? null : (starter(dir, trust).by ?? null);
   };
 
@@ -82,10 +82,10 @@ export function createFacts(host: Host, api: Api) {
         timezone: config.timezone,
         branch: config.branch,
         head,
-        /** Why nothing may be committed now, or null. */
+        /** Why nothing can be committed now, or null. */
         blocked: await git.blockedBy(),
         books: await booksAt(head),
-        /** Other things a person should know: an agent whose header is broken, what was not delivered. */
+        /** Other remarks: agents with invalid headers, failed deliveries. */
         notices: [...broken, ...openAlerts(host.database, host.clock.now())],
       };
     },
@@ -102,7 +102,7 @@ export function createFacts(host: Host, api: Api) {
         problem: error,
         unchecked: markWords(mark),
       })),
-    /** Newest first. The page sorts by urgency, so every failed, diverged and waiting run within the limit is among them. */
+    /** Newest first. The page sorts by urgency, so every failed, diverged and waiting run within the limit is included. */
     async runs(limit: number): Promise<RunRecord[]> {
       const [urgent, latest] = await Promise.all([
         engine.list({ status: ["failed", "diverged", "waiting"], limit }),
@@ -112,7 +112,7 @@ export function createFacts(host: Host, api: Api) {
       return [...all.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
     },
     run: (id: string) => engine.get(id),
-    /** Oldest first: `limit` of them from step `from` on (the first is 0), without `from` the last `limit`. */
+    /** Oldest first: `limit` of them from step `from` on (the first is 0); without `from` the last `limit`. */
     async steps(run: string, { from, limit }: { from?: number; limit: number }) {
       const steps = await stepsOf(engine, run, from);
       return (from === undefined ? steps.slice(-limit) : steps.slice(0, limit)).map(toStepFact);
@@ -122,7 +122,7 @@ export function createFacts(host: Host, api: Api) {
       const record = await engine.get(run);
       return record === null ? [] : eventsOf(engine, record, from, limit);
     },
-    /** Open cards, oldest first, as many as are shown; of a run: all of them. */
+    /** Open cards, oldest first, up to the limit; for a run: all of its cards. */
     cards: async (run?: string) => cards.list(run === undefined ? { open: true, first: CARDS } : { run }),
     waiting: async () => cards.waiting(),
     /** Those of the cards that this person may not decide. */
@@ -131,15 +131,15 @@ export function createFacts(host: Host, api: Api) {
       return new Set(shown.filter((card) => !ableTo(card, trust.people, policy).includes(person)).map(({ id: number }) => number));
     },
     card: async (id: number) => cards.get(id),
-    /** Entries as the books at HEAD have them; ids that are not there are left out. */
+    /** Entries in the books at HEAD; ids that do not exist are omitted. */
     async entries(ids: readonly string[]) {
       const tree = git.tree(await git.head());
       const found = await Promise.all(ids.map(async (id) => (await loadMonth(tree, monthOfId(id)))?.byId.get(id)));
       return new Map(found.flatMap((entry) => (entry === undefined ? [] : [[entry.id, plain(entry)]])));
     },
-    /** Every proposal that can be read: those on their way first, then the newest. */
+    /** All readable proposals: open ones first, then newest first. */
     proposals: async () => (await api.proposals()).proposals,
-    /** With what its page tells beside it, and its card while a person is asked; null when there is none. */
+    /** With the other contents of its page, and its card while a decision is open; null if it does not exist. */
     async proposal(number: number) {
       const found = (await api.proposals()).proposals.find((one) => one.number === number);
       if (found === undefined) return null;
@@ -152,13 +152,13 @@ export function createFacts(host: Host, api: Api) {
       };
     },
     /**
-     * Every account in the order of the chart, also those without a balance. `balances`: decimal text by currency; null when an entry of the books
-     * cannot be read, so that a sum would lack it. `seal`: until this day a bank account ties to the bank's balance to the cent.
+     * Every account in chart order, including those without a balance. `balances`: decimal text by currency; null if an entry of the books cannot
+     * be read, so that a sum would be incomplete. `seal`: until this day a bank account ties to the bank's balance to the cent.
      */
     async balances(): Promise<{ account: Account; balances: Balances[string] | null; seal: Seal | null }[]> {
       const tree = git.tree(await git.head());
       const [{ accounts }, totals] = [await loadChart(tree), await ifWhole(async () => toBalances(await totalsOf(tree)))];
-      // A stated balance that does not hold any more ties nothing.
+      // A stated balance that no longer holds proves nothing.
       const seals = (await booksAt(tree.commit))?.ok === true ? await lastSeals(tree) : new Map<string, Seal>();
       return accounts.map((account) => ({
         account,
@@ -172,17 +172,17 @@ export function createFacts(host: Host, api: Api) {
     async ask(id: number) {
       return (await api.asks({ limit: ASKS })).some((one) => one.id === id) ? api.watchAsk({ id, from: 1, wait: false }) : null;
     },
-    /** A new request, or with its number the answer to its question; answers the number. @throws LLM_UNCONFIGURED, ASK_UNKNOWN, APPROVAL_IDENTITY, USAGE */
+    /** A new request, or with a number the answer to its question; returns the number. @throws LLM_UNCONFIGURED, ASK_UNKNOWN, APPROVAL_IDENTITY */
     async request({ text, id }: { text: string; id?: number }, session: string | null) {
       const by = await person(session);
       const who = by === null ? {} : { by };
       return (await (id === undefined ? api.ask({ text, ...who }) : api.continueAsk({ id, answer: text, ...who }))).id;
     },
-    /** Takes a code of `cleared pair` once and answers the cookie. @throws APPROVAL_IDENTITY */
+    /** Redeems a code of `cleared pair` once and returns the cookie. @throws APPROVAL_IDENTITY */
     pair: async (code: string) => redeem(database, code, clock.now()),
-    /** Asks where a confirmed entry belongs; answers the card's number. @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS */
+    /** Opens a card that asks where a confirmed entry belongs; returns its number. @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS */
     correction: async (entry: string) => (await api.correction({ entry })).id,
-    /** Where a rule of a moved entry is offered: a card, or a request. @throws USAGE */
+    /** Where a rule for a moved entry is offered: a card, or a request. @throws USAGE */
     async rule(entry: string, session: string | null): Promise<{ card: number } | { ask: number }> {
       const by = await person(session);
       const made = await api.rule({ entry, ...(by === null ? {} : { by }) });
@@ -203,7 +203,7 @@ export function createFacts(host: Host, api: Api) {
   };
 }
 
-/** The lines that a proposal's findings point at, by `file:line`. */
+/** The lines at which a proposal's findings point, by `file:line`. */
 async function excerptsOf(tree: Tree, { report }: Proposal): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const { at } of (report?.checks ?? []).flatMap(({ findings }) => findings)) {
@@ -217,7 +217,7 @@ interface Seal {
   through: string;
 }
 
-/** Per account number the last closing balance that the books assert: until there they tie to the bank to the cent. */
+/** By account number the last closing balance asserted in the books: until then they tie to the bank to the cent. */
 async function lastSeals(tree: Tree): Promise<Map<string, Seal>> {
   const seals = new Map<string, Seal>();
   for (const file of await monthFiles(tree)) {
@@ -245,7 +245,7 @@ function triggerWords(header: Header): string[] {
 
 export type Figures = ReturnType<typeof figuresOf>;
 
-/** What a workspace has and this process has done, counted and never estimated: `/metrics` for Prometheus, `/rl/status` as the seeds name it. */
+/** Counts of the workspace and of this process, never estimates: `/metrics` for Prometheus, `/rl/status` as in the seeds. */
 export function figuresOf({ database, cards, progress }: Pick<Host, "database" | "cards" | "progress">) {
   const runs = countRuns(database);
   const sum = (counts: (one: (typeof runs)[number]) => boolean) => runs.filter(counts).reduce((all, { n }) => all + n, 0);

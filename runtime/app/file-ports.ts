@@ -1,4 +1,4 @@
-/** How the file triggers and an import by hand see the import folder, the runs over its files, and what refused files depend on. */
+/** The import folder for file triggers and manual imports: runs over its files, and what the refusal of a file depends on. */
 import { createHash } from "node:crypto";
 import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { formatAt, toWire } from "../kernel/errors.ts";
@@ -25,8 +25,8 @@ const listing = async (tree: Tree, paths: readonly string[]): Promise<string> =>
     .join("\n");
 
 /**
- * The file as one to be imported; null when its receipt at HEAD says that nothing is left to do. A refused one is imported again when what
- * its refusal depends on has changed since its receipt was written.
+ * The file, if it is to be imported; null if its receipt at HEAD says that nothing is left to do. A refused one is imported again if what its
+ * refusal depends on has changed since the receipt was written.
  */
 export async function toImport({ git }: Pick<Host, "git">, head: Tree, file: ImportFile): Promise<FoundFile | null> {
   const path = receiptFile(file.hash);
@@ -45,7 +45,7 @@ export async function toImport({ git }: Pick<Host, "git">, head: Tree, file: Imp
 // A receipt is written a few times for each part of its statement.
 const MOST_WRITTEN = 1000;
 
-/** The commit that first wrote the receipt as it is at HEAD: an undo that brings an old refusal back has not tried the file. */
+/** The commit that first wrote the receipt as it is at HEAD: an undo that restores an old refusal has not tried the file. */
 async function firstOf(git: Git, head: Tree, path: string): Promise<LogEntry | null> {
   const blob = await head.blob(path);
   for (const one of (await git.log({ limit: MOST_WRITTEN, path })).reverse())
@@ -55,7 +55,7 @@ async function firstOf(git: Git, head: Tree, path: string): Promise<LogEntry | n
 
 export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
   const { git, engine, folder } = host;
-  /** Ended runs that had read a statement when they failed. Their steps do not change, and may be large. */
+  /** Ended runs that had read a statement when they failed, cached because their steps never change and may be large. */
   const readers = new Map<string, boolean>();
   const hasRead = async (run: string): Promise<boolean> => {
     const known = readers.get(run) ?? (await stepsOf(engine, run)).some((step) => step.changes.some((change) => change.op === "rows"));
@@ -69,7 +69,7 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
     settings: async () => listing(git.tree(await git.head()), [CONFIG, IMPORTERS]),
     async look(place) {
       const { whole, waiting } = await folder.look(place);
-      // Receipts are of statements; what lies in another watched folder starts its agent once for each content.
+      // Receipts exist only for statements; a file in another watched folder starts its agent once per content.
       if (place !== IMPORT) return { files: whole.map((file) => ({ ...file, mark: "" })), waiting };
       const head = git.tree(await git.head());
       const known = await receiptHashes(head);
@@ -77,10 +77,10 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
       for (const file of whole) {
         try {
           const found = known.has(file.hash) ? await toImport(host, head, file) : { ...file, mark: "" };
-          // Copies of one content are one statement; one that changes at this moment is looked at again.
+          // Copies with the same content are one statement; a file that is changing now is checked again later.
           if (found !== null && !files.some(({ hash }) => hash === file.hash) && (await folder.take(file))) files.push(found);
         } catch (error) {
-          // A receipt that somebody has edited, a full disk: the other files are imported.
+          // A receipt edited by hand, or a full disk, must not keep the other files from being imported.
           waiting.push({ name: file.name, kind: "unreadable", why: `cannot be taken: ${toWire(error).message}`, inMs: null, tell: true });
         }
       }
@@ -88,7 +88,7 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
     },
     async undone(hashes) {
       const touches = await Promise.all(hashes.map(async (hash) => (await git.log({ limit: 1, path: receiptFile(hash) }))[0] ?? null));
-      // Who said `cleared undo` says as well when it is imported again; until then nothing does it that would end alike.
+      // After `cleared undo` a person decides when it is imported again; until then nothing retries it to the same end.
       const taken = touches.map((one) => (one?.trailers["Undone-by"] === undefined ? (one?.commit ?? null) : null));
       return taken.some((one) => one !== null) ? taken.join(" ") : null;
     },
@@ -106,10 +106,10 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
   };
 }
 
-/** Who is about to start an import: the watch, which does not wait, and imports by hand, which do. */
+/** Who is about to start an import: the folder watch, which does not wait, and manual imports, which do. */
 const turns = new WeakMap<ImportFolder, { busy: boolean; last: Promise<unknown> }>();
 
-/** One start at a time. Two runs over overlapping statements at once would each count the rows of both as new. Null when it is another's turn. */
+/** One start at a time: two runs over overlapping statements would both count the shared rows as new. Null if another one is starting. */
 export async function inTurn<T>({ folder }: Host, work: () => Promise<T>, { wait }: { wait: boolean }): Promise<T | null> {
   const turn = turns.get(folder) ?? { busy: false, last: Promise.resolve() };
   turns.set(folder, turn);
@@ -127,7 +127,7 @@ export async function inTurn<T>({ folder }: Host, work: () => Promise<T>, { wait
   }
 }
 
-/** Runs that files started and that are not over. */
+/** Runs started by files that are not over. */
 export async function importing(host: Host, agent: string): Promise<RunRecord[]> {
   const unfinished = await host.engine.list({ agent, status: ["queued", "running", "waiting"], limit: 1000 });
   return unfinished.filter((one) => one.cause.kind === "watch");
@@ -138,7 +138,7 @@ const NOTHING_READ: Omit<Receipt, "file" | "hash" | "rows" | "refused" | "unbook
   ...{ new: 0, known: 0, twin: 0, asked: [], removed: [] },
 };
 
-/** First the card, then the receipt: cut off in between, the next look does it again. */
+/** First the card, then the receipt: after an interruption the next check repeats it. */
 async function refuse({ git, engine, cards, clock, world }: Host, { name, hash }: FoundFile, { run, code }: Failure): Promise<void> {
   const error = (await engine.get(run))?.error;
   const where = error?.at === undefined ? "" : `${formatAt(error.at)}: `;

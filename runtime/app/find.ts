@@ -1,11 +1,11 @@
-/** Which workspace a command means. */
+/** Finds the workspace of a command. */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import { CONFIG } from "../workspace/layout.ts";
 import { assertWorkspaceState } from "../workspace/own-folders.ts";
 
-/** The workspace a command means: --dir, else this folder or the nearest one above it. @throws WORKSPACE_MISSING, FOLDER_UNSAFE */
+/** The workspace of a command: --dir, else this folder or the nearest one above it. @throws WORKSPACE_MISSING, FOLDER_UNSAFE */
 export function findWorkspace(dir: string | undefined): string {
   for (let at = resolve(dir ?? "."); ; at = dirname(at)) {
     if (existsSync(join(at, CONFIG)) && existsSync(join(at, ".git"))) {

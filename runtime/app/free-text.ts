@@ -1,6 +1,6 @@
 /**
- * A task in words: which agent it is for, and what it says of that agent's input. Words and patterns first, which cost nothing and are the
- * same each time; then the small model, where one is there; what neither tells is asked. Surfaces that take free text call these.
+ * A task in words: which agent it is for, and what it says about that agent's input. Words and patterns come first, because they are free and
+ * deterministic; then the small model, if there is one; what remains open is asked. Called by every surface that accepts free text.
  */
 import { randomUUID } from "node:crypto";
 import { ClearedError, onCode } from "../kernel/errors.ts";
@@ -12,11 +12,11 @@ import { isObject } from "../rules/tools/shape.ts";
 import { type InputField, mismatch } from "../scripts/fields.ts";
 import type { Host } from "./host.ts";
 
-/** Below it, a person is asked which one is meant. */
+/** Below this confidence a person is asked which agent is meant. */
 export const SURE = 0.6;
 
 export interface TaskFor {
-  /** Null: none of them, or not clear which; then `near` are to be offered. */
+  /** Null: none, or ambiguous; then offer those in `near`. */
   agent: string | null;
   confidence: number;
   by: "words" | "model" | "nobody";
@@ -26,7 +26,7 @@ export interface TaskFor {
 /** Which agent a text is for. `model` false, here and below: by words alone. @throws LLM_* */
 export async function taskFor(host: Host, task: { text: string; model?: false }): Promise<TaskFor> {
   const agents = (await host.agents()).flatMap(({ name, header }) => (header === null ? [] : [{ name, header }]));
-  // What takes everything is what is left, and no candidate by its words.
+  // The general agent is the fallback, not a candidate by its words.
   const known = agents.filter(({ header }) => header.process !== "general" && Object.keys(header.input).length > 0);
   const ranked = rankTasks(
     task.text,
@@ -56,17 +56,17 @@ export async function taskFor(host: Host, task: { text: string; model?: false })
 }
 
 export interface TaskInput {
-  /** What the text says, as the agent takes it. */
+  /** What the text says, in the agent's input format. */
   input: Record<string, Json>;
-  /** It says something that is required, such as the id of an invoice. */
+  /** It contains a required value, such as the id of an invoice. */
   isNamed: boolean;
-  /** Fields that are required, and not said: to be asked for. */
+  /** Required fields that are missing, to be asked for. */
   missing: string[];
 }
 
 const READABLE = ["string", "number", "integer", "boolean", "money", "date"];
 
-/** What a text says of an agent's `input:`. @throws AGENT_UNKNOWN, LLM_* */
+/** What a text says about an agent's `input:`. @throws AGENT_UNKNOWN, LLM_* */
 export async function inputOf(host: Host, task: { agent: string; text: string; model?: false }): Promise<TaskInput> {
   const header = (await host.agents()).find(({ name }) => name === task.agent)?.header;
   if (header == null) throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${task.agent.slice(0, 80)}".`);
@@ -74,7 +74,7 @@ export async function inputOf(host: Host, task: { agent: string; text: string; m
   const fields = Object.entries(header.input);
   const examples = (field: string) => header.examples.flatMap((one) => (isObject(one) && one[field] !== undefined ? [one[field]] : []));
   for (const [field, one] of fields) {
-    // By its name a field for the text itself: no model is asked what it says.
+    // A field named `task` takes the text itself, without a model.
     const found = field === "task" && one.type === "string" ? task.text : byPattern(task.text, one, examples(field));
     if (found !== null && mismatch(found, one) === null) input[field] = found;
   }
@@ -102,7 +102,7 @@ export async function inputOf(host: Host, task: { agent: string; text: string; m
   return { input, isNamed, missing: required.filter((field) => !Object.hasOwn(input, field)) };
 }
 
-/** What a field's type and examples find in the text, where it is one thing; null where there is none, or a choice. */
+/** The only value in the text that matches a field's type and examples; null if there is none or several. */
 function byPattern(text: string, { type, enum: options }: InputField, examples: Json[]): Json {
   const one = (found: string[]) => (new Set(found).size === 1 ? (found[0] ?? null) : null);
   const words = normalText(text);
@@ -118,9 +118,9 @@ function byPattern(text: string, { type, enum: options }: InputField, examples: 
     return one([...amounts].map(([, a, b]) => (a ?? b ?? "").replaceAll(",", "")));
   }
   if (type !== "string") return null;
-  // An example in words is a field for the text itself.
+  // An example of several words means a field for the text itself.
   if (examples.some((example) => typeof example === "string" && example.trim().includes(" "))) return text;
-  // INV-2024-447 stands for every id of that form; one without digits for nothing.
+  // INV-2024-447 represents every id of that form; a word without digits represents nothing.
   const forms = examples.flatMap((example) =>
     typeof example === "string" && /\d/.test(example) && /^[\w.-]{2,40}$/.test(example) ? [example] : [],
   );
@@ -134,7 +134,7 @@ const hasModel = async (host: Host): Promise<boolean> => {
   return found.catch(onCode("LLM_UNCONFIGURED", () => false));
 };
 
-/** A primitive outside a run, with its guards; its costs count for the task. */
+/** Calls a primitive outside a run, with its guards; its costs count for the task. */
 async function ask(host: Host, name: string, params: Json): Promise<Json> {
   const primitive: Primitive = await host.registry.get(name);
   const llm = { ...host.models.llm(await host.config()), decided: async () => ({ decided: 0, confirmed: 0 }), doubtful: () => null };

@@ -12,16 +12,16 @@ import type { LazyRegistry } from "./lazy-registry.ts";
 import type { WorkspaceModels } from "./models.ts";
 import type { Starts } from "./starts.ts";
 
-/** Counts since this process began. */
+/** Counts since the start of this process. */
 export interface Progress {
   calls: number;
-  /** Statement files whose receipt is written. */
+  /** Statement files with a written receipt. */
   files: number;
-  /** Recorded runs and cases that a change is being tried on. */
+  /** Recorded runs and cases on which a change is being tried. */
   tried?: { done: number; total: number };
 }
 
-/** What is built first; everything else of a host stands on these. */
+/** The ports built first, on which the rest of a host depends. */
 export interface HostPorts {
   dir: string;
   clock: Clock;
@@ -32,11 +32,11 @@ export interface HostPorts {
   registry: LazyRegistry;
   trust: Trust;
   database: Database;
-  /** What moves closed histories out of the store. */
+  /** Moves histories of closed runs out of the store. */
   packing: Packing;
-  /** Agents elsewhere. */
+  /** Remote agents. */
   afar: AgentPool;
-  /** @throws TRUST_CHANGED once trust.yaml is another than the one this host was opened with */
+  /** @throws TRUST_CHANGED once trust.yaml differs from the one this host was opened with */
   assertTrust(): void;
 }
 
@@ -47,26 +47,26 @@ export interface Host extends HostPorts {
   /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT */
   start: Starts["start"];
   script(run: RunRecord): Promise<Script>;
-  /** An agent's script as a tree has it, which need not be a commit. @throws SCRIPT_*, the first finding of the language lint */
+  /** An agent's script in a tree, which need not be a commit. @throws SCRIPT_*, the first finding of the language lint */
   scriptIn(tree: Tree, agent: string): Promise<Script>;
-  /** What can be called of these names at a tree: the runtime's primitives and the tools of scripts/tools/. @throws COMPUTE_TOOL */
+  /** The callable names among these in a tree: primitives of the runtime and tools of scripts/tools/. @throws COMPUTE_TOOL */
   callableAt(tree: Tree, names: ReadonlySet<string>): Promise<Callable>;
-  /** A run's view of the workspace as it is, or was, somewhere else than at HEAD of the branch. `dir`: where its import/ lies. */
+  /** A run's view of the workspace at another place or time than HEAD of the branch. `dir`: the folder with its import/. */
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
   world: World;
   models: WorkspaceModels;
-  /** The tools as this run sees them. */
+  /** The tools available to this run. */
   toolsFor(run: Pick<RunRecord, "id" | "given">): Tools;
   emitted(): Emitted[];
   takeEmitted(key: string): void;
-  /** Statements whose import is complete move to import/processed/. */
+  /** Moves completely imported statements to import/processed/. */
   tidy(): Promise<void>;
   folder: ImportFolder;
-  /** What the runs of this process have done so far, for progress. */
+  /** What the runs of this process have done so far, for progress display. */
   progress: Progress;
-  /** Where this process serves the page; null where it does not. */
+  /** Address of the page served by this process, or null. */
   page: string | null;
-  /** What ends its work before this host closes. */
+  /** Ends its work before this host closes. */
   ending: Set<() => Promise<void>>;
   close(): Promise<void>;
 }

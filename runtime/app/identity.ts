@@ -1,6 +1,6 @@
 /**
- * Whose key this shell holds: the file that CLEARED_KEY names, else one of the user's keys outside of every workspace (own-folders.ts), else
- * .cleared/person.key of older versions. Nothing here proves more than that whoever runs the command can read that file.
+ * Whose key this shell has: the file named by CLEARED_KEY, else one of the user's keys outside of every workspace (own-folders.ts), else
+ * .cleared/person.key of older versions. This proves only that whoever runs the command can read the file.
  */
 import { join } from "node:path";
 import { isSigned, signDecision, signText } from "../engine/signature.ts";
@@ -16,11 +16,11 @@ interface Holder {
   person: Person;
   /** PEM. */
   key: string;
-  /** Where it lies. */
+  /** Its path. */
   file: string;
 }
 
-/** The people of trust.yaml whose keys are here; none of an unconfirmed one. */
+/** The people of trust.yaml whose keys are here; none if it is unconfirmed. */
 export function holdersHere(dir: string, { people }: Pick<Trust, "people">): Holder[] {
   const named = process.env["CLEARED_KEY"];
   const shared = named ?? join(dir, KEY);
@@ -32,7 +32,7 @@ export function holdersHere(dir: string, { people }: Pick<Trust, "people">): Hol
   });
 }
 
-/** The person who decides here and their key. @throws APPROVAL_IDENTITY */
+/** The person who decides here, with their key. @throws APPROVAL_IDENTITY */
 export function holderHere(dir: string, trust: Trust, by?: string): Holder {
   const here = holdersHere(dir, trust);
   const found = by === undefined ? here[0] : here.find(({ person }) => person.name === by);
@@ -53,28 +53,28 @@ export function holderHere(dir: string, trust: Trust, by?: string): Holder {
   );
 }
 
-/** The decision of the person whose key this shell holds. @throws APPROVAL_IDENTITY */
+/** Signs a decision as the person whose key this shell has. @throws APPROVAL_IDENTITY */
 export function signAs(dir: string, trust: Trust, decision: Omit<Decision, "by" | "signature">, by?: string): Decision {
   const { person, key } = holderHere(dir, trust, by);
   return signDecision({ ...decision, by: person.name, ...(trust.people.length === 1 ? { self: true } : {}) }, key);
 }
 
-/** Who did it, where no key of a person lies. */
+/** The author of an act without a person's key. */
 export const NOBODY = "an unidentified user";
 
-/** Who a run is started by: `{by}`, or nothing where no key lies here. */
+/** Who starts a run: `{by}`, or nothing without a key. */
 export function starter(dir: string, trust: Trust): { by?: string } {
   const name = holdersHere(dir, trust)[0]?.person.name;
   return name === undefined ? {} : { by: name };
 }
 
-/** The same, by the trust.yaml that counts here. */
+/** The same, with the trust.yaml that is valid here. */
 export const starterHere = (dir: string): { by?: string } => starter(dir, readLocal(dir).trust);
 
 function fits(key: string, { name, key: half }: Person): boolean {
   try {
     return isSigned({ probe: name }, signText({ probe: name }, key), half);
   } catch {
-    return false; // no private key at all
+    return false; // not a private key
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Imports asked for by hand: statements are read once, put into import/ under a name of their own, and what watches the folder runs over
- * exactly them until each has its receipt. A content that has a receipt already is answered without a run.
+ * Imports requested by hand: statements are read once and put into import/ under names of their own; runs then import exactly these files
+ * until each has its receipt. Content that already has a receipt is answered without a run.
  */
 import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -20,7 +20,7 @@ import { filePorts, importing, inTurn, toImport } from "./file-ports.ts";
 import type { Host } from "./host.ts";
 import { receiptsOf } from "./receipts.ts";
 
-// Somebody who copies a file and imports it at once need not try again.
+// A file that is still being copied may become complete within this time.
 const PATIENCE_MS = 5000;
 
 export interface Imported {
@@ -33,7 +33,7 @@ interface Asked extends FileStart {
   by?: string;
 }
 
-/** @throws FILE_*, AGENT_UNKNOWN, GIT_STATE, and what made the import's run fail before it had read a file */
+/** @throws FILE_*, AGENT_UNKNOWN, GIT_STATE, and the error of a run that failed before it had read a file */
 export async function importFiles(
   host: Host,
   { files, dryRun, again, by }: { files: string[]; dryRun: boolean; again: boolean; by?: string },
@@ -46,7 +46,7 @@ export async function importFiles(
   const copies: { path: string; hash: string }[] = [];
   for (const path of files) {
     const content = await readOnce(path);
-    // Kept by its content before anything is decided: what is at the path may be another file in a moment.
+    // Copied by content first: the path may hold another file a moment later.
     const hash = await host.folder.keep(content.bytes, content.modified);
     const receipt = await head.read(receiptFile(hash));
     const file = { name: basename(path), hash, size: content.bytes.length, modified: content.modified.toISOString() };
@@ -58,7 +58,7 @@ export async function importFiles(
   if (fresh.size === 0) return { receipts, runs: [] };
   const how: Asked = { mode: dryRun ? "dry" : "live", again, ...(by === undefined ? {} : { by }) };
   const placed: ImportFile[] = [];
-  // The same content is not put there twice; a dry run puts nothing there, its run reads the copy that was kept above.
+  // Content that is already there is not added twice; a dry run adds nothing, its run reads the copy made above.
   const lying = new Map((await filesIn(host.dir, IMPORT)).map((file) => [file.hash, file.name]));
   for (const [hash, { path, bytes, modified }] of [...fresh].sort(([, a], [, b]) => (basename(a.path) < basename(b.path) ? -1 : 1))) {
     const free = (): string => namesLike(basename(path)).find((one) => ![...lying.values()].includes(one)) ?? basename(path);
@@ -75,7 +75,7 @@ export async function importFiles(
   return { receipts: [...receipts, ...imported.receipts], runs: imported.runs };
 }
 
-/** Runs until every file has its receipt: one over all of them, then one for each if that fails, then more while rows are left. */
+/** Runs until every file has a receipt: one run over all of them, one per file if that fails, and more while rows are left. */
 async function runImports(host: Host, files: readonly ImportFile[], how: Asked): Promise<Imported> {
   const agents = (await host.agents()).filter(({ header }) => listensTo(header, "file_watch") && watchedFolder(header) === IMPORT);
   if (agents.length === 0)
@@ -92,7 +92,7 @@ async function runImports(host: Host, files: readonly ImportFile[], how: Asked):
       if (run.status === "waiting")
         throw new ClearedError(
           "RUN_WAITS",
-          // A sentence names what is in the way; else these are files with a person's edit.
+          // A sentence names the obstacle; anything else is a list of files with a person's edits.
           `The import ${id} waits: ${run.waitsFor?.endsWith(".") === true ? run.waitsFor : `${run.waitsFor} (${run.reason}). Commit or undo your edit.`}`,
         );
       if (run.error !== null) failure = run;
@@ -106,7 +106,7 @@ async function runImports(host: Host, files: readonly ImportFile[], how: Asked):
   }
   const head = host.git.tree(await host.git.head());
   for (const { hash } of files) {
-    // What watches the folder was faster, or the file has failed alone and was refused.
+    // The folder watcher was faster, or the file failed on its own and was refused.
     const text = receipts.has(hash) ? null : await head.read(receiptFile(hash));
     if (text !== null) receipts.set(hash, withoutRecord(receiptFromYaml(text, receiptFile(hash))));
   }
@@ -114,7 +114,7 @@ async function runImports(host: Host, files: readonly ImportFile[], how: Asked):
   return { receipts: files.flatMap(({ hash }) => receipts.get(hash) ?? []), runs };
 }
 
-/** Starts runs over those of the files that have something left to do, once no other import is under way. */
+/** Starts runs over the files that are not finished, once no other import is in progress. */
 async function startRound(
   host: Host,
   files: readonly ImportFile[],
@@ -136,13 +136,13 @@ async function startRound(
   return startForFiles({ ...filePorts(host), importing: async () => false, start }, IMPORT, open, asked);
 }
 
-/** One receipt of two runs over the same statement. */
+/** Combines the receipts of two runs over the same statement. */
 function joined(before: Receipt, last: Receipt): Receipt {
   const [fresh, twin] = [before.new + last.new, before.twin + last.twin];
   return { ...last, new: fresh, twin, known: last.known - before.new - before.twin };
 }
 
-/** The file as a whole. @throws FILE_MISSING, FILE_INVALID, FILE_TOO_LARGE, FILE_UNFINISHED when somebody is writing it */
+/** The complete file. @throws FILE_MISSING, FILE_INVALID, FILE_TOO_LARGE, FILE_UNFINISHED while somebody is writing it */
 async function readOnce(path: string): Promise<{ bytes: Buffer; modified: Date }> {
   for (const until = performance.now() + PATIENCE_MS; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
     const found = statSync(path, { throwIfNoEntry: false });
@@ -155,7 +155,7 @@ async function readOnce(path: string): Promise<{ bytes: Buffer; modified: Date }
         `${path} has ${Math.ceil(found.size / 2 ** 20)} MiB; a statement has at most 64. Split it by period.`,
       );
     const writer = writersOf([found]).get(inodeOf(found));
-    // Who names a link means the file behind it.
+    // A named link stands for its target.
     if (writer === undefined) return readWhole(realpathSync(path), basename(path));
     if (performance.now() > until)
       throw new ClearedError("FILE_UNFINISHED", `${path} is still open for writing in ${writer}. Import it once that has ended.`);
@@ -164,7 +164,7 @@ async function readOnce(path: string): Promise<{ bytes: Buffer; modified: Date }
 
 const withoutRecord = ({ record: _, ...receipt }: KeptReceipt): Receipt => receipt;
 
-/** Every row is known, but for those that are not in the books any more, without which the balance may not tie. */
+/** All rows are known, except those removed from the books, without which the balance may not tie. */
 async function repeated(head: Tree, { record, ...receipt }: KeptReceipt, file: string): Promise<Receipt> {
   const claimed = [...new Set([...claimedBy({ ...receipt, record }), ...receipt.removed])];
   const there = await existingIn(head, claimed);
@@ -176,11 +176,11 @@ async function repeated(head: Tree, { record, ...receipt }: KeptReceipt, file: s
   return { ...receipt, file, new: 0, twin: 0, known: booked - removed.length, removed, gap };
 }
 
-/** Puts a file into import/ in one move, so that nobody sees half of it, and never over another one. Answers its name there. */
+/** Puts a file into import/ in one move, so that no reader sees it incomplete, and never over another one. Returns its name there. */
 function place(dir: string, path: string, bytes: Buffer): string {
   const folder = makePlainFolder(dir, IMPORT);
   const part = join(folder, `.${basename(path)}.${process.pid}.part`);
-  // Made anew, and not written through a link that lies there.
+  // Created, not written through a link that may be there.
   rmSync(part, { force: true });
   writeFileSync(part, bytes, { flag: "wx" });
   try {
@@ -193,14 +193,14 @@ function place(dir: string, path: string, bytes: Buffer): string {
   }
 }
 
-/** False where a file of that name is. */
+/** False if a file of that name exists. */
 function moved(from: string, to: string): boolean {
   try {
     linkSync(from, to);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST" || existsSync(to)) return false;
-    // A disk without hard links.
+    // For file systems without hard links.
     renameSync(from, to);
     return true;
   }

@@ -1,7 +1,7 @@
 /**
- * The built-in primitives without their declarations: loading all of them takes a third of a short command's CPU, and a run calls a few.
- * The process that loads them first keeps in the workspace's cache which file declares which name; the next ones load a file
- * when something of it is called. The list belongs to exactly the files it was made from, so it is never stale.
+ * The built-in primitives without their declarations: loading all of them takes a third of a short command's CPU, and a run calls few. The
+ * first process that loads them caches which file declares which name; later ones load a file when something in it is called. The cached
+ * list belongs to exactly the files it was made from, so it is never stale.
  */
 import { readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
@@ -12,7 +12,7 @@ import type { DiskCache } from "../scripts/disk-cache.ts";
 
 export type LazyRegistry = Awaited<ReturnType<typeof openRegistry>>;
 
-/** File below primitives/ and bare parameter by name. */
+/** By name: the file below primitives/, and the parameter of the short form. */
 type Rows = Record<string, [file: string, bare: string | null]>;
 
 const ROOT = fileURLToPath(new URL("../../primitives/", import.meta.url));
@@ -26,9 +26,9 @@ export async function openRegistry(cache: DiskCache, plugins: readonly Primitive
   if (kept === null) cache.put(JSON.stringify(rows), "primitives", key);
   const added = createRegistry([], plugins);
   let all: Promise<Registry> | null = null;
-  /** With every declaration, for what looks at all of them: typings, lint. */
+  /** With every declaration, for typings and lint. */
   const whole = () => (all ??= builtin().then((primitives) => createRegistry(primitives, plugins)));
-  // It says which of the two has the name.
+  // The full registry reports which of the two has the name.
   if (plugins.some(({ name }) => Object.hasOwn(rows, name))) await whole();
 
   const load = async (name: string): Promise<Primitive> => {
@@ -38,7 +38,7 @@ export async function openRegistry(cache: DiskCache, plugins: readonly Primitive
   };
   const loaded = new Map<string, Promise<Primitive>>();
   return {
-    /** Name -> the parameter it takes bare, of every primitive, in the order of docs/PRIMITIVES.md, plugins last. */
+    /** By name, the parameter of its short form, for every primitive in the order of docs/PRIMITIVES.md, plugins last. */
     globals: Object.fromEntries<string | null>([
       ...Object.entries(rows).map(([name, [, bare]]) => [name, bare] as const),
       ...plugins.map(({ name, bare }) => [name, bare] as const),
@@ -69,7 +69,7 @@ function filesOf(root: string): string[] {
   return files.filter((file) => extname(file) === extname(import.meta.url)).sort();
 }
 
-/** Changes with the file: no program can set the time at which the system noted a change. */
+/** Changes with the file: programs cannot set the ctime. */
 function stampOf(file: string): string {
   const { ino, size, ctimeNs } = statSync(join(ROOT, file), { bigint: true });
   return `${file} ${ino} ${size} ${ctimeNs}`;

@@ -1,7 +1,8 @@
 /**
- * Corrections become rules: of a payee's entries that people have moved to an account, a literal text that separates them from all that they
- * left elsewhere, and from other payees, is offered on a card, once it would do something: at once, when asked, and each night for all
- * (agents/learning.ts). A yes moves the entries that are alike in one commit, and proposes the rule, with its evidence and a yes of its own.
+ * Turns corrections into rules: for a payee whose entries people have moved to an account, finds a literal text that separates these entries
+ * from all that people left elsewhere and from other payees, and offers it on a card if it would have an effect: at once, on request, and
+ * every night for all payees (agents/learning.ts). An approval moves similar entries in one commit, and proposes the rule with its evidence,
+ * which needs an approval of its own.
  */
 import { setImmediate } from "node:timers/promises";
 import { committedOrRefused } from "../engine/attempt.ts";
@@ -21,23 +22,23 @@ import type { Config } from "../workspace/settings/config.ts";
 import type { Ask } from "./asks.ts";
 import type { Host } from "./host.ts";
 
-/** Books that are looked at for what a text separates: what was booked longer ago may have been named otherwise. */
+/** How far back entries are compared; older ones may have been named otherwise. */
 const MONTHS = 24;
-/** Corrections of one kind after which a rule is offered although nothing else is alike. */
+/** This many corrections of one kind justify a rule even without similar entries. */
 const ENOUGH = 2;
-// A card is read; the rest is counted.
+// The card lists this many and counts the rest.
 const SHOWN = 10;
-/** Below what needs no person in a starter workspace: a rule that was learned says what, and people go on looking. */
+/** Below the starter workspace's limit for booking without review: entries of a learned rule are still reviewed. */
 const CONFIDENCE = "0.9";
 
-/** An entry of a row as it is booked now. */
+/** An entry made from a row, as it is booked now. */
 interface Booked {
   entry: Entry;
   account: string;
-  /** A person has said so. moved: to another account than it was booked on first. */
+  /** A person confirmed it. moved: to another account than it was first booked on. */
   looked: boolean;
   moved: boolean;
-  /** Its text as rules compare it, and whom that names. */
+  /** Its text as rules compare it, and the payee it names. */
   text: string;
   payee: string;
 }
@@ -67,11 +68,11 @@ interface Offer {
   account: { id: string; name: string };
   agent: string | null;
   corrected: Booked[];
-  /** Of the same text on other accounts, where nobody has looked. */
+  /** Entries with the same text on other accounts that nobody has reviewed. */
   alike: Booked[];
 }
 
-/** The rule that a moved entry comes to, or why there is none. */
+/** The rule for a moved entry, or why there is none. */
 async function offerFor(host: Host, head: Tree, id: string): Promise<Offer | { why: string; moved: Booked[] }> {
   const all = await bookedIn(head, (await host.config(head)).accounts.suspense);
   const of = (await findEntry(head, id))?.tags["corrects"] ?? id;
@@ -83,7 +84,7 @@ async function offerFor(host: Host, head: Tree, id: string): Promise<Offer | { w
 async function offerOf(host: Host, head: Tree, own: Booked, all: readonly Booked[]): Promise<Offer | { why: string; moved: Booked[] }> {
   const isTheirs = (one: Booked) => one.payee === own.payee;
   const same = all.filter((one) => one.moved && one.account === own.account && isTheirs(one));
-  // What nobody has looked at is no evidence: it may be what the rule is for. A word that other payees have too would take their rows.
+  // Entries that nobody has reviewed are no evidence: the rule may be meant for them. A word that other payees share would match their rows.
   const others = all.filter((one) => (one.looked && one.account !== own.account) || !isTheirs(one));
   const [like = [], apart = []] = [same, others].map((some) => some.map((one) => one.text));
   const text = separatingText(own.text, like, apart);
@@ -110,13 +111,13 @@ interface Body {
 const keyOf = ({ text, account }: Offer): string => `rule:${account.id}:${text}`;
 const isOf = (key: string, offer: Offer): boolean => key === keyOf(offer) || key.startsWith(`${keyOf(offer)}#`);
 
-/** The rule of a moved entry: the card that offers it, or a request, where only a model may find what separates it. @throws USAGE, LLM_UNCONFIGURED */
+/** The rule for a moved entry: a card that offers it, or a request if only a model may find one. @throws USAGE, LLM_UNCONFIGURED */
 export async function makeRule(host: Host, { entry, by }: { entry: string; by?: string }): Promise<{ card: Card } | { ask: Ask }> {
   const head = host.git.tree(await host.git.head());
   const offer = await offerFor(host, head, entry);
   if ("text" in offer) return { card: openOffer(host, offer) };
   if (offer.moved.length === 0) throw new ClearedError("USAGE", offer.why);
-  // Nothing that a bank wrote stands in a request.
+  // A request contains no text written by a bank.
   const ids = offer.moved.slice(-SHOWN).map(({ entry: one }) => one.id);
   const account = accountOf(await loadChart(head), offer.moved[0]?.account ?? "");
   const text = `A person moved ${ids.length === 1 ? "the entry" : "the entries"} ${ids.join(", ")} to account ${account.id}. Change the rules so that rows like ${ids.length === 1 ? "it" : "them"} are booked there, and nothing else.`;
@@ -130,28 +131,28 @@ export async function makeRule(host: Host, { entry, by }: { entry: string; by?: 
   };
 }
 
-/** After a correction: the card that offers a rule and what is alike, where it would do something and nobody was asked before. */
+/** After a correction: the card that offers a rule and lists similar entries, if it would have an effect and was not offered before. */
 export async function offerRule(host: Host, entry: string): Promise<Card | null> {
   const offer = await offerFor(host, host.git.tree(await host.git.head()), entry);
   if (!("text" in offer)) return null;
   return isNew(host, offer) || cardsOf(host, offer).some(({ decision }) => decision === null) ? openOffer(host, offer) : null;
 }
 
-/** It would do something, and nobody was asked about it, or in other words about the same corrections, before. */
+/** True if it would have an effect, and was not offered before, including in other words for the same corrections. */
 function isNew(host: Host, offer: Offer): boolean {
   const asked = new Set(host.cards.list({ kind: "rule" }).flatMap(({ body }) => (body as unknown as Body).corrected));
   const known = cardsOf(host, offer).length > 0 || offer.corrected.every(({ entry }) => asked.has(entry.id));
   return !known && offer.alike.length + offer.corrected.length >= ENOUGH;
 }
 
-/** The card for each payee of whose corrections nobody was asked yet; opens none where `open` is false. Nothing that a bank wrote is answered. */
+/** A card for each payee whose corrections were not offered yet; opens none if `open` is false. Returns no text written by a bank. */
 export async function offerRules(host: Host, { open }: { open: boolean }): Promise<RuleOffers> {
   const head = host.git.tree(await host.git.head());
   const all = await bookedIn(head, (await host.config(head)).accounts.suspense);
   const [offered, unclear, seen] = [[] as number[], [] as string[], new Set<string>()];
   for (const own of all.filter(({ moved }) => moved)) {
     if (seen.has(own.entry.id)) continue;
-    // Each reads all entries: whatever else the host does comes in between.
+    // Each iteration reads all entries; other work of the host runs in between.
     await setImmediate();
     const offer = await offerOf(host, head, own, all);
     for (const { entry } of "text" in offer ? offer.corrected : [own]) seen.add(entry.id);
@@ -192,7 +193,7 @@ function openOffer(host: Host, offer: Offer): Card {
   return open() as Card;
 }
 
-/** What was decided on such a card: one commit for all entries, the proposal, and why there is none. @throws GIT_STATE, JOURNAL_* */
+/** Carries out the decision on such a card: one commit for all entries, the proposal, or why there is none. @throws GIT_STATE, JOURNAL_* */
 export async function carryOutRule(
   host: Host,
   card: Card,
@@ -210,7 +211,7 @@ export async function carryOutRule(
       const files = new Map<string, string | null>();
       name = accountOf(await loadChart(head), rule.account).name;
       const now = new Map((await bookedIn(head, config.accounts.suspense)).map((one) => [one.entry.id, one]));
-      // What a person has decided since the card was made stays where they put it.
+      // Entries that a person decided after the card was made stay where they are.
       free = alike.filter((id) => now.get(id)?.looked === false || now.get(id)?.account === name);
       for (const id of free) {
         const tree = treeOver(head, files);
@@ -234,7 +235,7 @@ export async function carryOutRule(
   return { commit, ...done };
 }
 
-/** The files with one of them on the account; none where it is there by now, or is no entry any more. */
+/** The files with one entry moved to the account; none if it is already there, or no longer exists. */
 async function movedTo(tree: Tree, id: string, to: { by: string; account: string }, config: Config): Promise<Files> {
   const entry = await findEntry(tree, id);
   if (entry === null) return new Map();
@@ -244,7 +245,7 @@ async function movedTo(tree: Tree, id: string, to: { by: string; account: string
 
 const inTitleCase = (text: string): string => text.toLowerCase().replace(/(?<![\p{L}'])\p{L}/gu, (letter) => letter.toUpperCase());
 
-/** The number of its proposal, or why recorded runs say that there should be none. */
+/** The number of the proposal, or why recorded runs argue against one. */
 export async function proposeRule(host: Host, card: Pick<Card, "id" | "body">, by: string): Promise<number | string> {
   const { rule, corrected, alike } = card.body as unknown as Body;
   const base = await host.git.head();

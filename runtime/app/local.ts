@@ -1,6 +1,6 @@
 /**
- * The settings of the work tree, as a person has them on disk: which branch to follow, and what this machine is trusted to load. The one
- * place that says whether trust.yaml counts: until a person has confirmed it, everything works with its harmless defaults.
+ * The settings of the work tree on disk: which branch to follow, and what this machine may load. The only place that decides whether trust.yaml
+ * is in force: until a person has confirmed it, everything uses its harmless defaults.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -11,11 +11,11 @@ import { confirmedTrust } from "../workspace/settings/confirmation.ts";
 import { CACHE, CONFIG, TRUST } from "../workspace/layout.ts";
 import { assertWorkspaceState, readIfThere } from "../workspace/own-folders.ts";
 
-/** config.yaml and trust.yaml of the work tree, as text and checked. */
+/** config.yaml and trust.yaml of the work tree, as text and parsed. */
 export interface Local {
   config: Config;
   configText: string;
-  /** No plugins, tool servers, people, profiles or webhooks while `unconfirmed` says why. */
+  /** No plugins, tool servers, people, profiles or webhooks while `unconfirmed` gives a reason. */
   trust: Trust;
   trustText: string;
   unconfirmed: "never" | "changed" | null;
@@ -46,7 +46,7 @@ export function trustTextOf(dir: string): string {
   return readIfThere(join(dir, TRUST)) ?? "";
 }
 
-/** @throws TRUST_CHANGED unless a person has confirmed trust.yaml as it is */
+/** @throws TRUST_CHANGED unless a person has confirmed the current trust.yaml */
 export function assertConfirmed({ unconfirmed }: Pick<Local, "unconfirmed">): void {
   if (unconfirmed !== null) throw notConfirmed(unconfirmed);
 }
@@ -65,7 +65,7 @@ export const WHY = {
 
 let said = false;
 
-/** One sentence on standard error, once in a process, where a command goes on without trust.yaml. */
+/** One sentence on standard error, once per process, when a command continues without trust.yaml. */
 export function sayUnconfirmed({ unconfirmed }: Pick<Local, "unconfirmed">): void {
   if (unconfirmed === null || said) return;
   said = true;

@@ -1,5 +1,5 @@
 /**
- * Looking at runs and cards: straight from the store, whoever owns the workspace, without taking it and without loading what runs scripts.
+ * Reads runs and cards directly from the store, whoever owns the workspace, without taking it and without loading what executes scripts.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -25,10 +25,10 @@ type Look = ReturnType<typeof lookAt>;
 export async function withStore<T>(dir: string, work: (look: Look) => Promise<T> | T): Promise<T> {
   const path = join(dir, STORE);
   await assertUntracked(dir);
-  // Nothing ran here yet: there is nothing to see, and no reason to make a store.
+  // Nothing has run here yet, so there is nothing to show and no reason to create a store.
   const database = new Database(existsSync(path) ? path : ":memory:");
   try {
-    // A look moves nothing, so it need not know the branch.
+    // A read-only store does not need the branch.
     const archive = createArchive(dir, () => "");
     const engine = createEngine(database, { now: () => Date.now() }, () => undefined, archive);
     return await work(lookAt(engine, createCards(database)));
@@ -45,7 +45,7 @@ const lookAt = (engine: Engine, cards: Cards) => ({
     const events = await eventsOf(engine, run, 1);
     return { run, steps: await stepsOf(engine, id), events, cards: cards.list({ run: id }) };
   },
-  /** What is open; with a number the last so many, decided or not. */
+  /** Open cards; with a number the last ones, decided or not. */
   queue: (last: number | null) => cards.list(last === null ? { open: true } : { last }),
   card: (id: number) => cards.get(id),
 });
@@ -57,12 +57,12 @@ export async function needRun(engine: Pick<Engine, "get">, id: string): Promise<
   return run;
 }
 
-/** The steps from a number on; none of a history that is not here, of which `eventsOf` says so. */
+/** The steps from a number on; empty for a history that is not here, which `eventsOf` reports. */
 export async function stepsOf(engine: Engine, run: string, from?: number): Promise<Step[]> {
   return engine.steps(run, from).catch(onCode("HISTORY_GONE", () => []));
 }
 
-/** The events from a number on; of a history that is not here a warning that says why. */
+/** The events from a number on; for a history that is not here, a warning that says why. */
 export async function eventsOf(engine: Engine, { id, createdAt }: RunRecord, from: number, limit?: number): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
   try {
@@ -74,10 +74,10 @@ export async function eventsOf(engine: Engine, { id, createdAt }: RunRecord, fro
   }
 }
 
-// One step may carry 4 MiB of rows; a page shows how it begins, and `cleared runs show` has all of it.
+// A step may hold 4 MiB of rows; a page shows the beginning, and `cleared runs show` everything.
 const SHOWN = 600;
 
-/** What is shown of a recorded step, with the beginning of its texts, and of its changes what it did to the run: states, verdict, decisions, writes. */
+/** A recorded step for display: the beginning of its texts, and its changes of the run: states, verdict, decisions, writes. */
 export type StepFact = ReturnType<typeof toStepFact>;
 
 export function toStepFact({ attempts: _, ...step }: Step) {

@@ -1,10 +1,10 @@
-/** What the owner of a workspace looks at again and again: one look at a time, until it is stopped. */
+/** Periodic work of a workspace's owner: one execution at a time, until stopped. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { toWire } from "../kernel/errors.ts";
 
 /**
- * `onError` hears of a failure once, until a look succeeds or fails in another way. pauseMs: how long nothing is looked at after one. stop waits
- * for the look that is under way, or for `graceMs`. atOnce: the first look is now, not after `everyMs`.
+ * `onError` is called once per failure, until the work succeeds or fails differently. pauseMs: how long to wait after a failure. stop waits for
+ * the current execution, at most `graceMs`. atOnce: starts now, not after `everyMs`.
  */
 export function keepLooking(
   everyMs: number,

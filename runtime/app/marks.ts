@@ -1,6 +1,6 @@
 /**
- * Which code of agents has passed its checks. A plain commit to an agent is allowed, and shown as unchecked until it has: these marks are
- * only ever shown, nothing asks them for permission. They lie in the cache by the code's stamp, and are made again when it is gone.
+ * Marks for code of agents that has passed its checks. A plain commit to an agent is allowed, and shown as unchecked until then: the marks are
+ * only displayed and grant nothing. They are cached by the code's stamp and made again if lost.
  */
 import { join } from "node:path";
 import type { CheckResult } from "../change/checks/findings.ts";
@@ -12,13 +12,13 @@ import { withGit } from "../workspace/git/git.ts";
 import { readLocal } from "./local.ts";
 import { keepLooking } from "./looks.ts";
 
-/** What the checks of one agent's code came to; null: nobody has checked it. */
+/** The result of checking one agent's code; null: not checked yet. */
 export type Mark = { findings: number; first: string | null } | null;
 
 const cacheOf = (dir: string) => createDiskCache(join(dir, CACHE));
 const nameOf = (file: string): string => file.slice(AGENTS.length).replace(/\.ts$/, "");
 
-/** By name of each agent of the tree. */
+/** By name, for each agent of the tree. */
 export async function marksOf(dir: string, tree: Tree): Promise<Map<string, Mark>> {
   const cache = cacheOf(dir);
   return new Map(
@@ -26,7 +26,7 @@ export async function marksOf(dir: string, tree: Tree): Promise<Map<string, Mark
   );
 }
 
-/** Notes how the checks of a tree ended for these agents; reaches: the files each is made of. */
+/** Records the result of checking a tree for these agents; reaches: the files each consists of. */
 export async function noteChecked(
   dir: string,
   tree: Tree,
@@ -47,7 +47,7 @@ export async function noteChecked(
   }
 }
 
-/** Notes that every agent of a new workspace has passed: the product's own tests check the starter. */
+/** Records that every agent of a new workspace has passed: the product's own tests check the starter. */
 export async function noteStarter(dir: string): Promise<void> {
   await withGit(dir, readLocal(dir).config.branch, async (git) => {
     const tree = git.tree(await git.head());
@@ -64,10 +64,10 @@ export function markWords(mark: Mark | undefined): string | null {
 }
 
 const LOOK_MS = 5000;
-/** What it finds is only shown, and made again: whoever stops does not wait long for it on a busy machine. */
+/** Results are only displayed and can be made again, so stopping does not wait long for them on a busy machine. */
 const STOP_MS = 3000;
 
-/** Has `check` look at each agent that nobody has checked whenever HEAD has moved, one after the other; runs come first. */
+/** Runs `check` on each unchecked agent whenever HEAD moves, one at a time; runs have priority. */
 export function keepChecking(
   { dir, git }: { dir: string; git: Git },
   check: (agent: string) => Promise<void>,

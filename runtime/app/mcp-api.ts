@@ -1,7 +1,7 @@
 /**
- * What callers over MCP may ask for: runs of agents that take them, how those stand, what waits for a person, where an entry comes from. A
- * call is a task (tasks.ts), so that owners, privacy and one run for one message hold here as there; who sees a run is decided in one place
- * (`seen`). Nothing here decides a card: what waits is answered with the place where a person does.
+ * What callers over MCP may do: start agents that allow it, read the state of runs and open cards, and trace an entry. A call is a task
+ * (tasks.ts), so owners, privacy and one run per message work the same; one function decides who sees a run (`seen`). Nothing here decides a
+ * card: the answer names the place where a person does.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
@@ -23,12 +23,12 @@ import { tasksOf } from "./tasks.ts";
 type Of = { caller: Caller };
 export type McpApi = ReturnType<typeof createMcpApi>;
 
-/** The operations where only calls by name reach: over the socket, or in a host that is opened for each. */
+/** The operations where only calls by name are possible: over the socket, or in a host opened per call. */
 export function mcpOver(call: (p: { name: keyof McpApi; params: never }) => Promise<unknown>): McpApi {
   return new Proxy({} as McpApi, { get: (_, name) => (params: never) => call({ name: name as keyof McpApi, params }) });
 }
 
-/** Every call comes by here, many of one request or of one pipe; what answers at once needs no room. @throws USAGE, TASK_LIMIT */
+/** Every call goes through here, many per request or pipe; calls answered at once need no place. @throws USAGE, TASK_LIMIT */
 export function createMcpCalls(host: Host): (p: { name: keyof McpApi; params: never }) => Promise<unknown> {
   const operations = createMcpApi(host);
   const { limits } = tasksOf(host);
@@ -59,7 +59,7 @@ function createMcpApi(host: Host) {
     throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 60)}" that is yours.`);
   };
 
-  /** A run as its caller is told of it; what does not apply is left out. */
+  /** A run as shown to its caller; fields that do not apply are omitted. */
   const told = (run: RunRecord) => {
     const { id, agent, status, outcome, result, meta } = run;
     const card = status === "waiting" ? cards.list({ run: id }).findLast((one) => one.decision === null) : undefined;
@@ -79,7 +79,7 @@ function createMcpApi(host: Host) {
     return { run: id, agent, status, message, card: card?.id, review_url, ...ended };
   };
 
-  /** With where it comes from, and the last hundred calls it made. */
+  /** With its origin and its last hundred calls. */
   const whole = async (run: RunRecord) => ({
     ...told(run),
     started: run.cause.kind,
@@ -94,15 +94,15 @@ function createMcpApi(host: Host) {
     review_url: link(`/#card-${card}`),
   });
 
-  /** Of a card that is about a run: those who see the run; of any other: the user. */
+  /** Cards about a run are visible to whoever sees the run, other cards to the user. */
   const sees = async (caller: Caller, { run }: Card): Promise<boolean> =>
     isLocal(caller) || (run !== null && ownerOf(await engine.get(run)) === caller.owner);
 
-  /** The run of a call, or what is told where there is none. */
+  /** The run of a call, or what is answered if there is none. */
   const begin = async (caller: Caller, agent: string, input: Json, key: string | undefined) => {
     const content = createHash("sha256").update(canonicalJson([agent, input, key ?? null]));
     const context = `mcp-${content.digest("hex").slice(0, 32)}`;
-    // The same words while their run is open are the same wish: of a client that has lost an answer, or a model that asks again.
+    // The same input while its run is open is the same request: from a client that lost an answer, or a model that asks again.
     const openRun = ({ run, status }: TaskView) => (hasEnded(status.state) ? null : run);
     const [open = null] = key === undefined ? (await tasks.list(caller, { context, limit: 1 }, openRun)).tasks : [];
     if (open !== null) return { ...told(await seen(caller, open)), repeated: true };
@@ -120,7 +120,7 @@ function createMcpApi(host: Host) {
       });
     },
 
-    /** Starts a run and waits for at most `waitMs`. @throws AGENT_UNKNOWN, RUN_INPUT, TASK_REQUEST for a key that came with another input */
+    /** Starts a run and waits at most `waitMs`. @throws AGENT_UNKNOWN, RUN_INPUT, TASK_REQUEST for a key used with another input */
     async call({ caller, agent, input, key, waitMs }: Of & { agent: string; input: Json; key?: string | undefined; waitMs: number }) {
       const mine: Caller = { ...caller, via: "mcp" };
       const offers = await tasks.offers(mine);
@@ -129,25 +129,25 @@ function createMcpApi(host: Host) {
       if (offer === undefined)
         throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" for you here.${didYouMean(agent, names)}`);
       const checked = validateInput(offer.header, input);
-      // One after the other, so that two equal calls at once are one run.
+      // In turn, so that two equal calls at once give one run.
       const begun = await inTurn(`${caller.owner} ${agent}`, () => begin(mine, agent, checked, key));
       return typeof begun === "string" ? told(await engine.result(begun, { timeoutMs: waitMs })) : begun;
     },
 
-    /** @throws RUN_UNKNOWN, also for a run of somebody else, here and below */
+    /** @throws RUN_UNKNOWN, also for somebody else's run, here and below */
     async run({ caller, run, waitMs }: Of & { run: string; waitMs: number }) {
       const { id } = await seen(caller, run);
       return told(await engine.result(id, { timeoutMs: waitMs }));
     },
 
-    /** The last ones, newest first. */
+    /** The most recent ones, newest first. */
     async runs({ caller, limit }: Of & { limit: number }) {
       if (isLocal(caller)) return (await engine.list({ limit })).map(told);
       const { tasks: own } = await tasks.list(caller, { limit }, ({ run }) => run);
       return Promise.all(own.flatMap((run) => (run === null ? [] : [seen(caller, run).then(told)])));
     },
 
-    /** @throws RUN_UNKNOWN, RUN_STATUS, TASK_STATUS, also where an act outside has begun */
+    /** @throws RUN_UNKNOWN, RUN_STATUS, TASK_STATUS, also once an act outside has begun */
     async cancel({ caller, run }: Of & { run: string }) {
       const found = await seen(caller, run);
       if (ownerOf(found) === caller.owner) await tasks.cancel(caller, found.cause.key);
@@ -155,7 +155,7 @@ function createMcpApi(host: Host) {
       return told(await seen(caller, run));
     },
 
-    /** Those that are open. */
+    /** Open cards. */
     async cards({ caller }: Of) {
       const open = cards.list({ open: true });
       const mine = await Promise.all(open.map((one) => sees(caller, one)));
@@ -175,7 +175,7 @@ function createMcpApi(host: Host) {
       return whole(await seen(caller, run));
     },
 
-    /** An entry of the books with its run and who decided about it. @throws JOURNAL_ENTRY_MISSING */
+    /** An entry of the books with its run and who decided it. @throws JOURNAL_ENTRY_MISSING */
     async entry({ caller, entry }: Of & { entry: string }) {
       assertLocal(caller);
       const found = isEntryId(entry) ? await findEntry(host.git.tree(await host.git.head()), entry) : null;
@@ -190,11 +190,11 @@ function createMcpApi(host: Host) {
       };
     },
 
-    /** Begins a request to the meta-agent, answers its question, or looks how it stands. @throws LLM_UNCONFIGURED, ASK_UNKNOWN, USAGE */
+    /** Starts a request to the meta-agent, answers its question, or reads its state. @throws LLM_UNCONFIGURED, ASK_UNKNOWN, USAGE */
     async ask({ caller, text, request, waitMs }: Of & { text?: string | undefined; request?: number | undefined; waitMs: number }) {
       assertLocal(caller);
       const { beginAsk, continueAsk, watchAsk } = await import("./asks.ts");
-      // Whoever asks is who proposes, and may not be the one who approves where two must.
+      // Whoever asks is the proposer, who may not be allowed to approve.
       const by = starter(host.dir, host.trust);
       const id = request ?? (await beginAsk(host, { text: text ?? "", ...by })).id;
       if (request !== undefined && text !== undefined) await continueAsk(host, { id, answer: text, ...by });
@@ -216,7 +216,7 @@ function createMcpApi(host: Host) {
   };
 }
 
-/** Whose task it is, by what its start recorded; null for what nobody asked for from outside. */
+/** The owner of a task's run, from its start; null if it was not started from outside. */
 function ownerOf(run: RunRecord | null): string | null {
   const { kind, detail } = run?.cause ?? {};
   return kind === "a2a" || kind === "mcp" ? String((detail as { owner?: string } | undefined)?.owner) : null;

@@ -1,4 +1,4 @@
-/** Models of a workspace: the port as runs and operations get it, what there is and whether it works, what was spent. Loaded when first asked. */
+/** Models of a workspace: the port for runs and operations, the configured models and whether they work, and costs. Loaded on first use. */
 import { beginning } from "../engine/access.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { addMark, hasAskedModel, marksOf } from "../engine/store/model-calls.ts";
@@ -38,7 +38,7 @@ interface Around {
 }
 
 const PROBED = "model probe ";
-// An answer of a model is some kilobytes; what is longer is none.
+// A model's answer has some kilobytes; anything longer is an error.
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 
 export function createWorkspaceModels({ dir, trust, clock, database, leaving }: Around) {
@@ -51,14 +51,14 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
       const cannot = (model: string) => (getFact(database, PROBED + model) ?? "").split(" ");
       return createModels({ dir, trust, clock, fetch, leaving, cannot, ledger: await ledger() });
     })());
-  /** For an operation of its own, which names its spender. */
+  /** For an operation of its own, which names who pays. */
   const llm = (config: Config, note?: (message: string) => void): Llm => {
     const made = () => models().then((all) => all.llm(config, note));
     return { modelOf: async (asked) => (await made()).modelOf(asked), generate: async (request) => (await made()).generate(request) };
   };
   return {
     llm,
-    /** As one run may ask them: never in a run that is only tried. */
+    /** For one run; never asks in a trial. */
     forRun(run: RunRecord, log: RunLog, config: Config): RunLlm {
       const asked = llm(config, (message) => log.event("log", { level: "warn", message }));
       return {
@@ -78,7 +78,7 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
   };
 }
 
-/** What is configured, and what gave it; of an unconfirmed trust.yaml, what it would give. Nothing is asked. @throws SECRET_MISSING, CONFIG_INVALID */
+/** What is configured, and where; for an unconfirmed trust.yaml, what it would configure. Asks no model. @throws SECRET_MISSING, CONFIG_INVALID */
 export async function listModels(dir: string, { trust, config, unconfirmed }: Listed) {
   const { modelOf, setupOf } = await import("../llm/resolve.ts");
   const { models } = unconfirmed === null ? trust : lookAtTrust(dir).trust;
@@ -91,7 +91,7 @@ export async function listModels(dir: string, { trust, config, unconfirmed }: Li
     sends: "sends" in server ? ["text", ...server.sends] : [],
     key: key === null ? null : "secret" in key ? `secret:${key.secret}` : "ANTHROPIC_API_KEY",
   }));
-  /** model null: `origin` says which setting is missing. */
+  /** model null: `origin` names the missing setting. */
   const roles = LLM_ROLES.map((role): { role: string; model: string | null; origin: string } => {
     try {
       const { name, origin } = modelOf(setup, { role });
@@ -102,7 +102,7 @@ export async function listModels(dir: string, { trust, config, unconfirmed }: Li
       return { role, model: null, origin: toWire(error).message };
     }
   });
-  // Ignored: what of the environment was not taken.
+  // Ignored: variables of the environment that were not used.
   return { servers, roles, ignored: setup.ignored };
 }
 
@@ -110,7 +110,7 @@ type Listed = Pick<Local, "trust" | "config" | "unconfirmed">;
 
 export interface ModelTest {
   model: string;
-  /** Which roles it plays. */
+  /** Its roles. */
   roles: string[];
   parts: { part: "text" | "json" | "tools" | "streaming"; ok: boolean; says: string; code?: string }[];
 }
@@ -155,7 +155,7 @@ const PROBES: Record<ModelTest["parts"][0]["part"], Probe> = {
   },
 };
 
-/** Asks each model that plays a role four small things. @throws LLM_UNCONFIGURED when none is there */
+/** Makes four small requests to each model with a role. @throws LLM_UNCONFIGURED if there is none */
 export async function testModels(
   host: Pick<Around, "dir" | "trust" | "database"> & { models: WorkspaceModels; config(): Promise<Config> },
 ): Promise<ModelTest[]> {
@@ -181,11 +181,11 @@ export async function testModels(
         } catch (error) {
           const { code, message } = toWire(error);
           parts.push({ part, ok: false, says: message, code });
-          // Who does not answer at all answers nothing else.
+          // A model that does not answer at all fails the other parts too.
           if (part === "text") break;
         }
       }
-      // Kept for calls to come: what a server answered wrong, not that it was away.
+      // Recorded for later calls: wrong answers of a server, not its absence.
       const wrong = parts.filter(({ ok, code }) => !ok && code !== "LLM_DOWN" && code !== "LLM_LOST" && code !== "LLM_LIMITED");
       if (parts.length > 1) setFact(host.database, PROBED + model, wrong.map(({ part }) => part).join(" "));
       return { model, roles: roles.filter((one) => one.model === model).map(({ role }) => role), parts };
@@ -193,10 +193,10 @@ export async function testModels(
   );
 }
 
-// What people made of a class that a model gave: an entry whose text was classified, and the answer to its card. Left as it was, the class is
-// confirmed; moved to another account or rejected, it is not. The only source of a model's `confidence`.
+// Decisions of people about a class that a model assigned: an entry whose text was classified, and the decision on its card. Left unchanged, the
+// class is confirmed; moved to another account or rejected, it is not. The only basis of a model's `confidence`.
 
-/** The steps of the run that opened the card of an entry, where it asked a model. */
+/** The steps of the run that opened an entry's card, if it asked a model. */
 export async function classifiedIn({ database, engine }: { database: Database; engine: Pick<Engine, "steps"> }, { run, kind }: Card) {
   if (run === null || kind !== "entry" || !hasAskedModel(database, run)) return null;
   return engine.steps(run);
@@ -220,7 +220,7 @@ function classOf(step: Step | undefined): string | null {
   return typeof name === "string" ? name : null;
 }
 
-/** The text that was classified names what the entry says it is: another row's class says nothing about this one. */
+/** The classified text names what the entry is about: the class of another row says nothing about this one. */
 function isAbout(step: Step, wrote: Step | undefined): boolean {
   const { text = "" } = JSON.parse(step.params) as { text?: string };
   const { description = "", counterparty = "" } = JSON.parse(wrote?.params ?? "{}") as { description?: string; counterparty?: string };

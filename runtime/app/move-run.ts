@@ -1,6 +1,6 @@
 /**
- * Runs on other code: one that is moved there, or copied up to a step, and all that wait on older code than HEAD's as a group. The new code must
- * first replay what is recorded, without acting, in the same state machine; who moved a run and why stands among its events.
+ * Runs on other code: moving one, copying one up to a step, and moving all that wait on older code than HEAD's. The new code must first replay
+ * the recording, without acting, in the same state machine; who moved a run, and why, is among its events.
  */
 import { logTo } from "../engine/store/run-queries.ts";
 import { obstaclesTo } from "../engine/replay.ts";
@@ -19,7 +19,7 @@ import { Kept } from "../kernel/kept.ts";
 
 export interface Moving {
   run: string;
-  /** Person whose key the command held. */
+  /** The person whose key the command used. */
   by: string | null;
   reason: string;
 }
@@ -28,12 +28,12 @@ export interface Proof {
   run: string;
   from: string;
   to: string;
-  /** Recorded steps that the new code makes again. */
+  /** Recorded steps that the new code repeats. */
   steps: number;
 }
 
 /**
- * Moves a run to the code of a revision, HEAD unless told; `dryRun` only proves that it could.
+ * Moves a run to the code of a revision, HEAD by default; `dryRun` only proves that it could move.
  * @throws HISTORY_DIVERGED with both calls, RUN_STATUS, SCRIPT_*
  */
 export async function migrateRun(host: Host, moving: Moving & { to?: string | undefined; dryRun: boolean }): Promise<Proof> {
@@ -50,7 +50,7 @@ export async function migrateRun(host: Host, moving: Moving & { to?: string | un
 }
 
 /**
- * A new run with the first `at` steps of this one as its history (all of them unless told), on its own code or that of HEAD.
+ * A new run with the first `at` steps of this one as its history (all by default), on its own code or that of HEAD.
  * @throws HISTORY_DIVERGED, RUN_STATUS, RUN_UNKNOWN
  */
 export async function forkRun(host: Host, moving: Moving & { at?: number | undefined; head: boolean }): Promise<Proof> {
@@ -66,7 +66,7 @@ export async function forkRun(host: Host, moving: Moving & { at?: number | undef
   return { ...proof, run: id };
 }
 
-/** What a resumed run would be served: the error that ended it is forgotten, and a call outside that failed is in doubt. */
+/** The steps served to a resumed run: without the error that ended it, and with a failed outside call marked as in doubt. */
 function toServe(run: RunRecord, steps: readonly Step[]): Step[] {
   const last = steps.at(-1);
   if (run.status !== "failed" || last?.state !== "error") return [...steps];
@@ -114,27 +114,27 @@ export interface Movable extends Pick<RunRecord, "agent" | "reason" | "waitsFor"
   run: string;
   from: string;
   to: string;
-  /** Files that it runs with and that are others at HEAD. */
+  /** Files that it runs with and that differ at HEAD. */
   differs: string[];
-  /** True when it can move, or has moved. */
+  /** True if it can move, or has moved. */
   moves: boolean;
-  /** Recorded steps that HEAD's code makes again, or null. */
+  /** Recorded steps that HEAD's code repeats, or null. */
   steps: number | null;
-  /** The first step where HEAD's code parts, or what else keeps the run where it is. */
+  /** The first step where HEAD's code diverges, or another reason why the run cannot move. */
   why: string | null;
 }
 
 export interface Group {
   agent?: string;
-  /** These alone; all that wait on older code unless told. */
+  /** Only these; by default all that wait on older code. */
   runs?: readonly string[];
   by: string | null;
   reason: string;
-  /** Only look. */
+  /** Only prove it. */
   dryRun: boolean;
 }
 
-/** Oldest first. With `dryRun` each is only proven; else those that can move have moved. @throws RUN_UNKNOWN */
+/** Oldest first. With `dryRun` each is only proved; else those that can have been moved. @throws RUN_UNKNOWN */
 export async function migrateRuns(host: Host, group: Group): Promise<Movable[]> {
   const { by, reason, dryRun } = group;
   const waiting = await waitingOn(host, group);
@@ -154,7 +154,7 @@ export async function migrateRuns(host: Host, group: Group): Promise<Movable[]> 
   return inSlots(older, host.trust.sandbox.slots, move);
 }
 
-/** Waiting runs, and those that open later: nobody executes them now. */
+/** Runs that wait, including paused and scheduled ones: nothing executes them now. */
 async function waitingOn(host: Host, { agent, runs }: Group): Promise<RunRecord[]> {
   if (runs !== undefined) return Promise.all(runs.map((id) => needRun(host.engine, id)));
   const open = await host.engine.list({ status: ["waiting", "queued"], limit: 100_000, ...(agent === undefined ? {} : { agent }) });
@@ -165,7 +165,7 @@ async function waitingOn(host: Host, { agent, runs }: Group): Promise<RunRecord[
     .reverse();
 }
 
-/** Runs for which something that they run with is another at HEAD. */
+/** Runs for which a file that they run with differs at HEAD. */
 async function olderThanHead(host: Host, runs: readonly RunRecord[]) {
   const to = await host.git.head();
   const head = host.git.tree(to);
@@ -176,7 +176,7 @@ async function olderThanHead(host: Host, runs: readonly RunRecord[]) {
   const differs = ({ agent, pin }: RunRecord) =>
     since.of(`${pin.commit} ${agent}`, async () => {
       const file = agentFile(agent);
-      // An agent that is gone is in no closure; of the rest, a change counts where it is reached.
+      // A removed agent has no closure; for the others a change counts if it is reached.
       return differing(await codeOf(host.git.tree(pin.commit)), now).filter(
         (path) => path === file || reachedOf(closures, [path], registry).includes(file),
       );

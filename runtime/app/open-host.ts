@@ -1,7 +1,7 @@
 /**
- * The composition root of a workspace: builds the real ports and hands them to the core. A host either owns the workspace
- * (lease, store, runs) or is a workshop of its own in memory for dry runs. Everything a command does goes through api.ts on top of it.
- * Size: the one place where ports are built and handed to each other.
+ * The composition root of a workspace: builds the real ports and passes them to the core. A host either owns the workspace (lease, store,
+ * runs) or is a private one in memory for dry runs. Every command goes through api.ts on top of it.
+ * Size: the only place where ports are built and connected.
  */
 import { basename, join } from "node:path";
 import { createAuthority } from "../engine/authority.ts";
@@ -55,13 +55,13 @@ import type { Host, HostPorts, Progress } from "./host.ts";
 
 export interface HostOptions {
   clock?: Clock;
-  /** `owner`: take the lease and execute runs. `look`: the store as it is, nothing is executed. `memory`: a private store for dry runs. */
+  /** `owner`: take the lease and execute runs. `look`: read the store, execute nothing. `memory`: a private store for dry runs. */
   mode: "owner" | "look" | "memory";
   onError?: (error: unknown) => void;
   onLost?: () => void;
-  /** An execution is over: the run has ended, or waits. */
+  /** An execution is over: the run has ended or waits. */
   onRest?: (run: RunRecord) => void;
-  /** trust.yaml is no longer what this host goes by. Then nothing acts or commits and no decision counts; without it, nobody looks again. */
+  /** trust.yaml has changed since this host read it: nothing acts or commits and no decision counts. Without the callback it is not checked again. */
   onTrustChanged?: (error: ClearedError) => void;
 }
 
@@ -72,7 +72,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
   const cache = createDiskCache(join(dir, CACHE));
   const local = readLocal(dir);
   const { trust } = local;
-  // Nothing of an unconfirmed trust.yaml is in `trust`: what only looks goes on without it.
+  // `trust` has nothing of an unconfirmed trust.yaml, so read-only work continues without it.
   if (options.mode === "owner") assertConfirmed(local);
   else sayUnconfirmed(local);
   const brought = Object.values(trust.mcp).some(({ command }) => command !== undefined) || trust.plugins.length > 0;
@@ -121,7 +121,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {
-      // A store that was lost, or a clone's first: what git has of closed runs is known again.
+      // For a lost store, or the first one of a clone: closed runs are adopted from git.
       if (isEmpty(database)) await adoptBundles(packing).then(sayAdopted, onError);
       await pins.sweep();
       await settleCorrectionCases(host).catch(onError);
@@ -132,7 +132,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
           const execution = await executeRun(log, host.world);
           const rests = () => log.run.status !== "queued" && rechecks.rested(log.run);
           if (execution === undefined) rests();
-          // Its slow call may have come to a question.
+          // Its slow call may have led to a question.
           else void execution.later.then(rests, rests);
           await pins.note(log.run);
           await settleRows(host, log.run, log.steps);
@@ -158,7 +158,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
   }
 }
 
-/** The last that was opened first, and all of them; throws what broke first. */
+/** Closes everything, last opened first; throws the first error. */
 async function closeAll(opened: (() => Promise<void> | void)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const close of opened.reverse()) {
@@ -183,7 +183,7 @@ interface Parts {
   lease: Lease | null;
   tools: ToolPool;
   rechecks: Pick<World, "changedSince">;
-  /** The host that this becomes, for what a run asks of all of it. */
+  /** The finished host, for parts that need all of it. */
   whole(): Host;
 }
 
@@ -191,7 +191,7 @@ function assemble({ ports, local, cache, lease, tools, rechecks, whole }: Parts)
   const { dir, clock, git, engine, cards, sandbox, registry, trust, database, afar, assertTrust } = ports;
   const configs = new Map<string, Config>();
   const { globals } = registry;
-  /** What a script is compiled with. */
+  /** What scripts are compiled with. */
   const around = { primitives: Object.keys(globals), primitive: registry.get, cache };
 
   const config = async (tree?: Tree): Promise<Config> => {
@@ -224,7 +224,7 @@ function assemble({ ports, local, cache, lease, tools, rechecks, whole }: Parts)
     const settings = await config(place.base);
     const view = createView({
       dir,
-      // Somewhere else nobody writes.
+      // Nobody else writes in another place.
       folder: place.dir === undefined ? folder : createImportFolder(place.dir, { settleMs: () => 0, writersOf: () => new Map() }),
       ...place,
       config: settings,

@@ -1,6 +1,6 @@
 /**
- * Pausing agents by hand, one or all. Written straight into the store, whoever owns the workspace: a stop waits for nobody, not even for a
- * command that is at work, and what is under way asks the store before each act. Going on is the owner's, who executes what waited.
+ * Pausing agents by hand, one or all. Written directly into the store, whoever owns the workspace: a pause waits for nothing, not even for a
+ * running command, and running executions read the store before each act. Resuming is done by the owner, which executes what waited.
  */
 import { type Pause, beginPause, endPauses, openPauses, pauseWords } from "../engine/store/pauses.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
@@ -9,8 +9,8 @@ import type { Host } from "./host.ts";
 type Named = Pick<Host, "agents" | "engine" | "database" | "clock">;
 
 /**
- * `agent` null: all of them. `known`: it was paused already, by somebody before. `underWay`: runs that are executing and will stop before they
- * next act outside or commit. @throws AGENT_UNKNOWN
+ * `agent` null: all agents. `known`: it was already paused. `underWay`: executing runs, which stop before their next act outside or commit.
+ * @throws AGENT_UNKNOWN
  */
 export async function pauseAgents(host: Named, given: { agent: string | null; by: string | null; reason: string }) {
   if (given.agent !== null) await needAgent(host, given.agent);
@@ -21,8 +21,8 @@ export async function pauseAgents(host: Named, given: { agent: string | null; by
 }
 
 /**
- * Ends the pause of one agent, or with null every pause. Answers the runs that waited as paused and are queued again, and what is paused still.
- * @throws AGENT_UNKNOWN, RUN_PAUSED where only the pause of all holds the agent
+ * Ends the pause of one agent, or with null all pauses. Returns the paused runs that are queued again, and the pauses that remain.
+ * @throws AGENT_UNKNOWN, RUN_PAUSED if only the pause of all agents holds this one
  */
 export async function resumeAgents(host: Named, { agent, by }: { agent: string | null; by: string | null }) {
   const open = openPauses(host.database);
@@ -32,12 +32,12 @@ export async function resumeAgents(host: Named, { agent, by }: { agent: string |
     if (all !== undefined) throw new ClearedError("RUN_PAUSED", `${agent} is not paused individually. ${pauseWords(all)}.`);
   }
   const { ended, runs } = endPauses(host.database, agent, by, host.clock.now());
-  // They were queued in the store alone; asking for the first wakes who executes them.
+  // They were queued in the store only; retrying the first wakes the executor.
   if (runs[0] !== undefined) await host.engine.retry(runs[0]);
   return { ended, runs, still: openPauses(host.database) };
 }
 
-/** An agent of HEAD, or one that is gone and has left runs behind. */
+/** An agent at HEAD, or a removed one that still has runs. */
 async function needAgent({ agents, engine }: Named, name: string): Promise<void> {
   const names = (await agents()).map((one) => one.name);
   if (names.includes(name) || (await engine.list({ agent: name, limit: 1 })).length > 0) return;

@@ -1,6 +1,6 @@
 /**
- * Commits that waiting runs stand on are held by refs, so that no garbage collection of git takes a run's script away when the user
- * has dropped the commit from the branch. A pin is set when a run begins to wait and dropped when nothing waits on it any more.
+ * Commits that waiting runs depend on are held by refs, so that git's garbage collection does not remove a script after its commit was dropped
+ * from the branch. A ref is created when a run begins to wait and removed when no run depends on it any more.
  */
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { ClearedError } from "../kernel/errors.ts";
@@ -13,7 +13,7 @@ const PINS = "pins";
 export function createPins(database: Database, git: Git) {
   const held = new Set<string>(JSON.parse(getFact(database, PINS) ?? "[]") as string[]);
   const missing = new Set<string>();
-  /** What another git holds up is tried again the next time. What git has lost cannot be held; the run itself says so when it goes on. */
+  /** If another git process is in the way, it is tried again next time. A lost commit cannot be held; the run reports it when it continues. */
   const settle = async (dropped: readonly string[]) => {
     const before = [...held].join();
     const kept = (error: unknown) => error instanceof ClearedError && error.data?.["lock"] !== undefined;
@@ -36,7 +36,7 @@ export function createPins(database: Database, git: Git) {
     },
     async sweep(): Promise<void> {
       const needed = new Set(pinnedCommits(database));
-      // A kill may have come between the wait and its pin.
+      // A kill may have happened between the start of the wait and its ref.
       for (const commit of needed) if (!held.has(commit)) missing.add(commit);
       await settle([...held].filter((commit) => !needed.has(commit)));
     },

@@ -1,6 +1,6 @@
 /**
- * Proposals on a host: making, looking at, withdrawing and checking them, carrying them to other clones, and what becomes of those that agents
- * ask for.
+ * Operations on proposals on a host: making, reading, withdrawing and checking them, exchanging them with other clones, and settling those that
+ * agents request.
  */
 import { resolve, join } from "node:path";
 import { ClearedError, onCode, toWire } from "../kernel/errors.ts";
@@ -24,7 +24,7 @@ import { type IntakeRules, admit, settleDrafts } from "../change/proposals/intak
 import { problemsOf } from "../change/proposals/paths.ts";
 import type { Decision, ProposalRequest, RunRecord, Tree } from "../kernel/ports.ts";
 
-/** What `cleared propose` says. `by`: the person whose key the caller holds; `from` is an absolute path. */
+/** Input of `cleared propose`. `by`: the person whose key the caller has; `from` is an absolute path. */
 export interface Proposing {
   title: string;
   reason: string;
@@ -37,9 +37,9 @@ export interface Proposing {
 
 export interface ShownProposal {
   proposal: Proposal;
-  /** Of its card. */
+  /** The name of its card. */
   name: string;
-  /** Earlier ones on the same files that were rejected: their reasons are for whoever proposes again. */
+  /** Earlier proposals on the same files that were rejected, with reasons. */
   rejected: Proposal[];
   timezone: string;
 }
@@ -61,7 +61,7 @@ export async function propose(host: Host, { paths, from, branch, by, ...said }: 
   return { ...made, ...(await checkProposal(host, made.proposal.id)) };
 }
 
-/** Records a proposal of these files at HEAD or another commit, and checks it. `report`: what `judgeFiles` has just made of it. @throws PROPOSAL_* */
+/** Records a proposal of these files on HEAD or another commit, and checks it. `report`: just made by `judgeFiles`. @throws PROPOSAL_* */
 export async function proposeFiles(
   host: Host,
   draft: ProposalDraft,
@@ -70,19 +70,19 @@ export async function proposeFiles(
   const { proposal } = await createProposals(host).create(draft, base ?? (await host.git.head()));
   await supersede(host, proposal);
   return prepareProposal(host, proposal.id, report).catch(async (error: unknown) => {
-    // Withdrawn while it was looked at: whoever made it is told so, and does not make it again.
+    // If it was withdrawn during the check, its author is told and it is not made again.
     const now = await createProposals(host).get(proposal.id);
     if (toWire(error).code === "PROPOSAL_STATE" && now.state === "superseded") return now;
     throw error;
   });
 }
 
-/** What the report of such a proposal would be, without one. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
+/** The report that such a proposal would get, without making it. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
 export async function judgeFiles(host: Host, draft: ProposalDraft, base: string): Promise<Report> {
   return withPreparing(host, (world) => judge(world, draft, base));
 }
 
-/** What the same person proposed before by this title, or what was blocked, is replaced where it touches no other files: a mended one leaves no broken one behind. */
+/** Replaces a blocked proposal, or an open one of the same person and title, that touches no other files, so that a repaired one leaves no broken one. */
 async function supersede(host: Host, { id, number, title, by, files }: Proposal): Promise<void> {
   const store = createProposals(host);
   const paths = files.map(({ path }) => path);
@@ -95,7 +95,7 @@ async function supersede(host: Host, { id, number, title, by, files }: Proposal)
   }
 }
 
-/** Checks a proposal on HEAD: afterwards it is ready or blocked. @throws PROPOSAL_UNKNOWN */
+/** Checks a proposal on HEAD; afterwards it is ready or blocked. @throws PROPOSAL_UNKNOWN */
 export async function checkProposal(host: Host, id: string | number): Promise<ShownProposal> {
   return showProposal(host, (await prepareProposal(host, id)).id);
 }
@@ -114,15 +114,15 @@ export async function listProposals(host: Host): Promise<{ proposals: Proposal[]
   return { proposals: await store.list(), unreadable: await store.unreadable() };
 }
 
-/** What a report leaves out: of a recorded run everything that would change, in lines. */
+/** What a report omits: everything that would change in a recorded run, as lines. */
 export type RunLines = Pick<RunDifference, "run" | "class" | "why">;
 
 // A large import has thousands of lines.
 const RUNS_AT_ONCE = 5;
 
 /**
- * What a proposal would do to the recorded runs of an agent on HEAD, a few at a time, newest first; runs that stay the same are left out.
- * `next`: where to go on, or null. @throws PROPOSAL_UNKNOWN
+ * What a proposal would change in an agent's recorded runs on HEAD, a few at a time, newest first; unchanged runs are omitted.
+ * `next`: where to continue, or null. @throws PROPOSAL_UNKNOWN
  */
 export async function differencesOf(
   host: Host,
@@ -147,7 +147,7 @@ export async function patchOf(host: Host, id: string | number): Promise<string> 
   return createSideRefs(host.dir).patch(await createProposals(host).commitOf(id));
 }
 
-/** Takes a proposal back before it is decided: only who proposed it does. @throws PROPOSAL_STATE, APPROVAL_IDENTITY */
+/** Withdraws an undecided proposal; only its proposer can. @throws PROPOSAL_STATE, APPROVAL_IDENTITY */
 export async function withdrawProposal(host: Host, id: string | number, by: string | undefined, reason: string): Promise<ShownProposal> {
   const store = createProposals(host);
   const proposal = await store.get(id);
@@ -163,25 +163,25 @@ export async function withdrawProposal(host: Host, id: string | number, by: stri
   return showProposal(host, proposal.id);
 }
 
-/** The proposer's signed no, by which other clones believe that it is withdrawn; none of whoever has no key here, such as an agent. */
+/** The proposer's signed rejection, which proves the withdrawal to other clones; none for a proposer without a key, such as an agent. */
 function ownNo({ dir, trust, clock }: Host, proposal: Proposal, reason: string): Decision[] {
   if (!holdersHere(dir, trust).some(({ person }) => person.name === proposal.by)) return [];
   const no = { card: proposal.number, gate: gateOf(proposal), decision: "rejected" as const, at: clock.now(), reason };
   return [signAs(dir, trust, no, proposal.by)];
 }
 
-/** Checks a proposal on HEAD, in this process: it is ready or blocked afterwards. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE */
+/** Checks a proposal on HEAD in this process: afterwards it is ready or blocked. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE */
 export async function prepareProposal(host: Host, id: string | number, report?: Report): Promise<Proposal> {
   return withPreparing(host, async (world, looked) => {
     const proposal = await prepare(world, id, report);
     const subject = looked();
-    // Once it is applied its code is known to have passed.
+    // Once it is applied, its code is marked as checked.
     if (subject !== null && proposal.report !== null) await noteSubject(host, subject, proposal.report.checks);
     return proposal;
   });
 }
 
-/** `looked`: what the checks have looked at by then. */
+/** `looked`: what the checks have covered so far. */
 async function withPreparing<T>(host: Host, work: (world: Preparing, looked: () => Subject | null) => Promise<T>): Promise<T> {
   const cache = createDiskCache(join(host.dir, CACHE));
   let looked: Subject | null = null;
@@ -197,7 +197,7 @@ async function withPreparing<T>(host: Host, work: (world: Preparing, looked: () 
       try {
         return signAs(host.dir, host.trust, { card: 0, gate, decision: "approved", at: host.clock.now() });
       } catch (error) {
-        // No person of trust.yaml has a key here: what is tried counts in this clone only.
+        // Without a key of a person of trust.yaml, the results count in this clone only.
         return onCode("APPROVAL_IDENTITY", () => null)(error);
       }
     },
@@ -217,7 +217,7 @@ async function rulesOf(host: Pick<Host, "config">): Promise<IntakeRules> {
   return { ...changes, timezone };
 }
 
-/** Outside a live run only the paths are looked at: what is tried leaves no trace and meets no limit. */
+/** Outside a live run only the paths are checked: a trial leaves no trace and meets no limit. */
 export async function admitWish(
   host: Wishing,
   { run, base }: { run: RunRecord; base: Tree },
@@ -230,7 +230,7 @@ export async function admitWish(
   return { accepted: problems.length === 0, proposal: null, reason: problems.map(({ message }) => message).join(" ") };
 }
 
-/** What runs have let out becomes proposals, which are checked; `note` is told of each. One call at a time. */
+/** Turns requests that runs have released into checked proposals; `note` is called for each. One call at a time. */
 export async function settleProposals(host: Host, note: (message: string) => void): Promise<void> {
   const check = (id: string) => prepareProposal(host, id);
   const made = await settleDrafts(host, () => rulesOf(host), check);

@@ -1,6 +1,6 @@
 /**
- * Proposals that people's answers on cards became: one that another change of its file has overtaken is made again on top of that change,
- * so that who answered two questions about one file is not asked for an answer twice. It is approved by itself, like any other.
+ * Proposals made from decisions on cards: if another change of the file has overtaken one, it is made again on top of that change, so that a
+ * person who answered two questions about one file is not asked again. It is approved separately, like any other.
  */
 import { ClearedError } from "../kernel/errors.ts";
 import type { Card } from "../kernel/ports.ts";
@@ -11,7 +11,7 @@ import type { Host } from "./host.ts";
 import { proposeRule } from "./learn.ts";
 import { proposeAccount } from "./rows.ts";
 
-/** The number of the new proposal by the id of each that was overtaken. @throws GIT_FAILED */
+/** The number of the new proposal by the id of each overtaken one. @throws GIT_FAILED */
 export async function proposeAgain(host: Host): Promise<Map<string, number>> {
   const store: ProposalStore = createProposals(host);
   const made = new Map<string, number>();
@@ -22,14 +22,14 @@ export async function proposeAgain(host: Host): Promise<Map<string, number>> {
       const number = card.kind === "rule" ? await proposeRule(host, card, proposal.by) : await proposeAccount(host, card, proposal);
       if (typeof number === "number") made.set(proposal.id, number);
     } catch (error) {
-      // What the answer rested on is gone as well, as the account that it named: it stays blocked, with its reason.
+      // What the decision referred to, such as an account, is gone as well: it stays blocked, with its reason.
       if (!(error instanceof ClearedError)) throw error;
     }
   }
   return made;
 }
 
-/** The card whose answer a proposal is, by its reason; null when it is something else. */
+/** The card from which a proposal was made, found by its reason; null for other proposals. */
 function answeredBy({ cards }: Host, { reason, by }: Proposal): Card | null {
   const card = cards.get(Number(/ card (\d{1,9})\.$/.exec(reason)?.[1] ?? 0));
   return card?.decision?.decision === "approved" && card.decision.by === by && ["account", "rule"].includes(card.kind) ? card : null;

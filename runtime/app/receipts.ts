@@ -1,4 +1,4 @@
-/** Receipts as a run's steps hold them, the cards they settle, and which files a run imports again. */
+/** Receipts in a run's steps, the cards they close, and which files a run imports again. */
 import type { ImportFile } from "../workspace/statements/import-files.ts";
 import { ALL_ROWS } from "../workspace/statements/receipt.ts";
 import type { Cause, Receipt, RunRecord, Step } from "../kernel/ports.ts";
@@ -13,7 +13,7 @@ export function receiptsOf(steps: readonly Step[]): Receipt[] {
 
 type Settling = Pick<Host, "cards" | "engine" | "clock">;
 
-/** Cards of refused rows that a later import of the same file has read after all need nobody any more. */
+/** Closes cards of refused rows that a later import of the same file could read after all. */
 export async function settleRows({ cards, engine, clock }: Settling, run: RunRecord, steps: readonly Step[]): Promise<void> {
   const ended = await engine.get(run.id);
   if (ended?.status !== "done" || run.mode !== "live") return;
@@ -28,8 +28,8 @@ export async function settleRows({ cards, engine, clock }: Settling, run: RunRec
 }
 
 /**
- * What a run was started for by files: those that count as new although they have a receipt (by name or hash), all of them as they were
- * taken, and how many of their rows it gets.
+ * The files a run was started for: those that count as new although they have a receipt (by name or hash), all of them as they were, and how
+ * many of their rows it gets.
  */
 export function startedFor({ kind, detail }: Cause): { again: string[]; files?: ImportFile[]; rows?: number } {
   const { again = [], take, rows } = (kind === "watch" ? (detail ?? {}) : {}) as { again?: string[]; take?: ImportFile[]; rows?: number };

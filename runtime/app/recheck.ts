@@ -1,9 +1,9 @@
 /**
- * Before a run acts outside, what it goes by may be old: a person took days to answer, it waited, or another run has acted since. What it has read
- * since its last act is then read again, by its read-only children too, and what the workspace has answered whenever others have committed since;
- * where an answer is another one, the run is tried on the new ones up to this act. Runs that act at one server take turns until they rest, so
- * that each judges what the one before it has left.
- * Not covered: what it read before an act of its own; other workspaces and programs between this look and the act.
+ * Before a run acts outside, its data may be out of date: a person took days to decide, the run waited, or another run has acted since. What it
+ * has read since its last act is then read again, by its read-only children too, as is what the workspace answered if others have committed
+ * since. If an answer differs, the run is tried on the new answers up to this act. Runs that act at one server take turns until they rest, so
+ * that each judges what the previous one left.
+ * Not covered: reads before an act of its own; other workspaces and programs between this check and the act.
  */
 import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
@@ -20,14 +20,14 @@ import { callableIn } from "../engine/script.ts";
 import { entriesOf } from "../workspace/books/journal-text.ts";
 import type { Host } from "./host.ts";
 
-/** How long a server may take where trust.yaml does not say. Three times that long others wait: for a read, the act and its read-back. */
+/** Time limit of a server without one in trust.yaml. Others wait at most three times as long: for a read, the act and its verification. */
 const ANSWER_MS = 10_000;
-/** What was read before that is read again, whatever the run has waited for. */
+/** Anything read longer ago is read again, whatever the run has waited for. */
 const OLD_MS = 60_000;
 const READS_AT_ONCE = 4;
-/** Reads and calls that are named where a run is blocked. */
+/** Number of reads and calls named when a run is blocked. */
 const SHOWN = 3;
-/** A day or moment and nothing else, as JSON, of what is asked without parameters. */
+/** Only a date or time, as JSON, in answer to a call without parameters. */
 const DAY = /^(?:\{"(?:today|now|day|date|time|as_of|business_date)":)?"\d{4}-\d\d-\d\d[\dT:.Z+-]*"\}?$/;
 
 type Recorded = Pick<RunLog, "run" | "steps">;
@@ -41,9 +41,9 @@ interface Turn {
 export function createRechecks(clock: Clock, whole: () => Host) {
   const turns = new Map<string, Turn>();
   const acting = new Set<string>();
-  /** What came of a look that took long: the run is executed once more to end by it. */
+  /** The result of a slow check: the run is executed once more and ends with it. */
   const refused = new Map<string, { seq: number; why: string }>();
-  /** When a run of this process last acted; before it began nobody knows. */
+  /** When a run of this process last acted; unknown for the time before it started. */
   let acted = clock.now();
 
   const turnEnds = (server: string) => performance.now() + 3 * (whole().trust.mcp[server]?.timeout_ms ?? ANSWER_MS);
@@ -58,15 +58,15 @@ export function createRechecks(clock: Clock, whole: () => Host) {
     }
     if (abort.aborted) return;
     const until = turnEnds(server);
-    // Who waits for it goes on waiting for the same turn.
+    // A waiting run keeps waiting for the same turn.
     if (turn?.run === run.id) turn.until = until;
     else turns.set(server, { run: run.id, until, over: Promise.withResolvers() });
   };
 
   return {
     /**
-     * Why the run would not come to this act any more, in words; null while it would. `server`: whose turn it takes, until it rests.
-     * `decided`: what was just answered at this very act.
+     * Why the run would no longer come to this act, in words; null if it would. `server`: whose turn it takes, until it rests.
+     * `decided`: decisions just made about this act.
      */
     async changedSince(log: RunLog, act: DoorCall, server: string, decided: readonly Change[]): Promise<string | null> {
       const { id } = log.run;
@@ -76,7 +76,7 @@ export function createRechecks(clock: Clock, whole: () => Host) {
       const last = acted;
       acted = clock.now();
       acting.add(id);
-      // One that a crash cut off is still to be made.
+      // An act interrupted by a crash has not been made yet.
       const before = log.steps.slice(0, act.seq);
       const since = before.findLastIndex(hasActed) + 1;
       const steps = before.slice(since);
@@ -84,7 +84,7 @@ export function createRechecks(clock: Clock, whole: () => Host) {
       if (read === undefined) return null;
       const changes = [...decided, ...steps.flatMap((one) => one.changes)];
       const isAnswered = changes.some((one) => one.op === "answered" || (one.op === "decided" && (one.given?.signed.length ?? 0) > 0));
-      // One that is dated ahead may have been read at any time, if at all.
+      // A read dated in the future may have been made at any time, or never.
       const isOld = clock.now() - read.at > OLD_MS || read.at > clock.now();
       const isOutdated = isAnswered || isOld || last >= read.at;
       const why = await triedAgain({ run: log.run, steps: before }, since, act, isOutdated, whole());
@@ -96,7 +96,7 @@ export function createRechecks(clock: Clock, whole: () => Host) {
     /** The run has ended or waits: the next one's turn. */
     rested({ id }: Pick<RunRecord, "id">): void {
       refused.delete(id);
-      // Also when others did not wait for it any longer.
+      // Also if the others have stopped waiting for it.
       if (acting.delete(id)) acted = clock.now();
       for (const [server, { run, over }] of turns) {
         if (run !== id) continue;
@@ -107,14 +107,14 @@ export function createRechecks(clock: Clock, whole: () => Host) {
   };
 }
 
-/** `since`: the step after its last act; what it read before that, it has changed itself. `isOutdated`: the world outside may say something else. */
+/** `since`: the step after its last act; it may have changed earlier reads itself. `isOutdated`: the outside world may have changed. */
 async function triedAgain(log: Recorded, since: number, act: DoorCall, isOutdated: boolean, host: Host): Promise<string | null> {
   const fresh = await freshIn(log, since, isOutdated, host);
   if (fresh.size === 0) return null;
   const trial = await triedOn(log, fresh, host);
   const [was, now] = [log.steps.slice(since), trial.steps.slice(since)];
   const why = demanded(verdictsIn(was), verdictsIn(now)) ?? otherwise(questionsIn(was), now, trial.missing, act);
-  // Whoever starts it again, with all or a part of it, looks there first.
+  // Whoever starts it again, with all or part of its input, looks there first.
   const reads = [...fresh.values()].sort((a, b) => a.seq - b.seq).map(({ name, params }) => `${name}(${clip(params, 120)})`);
   const more = reads.length > SHOWN ? ` and ${reads.length - SHOWN} more` : "";
   return why && `${why} (answered otherwise: ${reads.slice(0, SHOWN).join(", ")}${more})`;
@@ -131,14 +131,14 @@ async function triedOn({ run, steps }: Recorded, fresh: ReadonlyMap<number, Step
 function readFor(run: RunRecord, host: Host): ReadNow {
   return async (primitive, params, step) => {
     const ctx = quietContext(run, step, await host.world.view(run, detachedLog(run), () => step.at));
-    // It may have another class than when it was read.
+    // Its class may have changed since it was read.
     const { effect } = await actOf(primitive, params, ctx, undefined);
     if (effect !== "read") throw new ClearedError("FSM_READ_ONLY", `${primitive.name} may change something now, and is not read again.`);
     return callPrimitive(primitive, params, ctx, "read");
   };
 }
 
-/** By number, the reads from `since` on that are answered otherwise now, with that answer. */
+/** By number, the reads from `since` on whose answer differs now, with that answer. */
 async function freshIn({ run, steps }: Recorded, since: number, isOutdated: boolean, host: Host): Promise<Map<number, Step>> {
   const callable = callableIn(host.world, await host.world.script(run));
   const fresh = new Map<number, Step>();
@@ -150,13 +150,13 @@ async function freshIn({ run, steps }: Recorded, since: number, isOutdated: bool
       async (error: unknown) => {
         if (!(error instanceof ClearedError)) throw error;
         const { mayRepeat } = await import("../rules/tools/recover.ts");
-        // A server that cannot say has not said that something has changed: the act fails as it would at that server.
+        // A server that does not answer has not reported a change: the act will fail at that server as well.
         if (step.error === null && mayRepeat(error)) throw error;
         return { state: "error" as const, result: null, error: toWire(error) };
       },
     );
     const isSame = unordered(answer.result) === unordered(step.result) && answer.error?.code === step.error?.code;
-    // That time has passed is no change.
+    // The passing of time is not a change.
     const { tool: _, params: inner = {}, ...own } = (params ?? {}) as { tool?: Json; params?: Json };
     const isDay = canonicalJson([inner, own]) === "[{},{}]" && DAY.test(answer.result ?? "") && DAY.test(step.result ?? "");
     if (!isSame && !isDay) fresh.set(step.seq, { ...step, ...answer });
@@ -169,7 +169,7 @@ async function freshIn({ run, steps }: Recorded, since: number, isOutdated: bool
     const child = await childOf(run, step, host);
     if (child !== null) await again(step, () => resultNow(child, step, host));
   });
-  // A commit of its own is where its reads have led to.
+  // The run's own commits are results of its reads, not changes by others.
   const own = steps.flatMap(({ changes }) => changes.flatMap((one) => (one.op === "committed" ? [one.commit] : []))).at(-1);
   if ((await host.git.head()) === (own ?? run.pin.commit)) return fresh;
   const view = await host.world.view(run, detachedLog(run), () => host.clock.now());
@@ -177,7 +177,7 @@ async function freshIn({ run, steps }: Recorded, since: number, isOutdated: bool
     const entries = steps.slice(seq).flatMap(({ changes }) => changes.flatMap((one) => (one.op === "entries" ? entriesOf(one) : [])));
     view.restore({ ...(steps[0] as Step), changes: entries.map(({ id }) => ({ op: "remove", id })) });
   };
-  // What it has booked and committed itself was not there before it did.
+  // What it has booked and committed itself did not exist before.
   withoutFrom(0);
   for (const step of steps) {
     const isRead = step.seq >= since && step.effect === "read";
@@ -189,14 +189,14 @@ async function freshIn({ run, steps }: Recorded, since: number, isOutdated: bool
   return fresh;
 }
 
-/** The run that this step has started and read, or null. */
+/** The run that this step started and read, or null. */
 async function childOf({ id }: RunRecord, { result }: Step, { engine }: Host): Promise<Recorded | null> {
   const { run: name } = (JSON.parse(result ?? "null") ?? {}) as { run?: unknown };
   const run = typeof name === "string" ? await engine.get(name) : null;
   return run?.parent === id ? { run, steps: (await engine.steps(run.id)).filter(({ state }) => state !== "intent") } : null;
 }
 
-/** What a child that only reads would answer its caller now. */
+/** What a read-only child would answer its caller now. */
 async function resultNow(child: Recorded, { result }: Step, host: Host): Promise<Json> {
   const fresh = await freshIn(child, 0, true, host);
   const was = JSON.parse(result ?? "null") as Record<string, Json>;
@@ -207,16 +207,16 @@ async function resultNow(child: Recorded, { result }: Step, host: Host): Promise
   return { ...was, status, outcome, result: now, error: failed && { code: failed.code, message: failed.message } };
 }
 
-/** It tells of records elsewhere: neither of files here nor what a model or somebody says. */
+/** It reads remote records, not files here or the words of a model or a person. */
 const isOutside = ({ remote, call, plugin, stated, access }: Primitive): boolean =>
   (remote === true || call !== undefined || plugin !== null) && stated !== true && access !== "model";
 
-/** Refused before it was sent, or by a tool whose record shows nothing of it, it has changed nothing. */
+/** A call that was refused before it was sent, or of which its tool's record shows nothing, changed nothing. */
 const hasActed = ({ effect, attempts, changes }: Step): boolean =>
   effect === "external" && attempts > 0 && !changes.some((one) => one.op === "verified" && isWithout(one.write));
 const isWithout = ({ status, diff }: VerifiedWrite) => status === "WRITE_FAILED" && Object.keys(diff).length === 0;
 
-/** An answer whose keys and rows have no order. */
+/** A result in which the order of keys and rows does not matter. */
 const unordered = (result: string | null): string => (result === null ? "" : canonicalJson(sorted(JSON.parse(result) as Json)));
 
 function sorted(value: Json): Json {
@@ -235,7 +235,7 @@ function sorted(value: Json): Json {
 const verdictsIn = (steps: readonly Step[]): Verdict[] =>
   steps.flatMap(({ changes }) => changes.flatMap((one) => (one.op === "verdict" ? [one.verdict] : [])));
 
-/** What the policy asks for now and did not then. */
+/** What the policy requires now and did not require then. */
 function demanded(was: readonly Verdict[], now: readonly Verdict[]): string | null {
   const rules = (one: Verdict | undefined) => [
     ...(one?.triggered ?? []).filter(({ action }) => action !== "inform"),
@@ -253,7 +253,7 @@ function demanded(was: readonly Verdict[], now: readonly Verdict[]): string | nu
   return more?.summary ?? null;
 }
 
-/** What was asked of a person, call by call. */
+/** What a person was asked, call by call. */
 const questionsIn = (steps: readonly Step[]): [name: string, calls: Json, otherwise: Json][] =>
   steps.flatMap(({ name, params, changes }) => {
     if (!changes.some(({ op }) => op === "decided")) return [];

@@ -1,6 +1,6 @@
 /**
- * Cards of entries follow the books, which are what HEAD says: an entry that is pending again (its approval was reverted by plain git)
- * asks again, one that no longer waits (confirmed, corrected or removed by plain git) asks no more.
+ * Keeps cards of entries in line with the books at HEAD: an entry that is pending again (plain git reverted its approval) is asked about
+ * again; the card of one that no longer waits (confirmed, corrected or removed with plain git) is closed.
  */
 import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
@@ -15,7 +15,7 @@ import { receiptFromYaml } from "../workspace/statements/receipt.ts";
 import type { Host } from "./host.ts";
 import { followRows, openQuestion } from "./rows.ts";
 
-/** False when a run is at work: it may have committed entries whose cards it is about to open itself. */
+/** False while a run is executing: it may have committed entries whose cards it is about to open itself. */
 export async function reconcileCards(host: Host): Promise<boolean> {
   if ((await host.engine.list({ status: ["running"], limit: 1 })).length > 0) return false;
   const tree = host.git.tree(await host.git.head());
@@ -37,7 +37,7 @@ export async function reconcileCards(host: Host): Promise<boolean> {
   return true;
 }
 
-/** Of a store whose cards of refused rows are all there: a run opens them, and a store that was made anew asks once what HEAD says. */
+/** Marks a store that has all cards of refused rows: runs open them, and a new store reads HEAD once. */
 const ASKED = "refused rows are asked";
 
 async function refusedRows(tree: Tree, { statements }: Config) {
@@ -51,7 +51,7 @@ async function refusedRows(tree: Tree, { statements }: Config) {
   return found;
 }
 
-/** `unread`: months with an entry that cannot be read, which may be the one that a card asks about. */
+/** `unread`: months with an unreadable entry, which may be the one a card is about. */
 function follow(host: Host, pending: ReadonlyMap<string, Entry>, unread: ReadonlySet<string>): void {
   const at = host.clock.now();
   const asked = new Set<string>();

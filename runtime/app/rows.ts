@@ -1,6 +1,6 @@
 /**
- * Questions about rows of statements: answered from a card or by `cleared revive`, asked again when the store has lost them, and closed
- * once the books have answered them.
+ * Questions about rows of statements: answered on a card or by `cleared revive`, asked again after the store has lost them, and closed once
+ * the books have the answer.
  */
 import { randomUUID } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
@@ -27,8 +27,8 @@ import { OPEN, createProposals } from "../change/proposals/store.ts";
 import type { Host } from "./host.ts";
 
 /**
- * A card that asks to which account a confirmed entry moves; the one that is open for it already. `account`: what the answer will be; what
- * cannot be done opens no card. @throws JOURNAL_*, ACCOUNT_UNKNOWN
+ * A card that asks to which account a confirmed entry moves, or the open one for it. `account`: the intended answer; nothing is opened for what
+ * cannot be done. @throws JOURNAL_*, ACCOUNT_UNKNOWN
  */
 export async function askCorrection(host: Host, { entry: id, account }: { entry: string; account?: string }): Promise<Card> {
   const { cards, clock, git } = host;
@@ -51,7 +51,7 @@ export async function askCorrection(host: Host, { entry: id, account }: { entry:
 const bookedNow = async (head: Tree, entry: Entry): Promise<string[]> =>
   legsOf(asCorrected(entry, await correctionsOf(entry, monthsOf(head))));
 
-/** A yes is to what stands on the card: where the books have its entry otherwise by now, the card says so from here on. @throws CARD_CLOSED */
+/** An approval is for what the card shows: if the entry in the books has changed, the card is updated first. @throws CARD_CLOSED */
 export async function assertAsBooked({ cards }: Host, card: Card, head: Tree): Promise<void> {
   const body = card.body as { entry: string; booked?: string[] };
   const entry = await findEntry(head, body.entry);
@@ -63,20 +63,20 @@ export async function assertAsBooked({ cards }: Host, card: Card, head: Tree): P
   throw new ClearedError("CARD_CHANGED", `${now}. Nothing was decided; look at the card again, then decide it as ${name}.`);
 }
 
-/** What an answer to such a card does to the files at HEAD. @throws FILE_MISSING, JOURNAL_* */
+/** What a decision on such a card changes in the files at HEAD. @throws FILE_MISSING, JOURNAL_* */
 export async function answerRows(host: Host, card: Card, { decision, by }: Decision, head: Tree): Promise<Map<string, string | null>> {
   const question = { kind: card.kind, ...(card.body as object) } as RowsQuestion;
   const answer = { approve: decision === "approved", by };
   if (question.kind === "same") return decideSame(head, question, answer, await host.config(head));
-  // A yes is proposed (proposeAccount), not written here.
+  // An approval is proposed (proposeAccount), not written here.
   if (question.kind === "account") return closeAccount(head, question.match);
   if (!answer.approve) return leaveOut(head, question.ids);
   return reviveRows(head, question.ids, await pastOf(host.git, question.ids), answer, await host.config(head));
 }
 
 /**
- * A yes to the question which account of the books it is, as a proposal to config.yaml: statements of this account are booked once it is
- * approved. `answer`: the decision, or the proposal that it became before; null when a rule for this account is there by now.
+ * Proposes the answer to the question which account a statement belongs to, as a change of config.yaml: its statements are booked once that is
+ * approved. `answer`: the decision, or the proposal made from it before; null if a rule for this account exists by now.
  * @throws USAGE, ACCOUNT_UNKNOWN, CONFIG_INVALID
  */
 export async function proposeAccount(host: Host, card: Card, answer: Decision | Proposal): Promise<number | null> {
@@ -90,7 +90,7 @@ export async function proposeAccount(host: Host, card: Card, answer: Decision | 
   if (isAgain && ruleIn(statements) !== undefined) return null;
   const given = isAgain ? ruleIn((await host.config(host.git.tree(answer.commit))).statements)?.account : answer.account;
   const chart = await loadChart(head);
-  // What another unknown account has been answered with is not the likely one of a second, whether or not it is applied yet.
+  // The answer for one unknown account is unlikely to be right for a second, whether or not it is applied yet.
   const taken = given === undefined ? [...statements, ...(await proposedRules(host))] : [];
   const account = given === undefined ? likelyAccount(taken, chart.accounts, isCard) : accountOf(chart, given);
   const isOwn = (type: string | undefined) => type === "asset" || type === "liability";
@@ -114,7 +114,7 @@ export async function proposeAccount(host: Host, card: Card, answer: Decision | 
   return made.number;
 }
 
-/** Rules of config.yaml in proposals that are open. */
+/** Rules for config.yaml in open proposals. */
 async function proposedRules(host: Host): Promise<StatementRule[]> {
   const open = (await createProposals(host).list()).filter(({ state }) => OPEN.includes(state));
   const rules = open.map(async ({ commit }) => (await host.config(host.git.tree(commit)).catch(() => null))?.statements ?? []);
@@ -129,7 +129,7 @@ async function askingFor(head: Tree, match: UnknownAccount["match"]): Promise<Ke
 
 const isAbout = ({ account }: Refused, key: string): boolean => account !== undefined && canonicalJson(account.match) === key;
 
-/** Statements of the account that lie in import/ are left unbooked: nothing of their receipts is open because of it. */
+/** Statements of this account are left unbooked: their receipts no longer wait for the answer. */
 async function closeAccount(head: Tree, match: UnknownAccount["match"]): Promise<Map<string, string | null>> {
   const key = canonicalJson(match);
   return new Map(
@@ -140,10 +140,10 @@ async function closeAccount(head: Tree, match: UnknownAccount["match"]): Promise
   );
 }
 
-// So many changes of one month are looked through for an entry that was deleted.
+// Number of changes of a month that are searched for a deleted entry.
 const LONGEST = 5000;
 
-/** Entries that are no longer in the books, as the branch last had them, each with what corrected it then. */
+/** Entries that are no longer in the books, as the branch last had them, each with its correction. */
 async function pastOf(git: Git, ids: readonly string[]): Promise<Map<string, Entry>> {
   const found = new Map<string, Entry>();
   for (const [path, wanted] of Map.groupBy(ids, monthOfId)) {
@@ -162,10 +162,10 @@ async function pastOf(git: Git, ids: readonly string[]): Promise<Map<string, Ent
   return found;
 }
 
-// A person looks at the first and recognises the rest.
+// A person needs a few to recognize the rest.
 const SHOWN = 5;
 
-/** What `cleared verify` says of statements whose rows are no longer in the books, and of receipts that nobody can read. */
+/** Findings of `cleared verify` about statements with rows that are no longer in the books, and about unreadable receipts. */
 export async function goneFindings(git: Git, head: Tree): Promise<Finding[]> {
   const findings: Finding[] = [];
   const gone = await goneFrom(await allReceipts(head, findings), (ids) => existingIn(head, ids));
@@ -183,8 +183,8 @@ export async function goneFindings(git: Git, head: Tree): Promise<Finding[]> {
 }
 
 /**
- * Books rows again that somebody has deleted from the books, or leaves them out for good. `names`: ids of entries, file names of statements
- * or the beginning of a statement's hash. @throws USAGE, GIT_STATE, JOURNAL_ENTRY_MISSING, JOURNAL_*
+ * Books rows again that somebody deleted from the books, or excludes them permanently. `names`: ids of entries, file names of statements, or
+ * the beginning of a statement's hash. @throws USAGE, GIT_STATE, JOURNAL_ENTRY_MISSING, JOURNAL_*
  */
 export async function revive(
   host: Host,
@@ -245,7 +245,7 @@ export async function followRows(host: Pick<Host, "cards" | "clock" | "dir" | "g
   }
 }
 
-/** A question that no run asks at this moment. */
+/** A question that belongs to no run. */
 export function openQuestion({ cards, clock }: Pick<Host, "cards" | "clock">, change: Parameters<typeof toReleased>[3]): void {
   const released = toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, change);
   if (released?.kind === "card") cards.open(released.key, { ...released.card, run: null }, clock.now());

@@ -1,4 +1,4 @@
-/** The tools of a workspace for its runs. Nothing of it is loaded, and no server started, before a run first asks. */
+/** The tools of a workspace for its runs. Nothing is loaded and no server started before a run first calls a tool. */
 import type { ToolPool, ToolsOptions } from "../outside/mcp/tools.ts";
 import type { Tools } from "../kernel/ports.ts";
 import { readSecrets } from "../workspace/settings/secrets.ts";

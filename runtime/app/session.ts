@@ -1,6 +1,6 @@
 /**
- * What a caller and we have said to each other under one contextId (the seeds' session_id), for a run that is one of its tasks. Only tasks of
- * the same owner count, whatever name another one gives its session; nothing is kept beside the tasks, so nothing is forgotten by time.
+ * The conversation with a caller under one contextId (the seeds' session_id), for a run that is one of its tasks. Only tasks of the same owner
+ * count, whatever name another owner gives a session; nothing is stored besides the tasks, so nothing is forgotten over time.
  */
 import { Kept } from "../kernel/kept.ts";
 import type { RunRecord, Session } from "../kernel/ports.ts";
@@ -13,14 +13,14 @@ import type { TaskView } from "./task-view.ts";
 import { createWatch } from "../engine/store/rows.ts";
 
 const NOTHING: Session = { turns: [], earlier: "", runs: [] };
-/** Tasks that are read again. */
+/** Number of tasks that are read. */
 const TASKS = 200;
 const RUNS = 20;
-/** What is longer is a text that stands among the turns. */
+/** A longer text is listed among the messages. */
 const INPUT = 2000;
 const short = new Kept<string, Shortened>(50);
 
-/** Before this run's own task. */
+/** The tasks before this run's own. */
 export async function sessionOf(host: Pick<Host, "database" | "engine" | "cards">, { cause }: RunRecord): Promise<Session> {
   const { owner, context, task } = (cause.detail ?? {}) as { owner?: string; context?: string; task?: string };
   if (cause.kind !== "a2a" || owner === undefined || context === undefined) return NOTHING;

@@ -1,7 +1,7 @@
 /**
- * Paired browsers. `cleared pair` makes a key pair for one browser and lets the person's own key sign it; its private half lies in the store,
- * encrypted by the one-time code and, once the code is used, by the browser's cookie alone. So neither the store nor a used code can
- * decide anything, a decision from the page is proven to the engine like any other, and dropping the record ends it.
+ * Paired browsers. `cleared pair` makes a key pair for one browser and signs it with the person's own key; the private half is in the store,
+ * encrypted with the one-time code and, once the code is used, with the browser's cookie alone. So neither the store nor a used code can
+ * decide anything, a decision from the page is verified by the engine like any other, and deleting the record revokes the browser.
  */
 import { createCipheriv, createDecipheriv, createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import type { Database } from "../engine/store/database.ts";
@@ -18,7 +18,7 @@ export const SESSION_MS = 30 * 86_400_000;
 const CODE_MS = 600_000;
 const PREFIX = "session:";
 
-/** What the store keeps, under a hash of what opens it. Times in ms. */
+/** What is stored, under a hash of the code or cookie. Times in ms. */
 export interface Pairing {
   by: string;
   /** Public half, DER in base64, and the person's signature over it. */
@@ -27,7 +27,7 @@ export interface Pairing {
   signature: string;
   /** Private half, PEM, encrypted. */
   sealed: string;
-  /** Until when the code opens it; null once it was used. */
+  /** Until when the code is valid; null once it was used. */
   code: number | null;
 }
 
@@ -47,11 +47,11 @@ function unseal(sealed: string, secret: string): string {
   return decipher.update(bytes.subarray(28), undefined, "utf8") + decipher.final("utf8");
 }
 
-/** A code for the person whose key this shell holds, and what the owner is to keep. @throws APPROVAL_IDENTITY */
+/** A code for the person whose key this shell has, and the record to store. @throws APPROVAL_IDENTITY */
 export function newPairing(dir: string, trust: Trust, now: number): { code: string; name: string; pairing: Pairing } {
   const { person, key: own } = holderHere(dir, trust);
   const pair = generateKeyPairSync("ed25519");
-  // 80 bits: the store holds what a code opens, so it must not be guessed offline.
+  // 80 bits, so that the stored record does not allow guessing the code offline.
   const code = randomBytes(10).toString("hex");
   const key = pair.publicKey.export({ type: "spki", format: "der" }).toString("base64");
   const until = now + SESSION_MS;
@@ -60,7 +60,7 @@ export function newPairing(dir: string, trust: Trust, now: number): { code: stri
   return { code, name: nameOf(code), pairing: { by: person.name, key, until, signature, sealed, code: now + CODE_MS } };
 }
 
-/** A link that pairs one browser, once, with the person whose key this process holds; null when it holds none. `url`: of the page. */
+/** A link that pairs one browser, once, for the person whose key this process has; null without a key. `url`: of the page. */
 export function pairingLink(host: Pick<Host, "dir" | "trust" | "database" | "clock">, url: string): { by: string; link: string } | null {
   const { dir, trust, database, clock } = host;
   if (holdersHere(dir, trust).length === 0) return null;
@@ -69,14 +69,14 @@ export function pairingLink(host: Pick<Host, "dir" | "trust" | "database" | "clo
   return { by: pairing.by, link: `${url}/pair?code=${code}` };
 }
 
-/** True when a browser is paired with somebody of trust.yaml. */
+/** True if a browser is paired for somebody in trust.yaml. */
 export function isPaired(database: Database, { people }: Trust, now: number): boolean {
   return factsNamed(database, PREFIX)
     .map(({ value }) => JSON.parse(value) as Pairing)
     .some(({ by, code, until }) => code === null && until > now && people.some((one) => one.name === by));
 }
 
-/** Keeps a pairing; those that are over go. @throws APPROVAL_IDENTITY */
+/** Stores a pairing and removes expired ones. @throws APPROVAL_IDENTITY */
 export function keepPairing(database: Database, { people }: Trust, now: number, name: string, pairing: Pairing): void {
   const { by, key, until, signature } = pairing;
   const person = people.find((one) => one.name === by);
@@ -91,12 +91,12 @@ export function keepPairing(database: Database, { people }: Trust, now: number, 
   });
 }
 
-/** Ends all pairings of a person, and answers how many. */
+/** Ends all pairings of a person; returns how many. */
 export function endPairings(database: Database, by: string): number {
   return dropFacts(database, PREFIX, (value) => (JSON.parse(value) as Pairing).by === by);
 }
 
-/** The cookie for a code, which is spent by it. @throws APPROVAL_IDENTITY */
+/** Exchanges a code for the cookie; the code is then used up. @throws APPROVAL_IDENTITY */
 export function redeem(database: Database, code: string, now: number): string {
   const given = code.toLowerCase().replace(/[^0-9a-f]/g, "");
   return database.write(() => {

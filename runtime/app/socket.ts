@@ -1,7 +1,7 @@
 /**
- * How commands reach the owner of a workspace: one JSON document a line over a local socket. The folder it lies in is the user's alone, which
- * both sides look at: whoever could write it could listen in the owner's place. A call that fails answers with the error's wire form; the
- * caller throws it as if it had happened here.
+ * How commands reach the owner of a workspace: one JSON document per line over a local socket. Its folder belongs to the user alone, which both
+ * sides verify: whoever could write to it could listen instead of the owner. A failed call returns the error's wire form, which the caller
+ * throws as if it had happened locally.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
@@ -22,13 +22,13 @@ interface Request {
 
 type Reply = { id: number; result: unknown } | { id: number; error: WireError };
 
-// sun_path holds 108 bytes with its final zero; a workspace deeper than that gets a socket in a private folder elsewhere.
+// sun_path holds 108 bytes with the final zero; for a longer path the socket is in a private folder elsewhere.
 const LONGEST_PATH = 92;
-// The kernel takes connections for a process that stands still; only an answer shows that somebody is there.
+// The kernel accepts connections for a stopped process; only an answer shows that somebody is there.
 const ANSWER_MS = 1000;
 const PING_MS = 2000;
 const PING = "ping";
-// Far more than any command sends; a line without an end would fill this process.
+// Far more than any command sends; a line without an end would fill the memory of this process.
 const LONGEST_LINE = 64 * 1024 * 1024;
 
 export function socketPath(dir: string): string {
@@ -39,8 +39,8 @@ export function socketPath(dir: string): string {
 }
 
 /**
- * Serves until closed. The socket of a dead or replaced owner is replaced in one step: the caller holds the lease. It is made under a name of
- * its own, because closing removes the name it was made under, which would be the successor's socket otherwise. @throws FOLDER_UNSAFE
+ * Serves until closed. The socket of a dead or replaced owner is replaced in one step: the caller has the lease. It is created under a unique
+ * name, because closing removes that name, which could otherwise be the successor's socket. @throws FOLDER_UNSAFE
  */
 export function serveSocket(
   dir: string,
@@ -53,7 +53,7 @@ export function serveSocket(
   const own = isFile ? `${path}-${randomBytes(3).toString("hex")}` : path;
   if (isFile) {
     makeOwnFolder(folder);
-    // Killed before it had its place.
+    // Left by a process killed before renaming it.
     for (const name of readdirSync(folder)) if (join(folder, name).startsWith(`${path}-`)) rmSync(join(folder, name), { force: true });
   }
   const inode = () => statSync(path, { throwIfNoEntry: false })?.ino;
@@ -99,7 +99,7 @@ export function serveSocket(
   });
 }
 
-/** Nobody serves it: the caller has just taken the lease. */
+/** Removes a socket that nobody serves: the caller has just taken the lease. */
 export function dropSocket(dir: string): void {
   if (process.platform !== "win32") rmSync(socketPath(dir), { force: true });
 }
@@ -109,7 +109,7 @@ export interface Connection {
   close(): void;
 }
 
-/** A connection to the owner, or null when nobody listens, or who listens stands still. @throws FOLDER_UNSAFE */
+/** A connection to the owner, or null if nobody listens or the listener is stopped. @throws FOLDER_UNSAFE */
 export async function connectSocket(dir: string): Promise<Connection | null> {
   const path = socketPath(dir);
   if (process.platform !== "win32" && ownFolder(dirname(path)) === null) return null;
@@ -153,7 +153,7 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
         if ("error" in reply) caller.reject(fromWire(reply.error));
         else caller.resolve(reply.result);
       });
-      // An owner of an older version does not know the word, and says so.
+      // An owner of an older version does not know the word, and answers that.
       const here = () => {
         clearInterval(unanswered);
         resolve({ call: ask, close: () => socket.destroy() });
@@ -163,14 +163,14 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
   });
 }
 
-/** Lines as they come. A reset connection is an error of the socket, and readline makes it one of its own, which nobody else hears. */
+/** Lines as they arrive. A reset connection is an error of the socket, which readline repeats as its own, without a listener. */
 function hear(socket: Socket, each: (line: string) => void): void {
   createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
     .on("line", each)
     .on("error", () => socket.destroy());
 }
 
-/** Null for a line that was cut off by the owner's end. */
+/** Null for a line cut off by the owner's end. */
 function replyIn(line: string): Reply | null {
   try {
     return JSON.parse(line) as Reply;

@@ -1,4 +1,4 @@
-/** The approval profiles of trust.yaml at work: `auto` answers a gate itself, `tool:SERVER/NAME` asks an approval system outside. */
+/** The approval profiles of trust.yaml: `auto` answers a gate itself, `tool:SERVER/NAME` asks an outside approval system. */
 import type { Standing } from "../engine/approval.ts";
 import { actionHash, isWithin } from "../engine/authority.ts";
 import { isAtMost } from "../engine/authority.ts";
@@ -19,18 +19,18 @@ interface Around {
   trust: Trust;
   clock: Clock;
   config(run: RunRecord): Promise<Config>;
-  /** The workspace's tools, for a question of the runtime's own. */
+  /** The workspace's tools, for a question by the runtime itself. */
   tools(run: RunRecord): Tools;
 }
 
 /**
- * Anything but an explicit yes to exactly these calls leaves the gate to a person. `up_to` holds for the amounts of a gate together, with
- * those of the run's other gates, and with those of the agent's other gates of the day.
+ * Anything but an explicit approval of exactly these calls leaves the gate to a person. `up_to` limits the sum of the amounts of a gate,
+ * together with the run's other gates and the agent's other gates of the day.
  */
 export function createStanding({ database, trust, clock, config, tools }: Around): Standing {
   return async (run, card, key, note) => {
     const profile = profileFor(trust.approvals, run.agent);
-    // A script by that name that is in no commit is not the agent the profile was written for.
+    // An uncommitted script of that name is not the agent for which the profile was written.
     if (profile === null || execSource(run.cause) !== null) return null;
     const { currency, timezone } = await config(run);
     if (!isWithin(card.calls, profile, currency)) return null;
@@ -67,7 +67,7 @@ interface Place {
   run: string;
   /** YYYY-MM-DD */
   day: string;
-  /** The gate's: asked again, it counts once. */
+  /** The gate's key: if asked again, it counts once. */
   key: string;
 }
 
@@ -75,7 +75,7 @@ interface Granted extends Pick<Place, "run" | "day"> {
   amount: string;
 }
 
-/** Reserves the amounts of these calls where they fit; what was reserved before a crash stays reserved. False where they do not. */
+/** Reserves the amounts of these calls if they fit; a reservation made before a crash stays. False if they do not fit. */
 function keptWithin(database: Database, { agent, run, day, key }: Place, calls: readonly Call[], upTo: string): boolean {
   const prefix = `granted ${agent} `;
   const sum = (amounts: readonly string[]) => fromExact(amounts.map((one) => toExact(one.replace("-", ""))).reduce(plus, ZERO));
@@ -87,7 +87,7 @@ function keptWithin(database: Database, { agent, run, day, key }: Place, calls: 
     const fits = [of("run", run), of("day", day)].every((before) => isAtMost(sum([own, ...before]), upTo));
     if (!fits) return false;
     keepFact(database, prefix + key, JSON.stringify({ run, day, amount: own } satisfies Granted));
-    // Nothing is summed over days but what one run does.
+    // Only the amounts of a single run are summed across days.
     for (const old of granted) if (old.day < day && glanceAt(database, old.run)?.ended != null) dropFact(database, old.name);
     return true;
   });

@@ -1,4 +1,4 @@
-/** What a run starts from: the agent at HEAD, its header, its checked input. One place for commands, triggers, schedules and calling agents. */
+/** What a run starts from: the agent at HEAD, its header, its validated input. One place for commands, triggers, schedules and calling agents. */
 import { type Pause, pauseWords } from "../engine/store/pauses.ts";
 import { startedBy } from "../engine/process.ts";
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
@@ -28,21 +28,21 @@ export interface StartOptions {
   /** Not before this time, ms. */
   notBefore?: number;
   given?: Given;
-  /** The person of trust.yaml whose key the caller holds. */
+  /** The person of trust.yaml whose key the caller has. */
   by?: string;
-  /** The run that calls this one as its child. */
+  /** The run that calls this one. */
   parent?: string;
 }
 
-/** A task in words that only asks a question gets a run that may only look; "do not change anything" is read, too. */
+/** A task in words that only asks a question gets a read-only run; so does "do not change anything". */
 function onlyAsks(input: Json): boolean {
   const task = (input as { task?: Json } | null)?.task;
   return typeof task === "string" && complexityOf(task) === "readonly";
 }
 
 /**
- * The input of a business process as it may be kept: secrets, card numbers and numbers of people are hidden, and a task that asks for
- * secrets to be given away, or was declared (`data_class`) to hold what is not handled, is refused. No word in the text changes that.
+ * The input of a business process in the form in which it may be stored: secrets, card numbers and personal numbers are masked; a task that
+ * asks to disclose secrets, or declares (`data_class`) data that is not handled, is refused. No word in the text changes that.
  * @throws PRIVACY_REFUSED
  */
 function guarded(agent: string, input: Json, policy: PrivacyPolicy): Json {
@@ -54,7 +54,7 @@ function guarded(agent: string, input: Json, policy: PrivacyPolicy): Json {
   return judged.verdict === "redact" ? redactJson(input, groupsOf(["redact"], "inbound", policy)) : input;
 }
 
-/** The input as the header takes it. @throws RUN_INPUT with an example that can be pasted */
+/** The input as the header defines it. @throws RUN_INPUT with an example that can be pasted */
 function inputFor(header: Header, input: Json, command: string): Json {
   try {
     return validateInput(header, input);
@@ -76,7 +76,7 @@ export function createStarts(world: {
   paused(agent: string): Pause | null;
 }) {
   const { git, engine, agents, config, cache, paused } = world;
-  // Those who start in the same moment ask once; the question leaves after the last of them has come.
+  // Starts in the same moment share one question, which is sent after the last of them has arrived.
   let asked: Promise<string> | null = null;
   const headNow = () =>
     (asked ??= Promise.resolve().then(() => {
@@ -100,7 +100,7 @@ export function createStarts(world: {
     const blob = source === null ? ((await tree.blob(file)) ?? "") : sourceBlob(text);
     return { commit, blob, header: headers.of(`${file}\n${text}`, () => parseHeader(text, file, cache)) };
   };
-  /** The run behind an event or a run for later: who started it is their requester too, or a detour would lift the bar on approving it. */
+  /** The run behind an event or a scheduled run: whoever started it counts as requester too, or a detour would let them approve their own request. */
   const behind = async ({ kind, detail }: Cause): Promise<RunRecord | null> => {
     const { run, by } = (detail ?? {}) as { run?: Json; by?: Json };
     const id = kind === "event" ? run : kind === "schedule" ? by : undefined;
@@ -118,14 +118,14 @@ export function createStarts(world: {
     const known = origin === null ? cause : { ...cause, detail: { ...(cause.detail as object), ...fromRun(origin) } };
     return { agent, pin: { commit, blob, api: API }, input: checked, cause: known, mode, ...more, ...told };
   };
-  /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT, RUN_PAUSED */
+  /** Queues a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT, RUN_PAUSED */
   const start = async (agent: string, options: StartOptions, also?: Parameters<Engine["start"]>[1]) => {
     const pause = options.mode === "dry" ? null : paused(agent);
     if (pause !== null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Nothing was started.`);
     return engine.start(await toSpec(agent, options), also);
   };
 
-  /** A run that a script asked for: it starts by itself, later, with the rights of its own header. */
+  /** A run scheduled by a script: it starts later, with the rights of its own header. */
   const schedule: Notices["schedule"] = async ({ agent, at, input, key, by }, { live }) => {
     const spec = await toSpec(agent, { cause: { kind: "schedule", key: `once ${key}`, detail: { by } }, input, notBefore: at });
     if (!live) return { run: "run_simulated", at, created: true };
@@ -136,9 +136,9 @@ export function createStarts(world: {
   const childOf = async (agent: string, key: string): Promise<RunRecord | undefined> =>
     (await engine.list({ agent, cause: { kind: "agent", key }, limit: 1 }))[0];
 
-  /** Runs that a run calls: once for each of its steps, with the rights of their own headers. */
+  /** Runs called by a run: one per step, with the rights of their own headers. */
   const childrenOf = (parent: RunRecord): Children => {
-    // Steps whose child was judged to only read: it is held to that, should its file change in the same moment.
+    // Steps whose child was judged as read-only: it stays so even if its file changes at this moment.
     const looking = new Set<string>();
     return {
       async readOnly(agent, key) {
@@ -147,7 +147,7 @@ export function createStarts(world: {
         return header.mutates === false;
       },
       async run({ agent, input, key }) {
-        // One that has started goes on, whatever has become of its file since.
+        // A started child continues, whatever has become of its file.
         const run = (await childOf(agent, key))?.id ?? (await startChild(parent, agent, input, key, looking.has(key)));
         const { endedAt, status, outcome, result, error } = (await engine.get(run)) as RunRecord;
         const said = error === null ? null : { code: error.code, message: error.message };
@@ -166,7 +166,7 @@ export function createStarts(world: {
         `${parent.agent} would call ${agent} as the ${depth}th agent in a row; at most ${DEEPEST} call each other.`,
       );
     const given: Given = { ...handedOn(parent), ...(looks ? { readOnly: true } : {}) };
-    // Paused or not: its caller waits for it as long as the pause lasts.
+    // Also while paused: its caller waits as long as the pause lasts.
     const spec = await toSpec(agent, {
       cause: { kind: "agent", key, detail: fromRun(parent) },
       input,
@@ -181,15 +181,15 @@ export function createStarts(world: {
   return { start, schedule, childrenOf };
 }
 
-/** What a run was given holds for those it calls, and for those it starts later or by an event: they are judged by its policy, too. */
+/** What was given to a run applies to those it calls, and to those it starts later or by an event: its policy judges them, too. */
 const handedOn = ({ given: { policy, readOnly } = {} }: RunRecord): Given => ({
   ...(policy === undefined ? {} : { policy }),
   ...(readOnly === true ? { readOnly } : {}),
 });
 
 /**
- * Which agent gave a run to be done, and who asked that one: what its cards tell (engine/process.ts). Of longer chains the first that asked is
- * told and not all between, or a run that starts its next one would carry every run before it.
+ * Which agent started a run, and who asked for that one, as shown on its cards (engine/process.ts). Of a longer chain only the first requester
+ * is shown, or a run that keeps starting the next one would carry all earlier ones.
  */
 const fromRun = (run: RunRecord) => {
   const before = (run.cause.detail as { from?: { first?: string } } | undefined)?.from;
@@ -200,7 +200,7 @@ const fromRun = (run: RunRecord) => {
 /** `name=value` of --input. */
 export const IS_PAIR = /^[A-Za-z_][A-Za-z0-9_]*=/;
 
-/** `cleared run NAME --input ...` with an input that the header takes; without --input where it takes none. */
+/** `cleared run NAME --input ...` with a valid input; without --input if the agent takes none. */
 export function pasted(command: string, header: Header): string {
   const input = inputsOf(header, [])[0]?.input ?? {};
   const pairs = Object.entries(input as { [field: string]: Json });
@@ -209,9 +209,9 @@ export function pasted(command: string, header: Header): string {
   return [command, ...shown.map((one) => `--input ${quoted(one)}`)].join(" ");
 }
 
-/** A script that is in no commit: `cleared exec` carries its text in the cause, so that even such a run can be resumed or forked. */
+/** The script of `cleared exec`, which is in no commit: the cause carries its text, so that even such a run can be resumed or forked. */
 export function execSource(cause: Cause): { file: string; text: string; lint: boolean } | null {
-  // Only these two are made from a file a person named; any other cause may carry words from outside.
+  // Only these two come from a file named by a person; any other cause may contain text from outside.
   if (cause.kind !== "exec" && cause.kind !== "fork") return null;
   const detail = cause.detail as { file?: string; text?: string; lint?: boolean } | undefined;
   if (detail?.text === undefined || detail.file === undefined) return null;

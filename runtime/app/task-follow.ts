@@ -1,6 +1,6 @@
 /**
- * Reading tasks: one as it stands, or change by change as they come, which feed the same projection with the same lists in the same order; and
- * those of a caller page by page.
+ * Reads tasks: their state, or change by change as it happens, from the same projection of the same lists in the same order; and a caller's
+ * tasks page by page.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Watch } from "../engine/store/rows.ts";
@@ -16,18 +16,18 @@ export interface Followed {
 
 export interface Follower {
   view(row: TaskRow): Promise<TaskView>;
-  /** Every change so far, each with the task as it stood after it. A task has at least one: that it was given. */
+  /** Every change so far, each with the task after it. A task has at least one change: its creation. */
   past(row: TaskRow): AsyncGenerator<Followed>;
-  /** Changes after number `from`, until the task has ended or nobody listens. `again`: the row as it is now. */
+  /** Changes after number `from`, until the task ends or nobody listens. `again`: the current row. */
   changes(again: () => TaskRow, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
 }
 
-// Whoever follows is woken by what happens; this is only for what nobody tells of.
+// Followers are woken by events; this covers changes without one.
 const LOOK_MS = 30_000;
 
 export function createFollower(host: TaskFacts, store: TaskStore, watch: Watch): Follower {
   const { engine } = host;
-  /** Of a history that is not kept any more how it ended, which its row knows. */
+  /** For a history that is no longer stored, only the end, which its row has. */
   const eventsOf = async (run: string): Promise<RunEvent[]> => {
     try {
       return await Array.fromAsync(engine.events(run, 1));
@@ -42,7 +42,7 @@ export function createFollower(host: TaskFacts, store: TaskStore, watch: Watch):
   const past: Follower["past"] = async function* (row) {
     const projection = createProjection(row, host);
     const { view } = projection;
-    // The events first: an entry that is placed behind one of them is there by then.
+    // Events are read first, so that an entry placed behind one of them is there.
     const events = row.run === null ? [] : await eventsOf(row.run);
     const entries = store.entries(row.tid, 0);
     for (const event of events) {
@@ -66,7 +66,7 @@ export function createFollower(host: TaskFacts, store: TaskStore, watch: Watch):
         for (const change of changes) if (change.generation > from) yield { change, view };
       };
       const entries = () => store.entries(row.tid, 0);
-      // Of this follower alone: of hundreds at one task each would wake all the others with every event.
+      // One per follower: a shared one would wake hundreds of followers of other tasks with every event.
       let wake = (): void => undefined;
       const stop = () => wake();
       abort.addEventListener("abort", stop, { once: true });
@@ -100,40 +100,40 @@ export function createFollower(host: TaskFacts, store: TaskStore, watch: Watch):
         }
       } finally {
         abort.removeEventListener("abort", stop);
-        // A timer of a wait that nobody is in any more would hold the end of this process up.
+        // A leftover timer would delay the end of this process.
         wake();
       }
     },
   };
 }
 
-/** What was said before the event happened. */
+/** Messages sent before the event. */
 const before = (entries: readonly Entry[], { seq }: RunEvent): Entry[] => entries.filter((one) => one.after < seq);
 
 interface TaskQuery {
   context?: string | undefined;
   state?: TaskState | undefined;
   since?: number | undefined;
-  /** As `next` of the page before. */
+  /** `next` of the previous page. */
   page?: string | undefined;
   limit: number;
 }
 
 type Found = ReturnType<TaskStore["list"]>[number];
 
-/** Those that changed last come first. */
+/** Most recently changed first. */
 export function createList(store: TaskStore, viewOf: (row: TaskRow) => Promise<TaskView>) {
-  /** `show`: what is wanted of each; a page of large tasks is not held whole. @throws TASK_REQUEST for what is no page */
+  /** `show`: the wanted part of each; a page of large tasks is not held in memory whole. @throws TASK_REQUEST for an invalid page */
   return async <T>({ owner }: { owner: string }, query: TaskQuery, show: (view: TaskView) => T) => {
     const { context, state, since, page, limit } = query;
-    // Null: let go since it was found.
+    // Null: removed since it was found.
     const view = async ({ id }: Found): Promise<TaskView | null> => {
       const row = store.find(owner, id);
       return row === undefined ? null : viewOf(row);
     };
     const rows: Found[] = [];
     for (const one of store.list({ owner, context, since })) {
-      // Others have their turns between: somebody may have given ten thousand.
+      // Yields to others: an owner may have ten thousand tasks.
       if (state !== undefined) await turn();
       if (state === undefined || (await view(one))?.status.state === state) rows.push(one);
     }
@@ -153,7 +153,7 @@ function nameOf(last: { moved: number; tid: number } | undefined): string {
   return last === undefined ? "" : Buffer.from(`${last.moved} ${last.tid}`).toString("base64url");
 }
 
-/** @throws TASK_REQUEST for what is no page token */
+/** @throws TASK_REQUEST for an invalid page token */
 function placeOf(page: string): { moved: number; tid: number } {
   const found = /^(\d+) (\d+)$/.exec(Buffer.from(page, "base64url").toString());
   if (found === null) throw new ClearedError("TASK_REQUEST", "pageToken is not one of an answer before.", { data: { rpc: -32602 } });

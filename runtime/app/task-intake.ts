@@ -1,6 +1,6 @@
 /**
- * From what a caller wrote to an agent and its input: what is named explicitly comes first, then JSON that came as text, then what the words
- * say (free-text.ts), where that is clear. What is missing is asked for. Everything a caller writes is untrusted and only ever data.
+ * Turns a caller's message into an agent and its input: explicit names first, then JSON sent as text, then what the words say (free-text.ts),
+ * if that is clear. What is missing is asked for. Everything a caller writes is untrusted and only data.
  */
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import type { Given, Json } from "../kernel/ports.ts";
@@ -17,14 +17,14 @@ export interface Offer {
   header: Header;
 }
 
-/** What is known of a task before its run starts; kept with it while its caller is asked. */
+/** What is known about a task before its run starts; stored with it while its caller is asked. */
 export interface Draft {
   agent?: string;
   input: Fields;
-  /** Everything that was written in words. */
+  /** All text of its messages. */
   text: string;
   given: Given;
-  /** The only field that was asked for: words that come now are its value. */
+  /** The only field that was asked for: plain text is its value. */
   asked?: string;
 }
 
@@ -33,7 +33,7 @@ export type Intake = { draft: Draft; continued?: { run: string; fields: Draft["i
   | { ask: TaskPart[] }
 );
 
-/** What its caller did not say again, and is told. */
+/** What the caller did not repeat, and is told about. */
 export function goesOn(agent: string, { run, fields }: NonNullable<Intake["continued"]>): Said {
   const said = Object.entries(fields).map(([key, value]) => `${key} ${typeof value === "string" ? value : JSON.stringify(value)}`);
   return { state: "working", parts: [{ text: `${agent} goes on from ${run} of this session: ${said.join(", ")}.` }] };
@@ -44,9 +44,9 @@ export const EMPTY: Draft = { input: {}, text: "", given: {} };
 const GIVEN = ["policy_doc", "tools_endpoint", "input"];
 const NAMES = ["skill", "skillId", "skill_id", "agent", "process"];
 const POLICY_LIMIT = 262_144; // as for `run --policy`
-const LONGEST_READ = 65_536; // of what is longer it is asked what it is about
+const LONGEST_READ = 65_536; // of a longer text the caller is asked what it is about
 
-/** A message of so many characters and values, of which `most` characters are taken; `digest` of all of it. */
+/** Size of a message in characters and values; `most` characters are used; `digest` covers all of it. */
 export interface Large {
   size: number;
   count: number;
@@ -61,26 +61,26 @@ export function tooLarge({ size, count, most }: Large): Said {
   return { state: "input-required", parts: [{ text }, { data: { size, count, most } }] };
 }
 
-/** What of the metadata says what is asked for: the same words for another agent or under other rules are another message. */
+/** The part of the metadata that belongs to the request: the same text for another agent or under other rules is another message. */
 export function askedBy(metadata: Fields): Json {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => NAMES.includes(key) || GIVEN.includes(key)));
 }
 
-/** What a message names, or null: an agent of its own starts a process of its own. */
+/** The agent that a message names, or null; a named agent starts a process of its own. */
 export function namedIn(parts: readonly TaskPart[], metadata: Json): string | null {
   const said = [metadata, ...parts.map((part) => ("data" in part ? part.data : jsonIn(part.text)))];
   for (const one of said) for (const key of NAMES) if (isObject(one) && typeof one[key] === "string") return one[key];
   return null;
 }
 
-/** A run of the same session before: its process goes on where words alone do not tell another. */
+/** An earlier run of the same session, which is continued if the text does not say otherwise. */
 export interface Earlier {
   run: string;
   agent: string;
   input: Fields;
 }
 
-/** The agent whose words and whole input a text has, by its words alone; null for anything less. */
+/** The agent that clearly matches a text and finds its whole input in it, by words alone; else null. */
 export async function clearlyFor(host: Host, text: string, offers: readonly Offer[]): Promise<Offer | null> {
   if (text === "" || text.length > LONGEST_READ) return null;
   const found = await taskFor(host, { text, model: false });
@@ -91,8 +91,8 @@ export async function clearlyFor(host: Host, text: string, offers: readonly Offe
 }
 
 /**
- * The agent that words are for; where several share them, the one whose whole input is there, or the only one of which something is named,
- * then one that this session had before. Null where that is not clear.
+ * The agent for a text; among several candidates the one whose whole input is there, or the only one with a named value, then one used earlier
+ * in this session. Null if that is not clear.
  */
 async function agentFor(host: Host, text: string, earlier: readonly Earlier[]): Promise<string | null> {
   const found = await taskFor(host, { text }).catch(unread);
@@ -103,7 +103,7 @@ async function agentFor(host: Host, text: string, earlier: readonly Earlier[]): 
     if (said?.missing.length === 0 && Object.keys(said.input).length > 0) fits.push(agent);
     if (said?.isNamed === true) named.push(agent);
   }
-  // A yes asks for nothing, and starts nothing a second time.
+  // A mere "yes" asks for nothing and starts nothing again.
   if (fits.length > 1 || (fits.length === 0 && isAssent(text))) return null;
   const [only] = fits.length === 1 || named.length !== 1 ? fits : named;
   if (only !== undefined) return only;
@@ -111,20 +111,20 @@ async function agentFor(host: Host, text: string, earlier: readonly Earlier[]): 
     found?.near.includes(agent) === true || Object.values(input).some((one) => typeof one === "string" && isNamed(one, text));
   const before = earlier.find(about)?.agent;
   if (before !== undefined || found?.agent !== null || found.by !== "model" || found.confidence < SURE) return before ?? null;
-  // A model is sure that it is for none of them: what takes everything looks at what can be done.
+  // The model says that it is for none of them: the general agent looks at what can be done.
   return (await host.agents()).find(({ header }) => header?.process === "general")?.name ?? null;
 }
 
 /** An id such as E-2291. */
 const isNamed = (value: string, text: string): boolean => /^(?=.*\d)[\w.-]{4,40}$/.test(value) && text.split(/[^\w.-]+/).includes(value);
 
-/** A model that does not answer, or may not be asked, leaves the question to the caller. */
+/** If a model does not answer or may not be asked, the caller is asked instead. */
 function unread(error: unknown): null {
   if (error instanceof ClearedError && error.kind !== "internal") return null;
   throw error;
 }
 
-/** @throws TASK_REQUEST for an agent that is not offered, a policy or an address that cannot be one */
+/** @throws TASK_REQUEST for an agent that is not offered, or an invalid policy or address */
 export async function takeIn(
   before: Draft,
   parts: readonly TaskPart[],
@@ -146,7 +146,7 @@ export async function takeIn(
   if (isObject(metadata) && isObject(metadata["input"])) Object.assign(draft.input, metadata["input"]);
   const text = words.join("\n").trim();
   const told = nameIn(text, offers);
-  const begun = offers.find((one) => one.name === before.agent)?.name; // deleted since, or not allowed any more
+  const begun = offers.find((one) => one.name === before.agent)?.name; // deleted since, or no longer allowed
   if (text !== "" && (told === null || begun !== undefined)) draft.text = before.text === "" ? text : `${before.text}\n${text}`;
   const readable = draft.text !== "" && draft.text.length <= LONGEST_READ;
   const only = offers.length === 1 && before.agent === undefined ? offers[0]?.name : undefined;
@@ -166,7 +166,7 @@ export async function takeIn(
   return intake;
 }
 
-/** Words that name none of the fields its process needs mean those it had before: told, so that a wrong one is seen. */
+/** Text without any field of the process refers to its earlier input; the caller is told, so that a mistake shows. */
 function goOn(draft: Draft, { name, header }: Offer, earlier: readonly Earlier[]): NonNullable<Intake["continued"]> | null {
   const needed = Object.entries(header.input).flatMap(([key, one]) => (one.required === true ? [key] : []));
   const before = earlier.find(({ agent }) => agent === name);
@@ -190,7 +190,7 @@ function completed(draft: Draft, { name, header }: Offer): Intake {
   } catch (error) {
     const { code, message } = toWire(error);
     if (code !== "RUN_INPUT") throw error;
-    // What was wrong is given anew, and the fields that were right stay.
+    // Invalid fields are given again; valid ones stay.
     const input = Object.entries(draft.input).filter(([key, value]) => {
       const one = Object.hasOwn(header.input, key) ? header.input[key] : undefined;
       return one !== undefined && mismatch(value, one) === null;
@@ -212,7 +212,7 @@ function takeFields(draft: Draft, value: Fields): void {
   else Object.assign(draft.input, input === undefined ? own : { ...own, input });
 }
 
-/** Fields that words give: the task itself, what was read from them, the answer to the only question. */
+/** Fields from text: the task itself, values found in it, the answer to the only question. */
 function fill(draft: Draft, header: Header, text: string, said: Draft["input"], asked: string | undefined): void {
   const { input } = draft;
   const open = (key: string, one: InputField | undefined): one is InputField => one !== undefined && !Object.hasOwn(input, key);
@@ -225,7 +225,7 @@ function fill(draft: Draft, header: Header, text: string, said: Draft["input"], 
   if (mismatch(value, one) === null) input[asked] = value;
 }
 
-/** `policy_doc` and `tools_endpoint`, in words or as JSON. @throws TASK_REQUEST */
+/** `policy_doc` and `tools_endpoint`, in text or as JSON. @throws TASK_REQUEST */
 function readGiven(given: Given, from: Json): void {
   if (!isObject(from)) return;
   const { policy_doc: policy, tools_endpoint: tools } = from;
@@ -242,7 +242,7 @@ function readGiven(given: Given, from: Json): void {
   }
 }
 
-/** A text that is nothing but the name of an agent, however it is spaced. */
+/** A text that is only the name of an agent, regardless of spacing. */
 function nameIn(text: string, offers: readonly Offer[]): string | null {
   const plain = text.toLowerCase().replace(/[.\s_-]+/g, "_");
   return offers.find(({ name, header }) => plain === name || plain === header.name.toLowerCase().replace(/[.\s_-]+/g, "_"))?.name ?? null;
@@ -264,7 +264,7 @@ function whichFields(agent: string, missing: [string, InputField][]): TaskPart[]
   return [{ text: `${agent} needs:\n${said}\n${how} such as ${example}.` }, form(agent, missing)];
 }
 
-/** As in a header's `input:`, so that a program can answer by itself. */
+/** In the format of a header's `input:`, so that a program can answer. */
 function form(agent: string, fields: [string, InputField][]): TaskPart {
   return { data: { skill: agent, missing: fields.map(([key]) => key), fields: Object.fromEntries(fields) as unknown as Json } };
 }
@@ -273,17 +273,17 @@ function jsonValue(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return undefined; // words, and not JSON that came as text
+    return undefined; // plain text, not JSON
   }
 }
 
-/** A JSON object that came as text. */
+/** A JSON object sent as text. */
 function jsonIn(text: string): Json {
   const value = /^\s*\{/.test(text) ? jsonValue(text) : undefined;
   return value !== undefined && isObject(value) ? value : null;
 }
 
-/** An address that a caller names, before anything is started for it. @throws TASK_REQUEST */
+/** Checks an address named by a caller before anything is started for it. @throws TASK_REQUEST */
 export async function assertAllowed({ trust }: Pick<Host, "trust">, name: string, url: string | undefined): Promise<void> {
   if (url === undefined) return;
   const { assertMayReach } = await import("../outside/mcp/addresses.ts");

@@ -1,6 +1,6 @@
 /**
- * Where callers want to be told of their tasks. There is no list of what is still to be sent: a task's changes are numbered for good, so the
- * number that was delivered last is enough, and it survives every kill. Each address is told at least once of each change, in order.
+ * Push notifications about tasks. No list of pending messages is stored: a task's changes have permanent numbers, so the last delivered number
+ * is enough, and it survives every kill. Each address receives each change at least once, in order.
  */
 import { digestOf } from "../kernel/canonical.ts";
 import { ClearedError } from "../kernel/errors.ts";
@@ -23,28 +23,28 @@ import type { TaskRow } from "../engine/store/tasks.ts";
 import { type TaskView, hasEnded } from "./task-view.ts";
 
 export interface PushConfig {
-  /** Empty: one that follows from address and token, so that the same wish twice is one. */
+  /** Empty: derived from address and token, so that repeating a registration changes nothing. */
   id: string;
   url: string;
-  /** Sent along, so that the receiver knows who tells it. */
+  /** Sent along, so that the receiver can identify the sender. */
   token: string | null;
   authentication: { scheme: string; credentials: string } | null;
 }
 
-/** A task with changes that an address was not told of. */
+/** A task with changes that an address has not received. */
 export type Push = Omit<PushRow, "config"> & { config: PushConfig };
 
 const MOST_OF_A_TASK = 8;
 const MOST_OF_AN_OWNER = 5000;
 const LONGEST_WAIT_MS = 600_000;
-/** With these waits more than a day. */
+/** With the growing delays this is more than a day. */
 const MOST_TRIES = 160;
 /** How long the address of an ended task can still be read. */
 const KEPT_MS = 86_400_000;
 
 const refused = (message: string): ClearedError => new ClearedError("TASK_REQUEST", message, { data: { rpc: -32602 } });
 
-/** `owners`: whose token was removed hears nothing until there is one of that name again. */
+/** `owners`: an owner whose token was removed receives nothing until a token with that name exists again. */
 export function createPushes(
   host: Pick<Host, "database" | "clock" | "trust">,
   follower: Follower,
@@ -53,9 +53,9 @@ export function createPushes(
   const { clock, database } = host;
 
   return {
-    /** Before a task is taken in. @throws TASK_REQUEST for an address that may not be told of anything */
+    /** Called before a task is accepted. @throws TASK_REQUEST for an address that is not allowed */
     admit: ({ url }: PushConfig) => assertAllowed(host, "The push address", url),
-    /** `from`: the change before the first that is to be told. Set again, it goes on where it was. @throws TASK_REQUEST */
+    /** `from`: the change before the first to be sent. If set again, it continues where it was. @throws TASK_REQUEST */
     set({ tid, owner }: TaskRow, dialect: string, given: PushConfig, from: number): PushConfig {
       const id = given.id === "" ? `push-${digestOf([given.url, given.token])}` : given.id;
       const config = { ...given, id };
@@ -71,26 +71,26 @@ export function createPushes(
     },
     list: ({ tid }: TaskRow) => pushesOf(database, tid).map(({ config }) => JSON.parse(config) as PushConfig),
     delete: ({ tid }: TaskRow, pid: string) => dropPush(database, { tid, pid }),
-    /** Those with something to tell by now, longest due first. */
+    /** Those with something to send now, longest due first. */
     due(): Push[] {
       dropClosedPushes(database, clock.now() - KEPT_MS);
       const found = duePushes(database, clock.now());
       const isKnown = found.length === 0 ? null : owners();
       return found.flatMap((one) => (isKnown?.(one.owner) ? [{ ...one, config: JSON.parse(one.config) as PushConfig }] : []));
     },
-    /** All that has changed, each with the task as it stood then. */
+    /** All changes, each with the task at that time. */
     changes: (push: Push) => follower.past(push),
-    /** Delivered up to this change. */
+    /** Records delivery up to this change. */
     sent(push: Push, generation: number): void {
       push.attempts = 0;
       movePush(database, push, { sent: generation, attempts: 0, last_error: null });
     },
-    /** All that was there is delivered. */
+    /** Everything has been delivered. */
     done(push: Push, last: TaskView | null): void {
       const state = last !== null && hasEnded(last.status.state) ? "done" : "open";
       movePush(database, push, { state, events: push.events, entries: push.entries, due_at: clock.now() });
     },
-    /** Tried again later, or never. Answers whether it is given up. */
+    /** Tries again later, or never. Returns whether it is given up. */
     failed(push: Push, why: string, never: boolean): boolean {
       const attempts = push.attempts + 1;
       const dead = never || attempts >= MOST_TRIES;

@@ -1,6 +1,6 @@
 /**
- * What its caller sees of a task: a projection of its entries and of the events of its run, never a state of its own. Fed the same lists it
- * makes the same changes with the same numbers, before and after a restart; one that has ended does not change any more.
+ * A caller's view of a task: a projection of its entries and the events of its run, never a state of its own. From the same lists it gives the
+ * same changes with the same numbers, before and after a restart; an ended task does not change any more.
  */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
@@ -30,9 +30,9 @@ export interface TaskView {
   context: string;
   alias: string | null;
   run: string | null;
-  /** How many changes there were; each has its number, from 1. */
+  /** Number of changes; they are numbered from 1. */
   generation: number;
-  /** The change that its caller's last message made. */
+  /** The change made by its caller's last message. */
   heard: number;
   status: TaskStatus;
   history: TaskMessage[];
@@ -43,19 +43,19 @@ export type TaskChange = { generation: number } & ({ status: TaskStatus } | { ar
 
 const ENDED: readonly TaskState[] = ["completed", "failed", "canceled", "rejected"];
 export const hasEnded = (state: TaskState): boolean => ENDED.includes(state);
-/** It waits for an answer, of its caller or of somebody else. */
+/** It waits for an answer from its caller or somebody else. */
 export const isParked = (state: TaskState): boolean => state === "input-required" || state === "auth-required";
 
-/** A run waits for somebody of the business, and its caller's words are no answer; what else it waits for passes by itself. */
+/** The run waits for a person of the business, and messages of the caller are no answer; other waits end on their own. */
 const ASKS: readonly (WaitReason | undefined)[] = ["approval", "escalation", "in_doubt", "input", "remote_gate"];
 
 export type TaskFacts = Pick<Host, "engine" | "cards">;
 
 export interface Projection {
   view: TaskView;
-  /** Event number up to which it was fed. */
+  /** Event number up to which it has been fed. */
   seen: number;
-  /** Entries up to the event it was fed last, one by one; later ones are kept for the next time. Those it has had are left out. */
+  /** Entries up to the last event fed, one by one; later ones are stored for the next time, earlier ones skipped. */
   entries(all: readonly Entry[]): Generator<TaskChange, void>;
   event(event: RunEvent): Promise<TaskChange[]>;
 }
@@ -69,7 +69,7 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, { eng
     const generation = ++view.generation;
     const message: TaskMessage | null = parts === null ? null : { id: `${id}-${generation}`, role: "agent", parts };
     view.status = { state, at: when, message };
-    // Some clients read the question of a task that waits from its status, others only from its history.
+    // Some clients read the question of a waiting task from its status, others only from its history.
     if (message !== null && asks) view.history.push(message);
     return { generation, status: view.status };
   };
@@ -115,7 +115,7 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, { eng
   };
 }
 
-/** The gate's question with what it is about; `cards` null: one elsewhere. A message of the caller is no answer to it, and the text says so. */
+/** The gate's question and its subject; `cards` null: a remote one. The text says that a message of the caller does not answer it. */
 function questionOf(cards: readonly Card[] | null, title: string, at: number): TaskPart[] {
   if (cards === null) return [{ text: `${title}\nThe task goes on by itself then. A message here decides nothing.` }];
   const card = cards.findLast((one) => one.title === title && one.at <= at);
@@ -130,17 +130,17 @@ function questionOf(cards: readonly Card[] | null, title: string, at: number): T
   return [{ text }, { data: { reviewId: id, kind, summary: title, level, actionDigest: `sha256:${digest}`, ...expiresAt } }];
 }
 
-/** A failure of ours tells nothing of how things are here. */
+/** An error of Cleared itself must not reveal anything about this system. */
 export function failureOf(code: string, record: RunRecord | null): string {
   const row = Object.hasOwn(CODES, code) ? CODES[code as keyof typeof CODES] : null;
   if (row === null || row.kind === "internal") return `INTERNAL: Something went wrong here. Run ${record?.id ?? ""} has the details.`;
   return redact(`${code}: ${record?.error?.code === code ? record.error.message : row.means}`);
 }
 
-/** Ended by a policy, a person's no or time: what the run itself tells of it. */
+/** Ended by a policy, a rejection or expiry: what the run itself says about it. */
 export function refusalOf(outcome: string, record: RunRecord | null): TaskPart[] {
   const result = record?.result ?? null;
-  // What the runtime noted of a person's no; a script may not have looked at it, and says something else.
+  // What the runtime recorded of a rejection; the script may ignore it and say something else.
   const summary = field(record?.meta ?? null, "rejected") ?? field(result, "summary") ?? field(result, "reason") ?? "It was not allowed.";
   return [
     { text: `${outcome}: ${summary}` },
@@ -149,7 +149,7 @@ export function refusalOf(outcome: string, record: RunRecord | null): TaskPart[]
   ];
 }
 
-/** What a run that did not come to its end has done outside before: whoever gave the task may have to look at it. */
+/** What a run that did not complete has done outside: whoever gave the task may need to check it. */
 export function leftParts(record: RunRecord | null): TaskPart[] {
   const left = (record?.meta as { left?: { stands: string[]; not_verified: string[] } } | null)?.left;
   if (left === undefined) return [];
@@ -157,7 +157,7 @@ export function leftParts(record: RunRecord | null): TaskPart[] {
   return [{ text: `It had acted outside before: ${[...told.stands, ...told.not_verified].join("; ")}` }, { data: { left: told } }];
 }
 
-/** The answer stands in one place. A ranked list is its brackets and nothing else; what was measured beside it is metadata. */
+/** The answer is in one place. A ranked list is only its brackets; measurements are metadata. */
 function answerOf(task: string, record: RunRecord | null): TaskArtifact {
   const result =
     record?.dropped === true ? "The answer is not kept any more; what the run has committed is in git." : (record?.result ?? null);
@@ -168,7 +168,7 @@ function answerOf(task: string, record: RunRecord | null): TaskArtifact {
   return { id: `${task}-answer`, name: record?.agent ?? "answer", parts: isData ? [...parts, { data: result }] : parts, metadata };
 }
 
-/** The summary, then each field on a line of its own. */
+/** The summary, then one line per field. */
 function lines(result: Json): string {
   if (Array.isArray(result)) return JSON.stringify(result);
   const { summary, ...rest } = result as { [key: string]: Json };

@@ -1,7 +1,7 @@
 /**
- * Tasks of other agents: given, read, listed, canceled and followed, each only by its owner. A task is a run of an agent with trigger: a2a,
- * and before that a conversation about its input. Invariants: one message starts one run, whoever sends it twice and whenever this process
- * dies; nothing a caller writes is an approval; what it sees of a task is a projection (task-view.ts) and never kept.
+ * Tasks of other agents: create, read, list, cancel and follow, each only by its owner. A task is a run of an agent with trigger: a2a, and
+ * before that a conversation about its input. Invariants: one message starts one run, however often it is sent and whenever this process dies;
+ * nothing a caller writes is an approval; the caller's view of a task is a projection (task-view.ts) that is never stored.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { createWatch } from "../engine/store/rows.ts";
@@ -24,24 +24,24 @@ import { type TaskView, hasEnded, isParked } from "./task-view.ts";
 
 export type Tasks = ReturnType<typeof createTasks>;
 
-/** Messages of one task; whoever reads it reads them all. */
+/** Messages per task; a reader reads all of them. */
 const LONGEST = 200;
 const DAY_MS = 86_400_000;
 interface TaskRequest {
   message: Omit<TaskMessage, "role">;
-  /** Beside the message: of the request. */
+  /** Metadata of the request, besides that of the message. */
   metadata: Json;
   task?: string | undefined;
   context?: string | undefined;
-  /** The caller's own id of the task (tasks/send). */
+  /** The caller's own id for the task (tasks/send). */
   alias?: string | undefined;
   /** Idempotency-Key. */
   key?: string | undefined;
-  /** Only its beginning is here. */
+  /** Only the beginning of a large message is here. */
   large?: Large | null;
 }
 
-/** What a message has come to: its run, or why there is none yet. */
+/** The result of a message: its run, or why there is none yet. */
 type Place = Pick<TaskRow, "id" | "context">;
 type Admitted = { run: string | null; also: Said | null; draft: string };
 
@@ -51,7 +51,7 @@ const misplaced = (message: string, rpc: number): ClearedError => new ClearedErr
 
 const shared = new WeakMap<Host, ReturnType<typeof createTasks>>();
 
-/** Those of a host: whoever follows a task hears of what is said to it, wherever that came in. */
+/** The tasks of a host: followers see every message, whichever way it arrived. */
 export const tasksOf = (host: Host): Tasks => shared.getOrInsertComputed(host, createTasks);
 
 function createTasks(host: Host) {
@@ -62,7 +62,7 @@ function createTasks(host: Host) {
   const follower = createFollower(host, store, watch);
   const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
-  /** What is sent to one conversation is taken in one by one: two answers to one question start one run. */
+  /** Messages of one conversation are admitted in turn: two answers to one question start one run. */
   const inTurn = createKeyedTurns();
 
   const need = ({ owner }: Caller, id: string, alias = false): TaskRow => {
@@ -79,7 +79,7 @@ function createTasks(host: Host) {
         : [],
     );
 
-  /** Takes the words in and starts the run, if nothing is missing. `keep` stores both: a run in one transaction with its task. */
+  /** Admits the message and starts the run if nothing is missing. `keep` stores both: the run in one transaction with its task. */
   const admit = async (caller: Caller, place: Place, draft: Draft, request: TaskRequest, keep: (told: Admitted) => void): Promise<void> => {
     if (request.large != null) return keep({ run: null, also: tooLarge(request.large), draft: kept(draft) });
     const metadata = metadataOf(request);
@@ -90,12 +90,12 @@ function createTasks(host: Host) {
     if (judged.verdict === "refuse") return refused(`PRIVACY_REFUSED: ${judged.message ?? ""}`);
     const earlier = store.runsIn(caller.owner, place.context).map((one) => ({ ...one, input: objectOf(JSON.parse(one.input) as Json) }));
     const intake = await takeIn(draft, request.message.parts, metadata, await offers(caller), host, earlier);
-    // A run has what it needs.
+    // A started run needs no draft.
     const known = kept("ask" in intake ? intake.draft : { ...EMPTY, agent: intake.start.agent });
     if ("ask" in intake) return keep({ run: null, also: { state: "input-required", parts: intake.ask }, draft: known });
     const { agent, input } = intake.start;
     const { continued } = intake;
-    // What names none of its own input is about what is at work, and would do that twice.
+    // A message without input of its own is about the running task, which must not be done twice.
     const open = continued === undefined ? null : await engine.get(continued.run);
     if (open?.endedAt === null)
       return refused(`${agent} is at work on that (${open.id}). Ask for its task, send this again at its end, or with its own input.`);
@@ -107,7 +107,7 @@ function createTasks(host: Host) {
       const also = continued === undefined ? null : goesOn(agent, continued);
       const detail = { task: place.id, owner: caller.owner, context: place.context, ...after };
       const cause = { kind: caller.via ?? ("a2a" as const), key: place.id, detail };
-      // Whoever starts a run by a program of their own has started it, as by a command: where two must agree, they are not the second.
+      // A program of this user counts as the user, as with a command: if two people must agree, they are not the second.
       const by = caller.owner === LOCAL ? starter(dir, host.trust) : {};
       await host.start(agent, { cause, input, ...by, ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
         told = true;
@@ -120,7 +120,7 @@ function createTasks(host: Host) {
     }
   };
 
-  // Not its id: by that its sender knows it.
+  // Without its id, which belongs to the sender.
   const messageOf = ({ message: { id, ...said } }: TaskRequest): TaskMessage => ({
     ...(redactJson(said as unknown as Json) as unknown as Pick<TaskMessage, "parts" | "metadata">),
     ...{ id, role: "user" },
@@ -136,7 +136,7 @@ function createTasks(host: Host) {
     return viewOf(need(caller, id));
   };
 
-  /** More words for a task whose input is asked for. */
+  /** Another message for a task whose input is being asked for. */
   const answer = async (caller: Caller, row: TaskRow, request: TaskRequest, key: string | null, content: string): Promise<TaskView> => {
     const said: Said = { state: "working", message: messageOf(request), content };
     await admit(caller, row, JSON.parse(row.draft) as Draft, request, ({ run, also, draft }) => {
@@ -147,7 +147,7 @@ function createTasks(host: Host) {
     return viewOf(need(caller, row.id));
   };
 
-  /** Words to a task that somebody else decides: kept, and told that they decide nothing. */
+  /** A message to a task that waits for a decision: stored, and answered that it decides nothing. */
   const note = async (caller: Caller, row: TaskRow, view: TaskView, request: TaskRequest, key: string | null, content: string) => {
     const parts = view.status.message?.parts ?? [{ text: "A person of this business decides this." }];
     store.say(row, clock.now(), [{ state: view.status.state, message: messageOf(request), parts, content }], { key });
@@ -194,7 +194,7 @@ function createTasks(host: Host) {
     return begin(caller, request, key, content, context ?? randomUUID());
   };
 
-  /** Names, or clearly is for, an agent other than the one that waits: a process of its own, beside it. So does one that only reads. */
+  /** True if the message names, or clearly is for, another agent than the waiting one: a separate process. Also if that agent only reads. */
   const isAnother = async (caller: Caller, row: TaskRow, request: TaskRequest): Promise<boolean> => {
     const named = namedIn(request.message.parts, metadataOf(request));
     const draft = JSON.parse(row.draft) as Draft;
@@ -219,7 +219,7 @@ function createTasks(host: Host) {
       const place = known ? known.context : (alias ?? context ?? key);
       const work = () => deliver(caller, request, key, content);
       const turn = () => (place === null ? work() : inTurn(`${caller.owner} ${place}`, work));
-      // One key may come with several contexts at once.
+      // One key may arrive with several contexts at once.
       return request.key === undefined ? turn() : inTurn(`key ${key}`, turn);
     },
     /** `id`: the task's, or with `alias` the caller's own. @throws TASK_UNKNOWN */
@@ -239,7 +239,7 @@ function createTasks(host: Host) {
             -32002,
           );
         if (now.run === null && state !== "canceled") store.say(now, clock.now(), [{ state: "canceled" }]);
-        // It may have begun since.
+        // It may have started meanwhile.
         const { run } = need(caller, id);
         if (run !== null) await engine.cancel(run, `${caller.owner === LOCAL ? "its caller" : caller.owner} canceled the task`);
         watch.changed(id);
@@ -250,7 +250,7 @@ function createTasks(host: Host) {
     },
     /** @throws TASK_UNKNOWN */
     row: (caller: Caller, id: string): TaskRow => need(caller, id),
-    /** Ends tasks that nobody answers and lets go of those that ended long ago; answers how many, no more than `most` of each. */
+    /** Ends tasks that nobody answers and removes those that ended long ago; returns how many, at most `most` of each. */
     async letGo(most: number): Promise<number> {
       const [now, days] = [clock.now(), (await limits()).keep_days];
       const text = `Nobody answered within ${days} days. Send the message again under a new id to have it done.`;
@@ -259,33 +259,36 @@ function createTasks(host: Host) {
       return ended.length + store.removeEnded(now - days * DAY_MS, now, most);
     },
     pushes: createPushes(host, follower, owners),
-    /** Changes after number `from`, as they come, until the task has ended or nobody listens any more. */
+    /** Changes after number `from`, as they happen, until the task ends or nobody listens. */
     changes(asking: Caller, id: string, from: number, abort: AbortSignal): AsyncGenerator<Followed> {
-      // A stream may be open for days: with its token it ends.
+      // A stream may be open for days; it ends with its token.
       const again = () => need(asking.token === null ? asking : caller(asking.token, () => false), id);
       return changes(again, from, abort);
     },
   };
 }
 
-/** Without what nobody may keep. */
+/** Without anything that must not be stored. */
 function kept(draft: Draft): string {
   return JSON.stringify(redactJson(draft as unknown as Json));
 }
 
-/** The message's own says more than the request's. */
+/** The message's own metadata takes precedence. */
 function metadataOf({ metadata, message }: TaskRequest): Fields {
   return { ...objectOf(metadata), ...objectOf(message.metadata ?? null) };
 }
 
 const objectOf = (value: Json): Fields => (isObject(value) ? value : {});
 
-// Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
+// Test suites and simple clients reuse ids; only an id that cannot occur twice by chance identifies a message.
 const UNIQUE = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/i;
 
 const digest = (...parts: unknown[]): string => createHash("sha256").update(canonicalJson(parts)).digest("hex");
 
-/** By what a message is known when it comes again, also after a restart: its key, never shared between owners, and what came under it. `asked`: what of its metadata says what is asked for. Without a key every message is another one. */
+/**
+ * How a repeated message is recognized, also after a restart: its key, never shared between owners, and the content stored under it. `asked`: the
+ * part of its metadata that is input. Without a key every message is new.
+ */
 function sameMessage(owner: string, request: TaskRequest, asked: Json): { content: string; key: string | null } {
   const { message, task, context, alias, large } = request;
   const content = digest(message.parts, asked, task ?? null, context ?? null, ...(large == null ? [] : [large.digest]));

@@ -1,6 +1,6 @@
 /**
- * What the owner of a workspace does now and then, and a command once before it ends: it sends notices, reminds of open cards whose script
- * asked for it (`remind: "1d"`; by mail, once for each person and interval), takes signed webhooks in, and has the guard look at what was applied.
+ * Periodic work of a workspace's owner, which a command does once before it ends: sends notices, sends reminders about open cards whose script
+ * asked for them (`remind: "1d"`; by mail, once per person and interval), accepts signed webhooks, and runs the guard on applied changes.
  */
 import { createSender } from "../outside/notices/sender.ts";
 import { readSecrets } from "../workspace/settings/secrets.ts";
@@ -21,7 +21,7 @@ import { oneLine, visible } from "../kernel/text.ts";
 const EVERY_MS = 1000;
 const GRACE_MS = 2000;
 
-/** `page`: address of the status page, for links, or null. */
+/** `page`: address of the status page for links, or null. */
 export function senderOf(host: Host, page: string | null, note: (message: string) => void) {
   const { database, clock, trust } = host;
   const sender = createSender({
@@ -62,14 +62,14 @@ function isSaid({ people }: Host["trust"], decision: Decision): boolean {
   }
 }
 
-/** A server that does not answer does not hold the end up; a mail that was under way is asked about at the next start. */
+/** A server that does not answer must not delay the end; an unfinished mail is asked about at the next start. */
 export function keepSending(host: Host, page: string | null, note: (message: string) => void, onError: (error: unknown) => void) {
   return keepLooking(EVERY_MS, senderOf(host, page, note).deliver, onError, { graceMs: GRACE_MS });
 }
 
 export type Hooks = ReturnType<typeof hooksOf>;
 
-/** Starts the agents that listen to a webhook. @throws WEBHOOK_REFUSED, RUN_INPUT */
+/** Starts the agents with that webhook. @throws WEBHOOK_REFUSED, RUN_INPUT */
 export function hooksOf(host: Host) {
   const { database, clock, trust } = host;
   const secret = async (name: string): Promise<string | null> => {
@@ -82,7 +82,7 @@ export function hooksOf(host: Host) {
 
 type Reminding = Pick<Host, "database" | "cards" | "clock" | "trust" | "engine" | "git" | "config">;
 
-/** Puts what is due into the outbox; repeatable. */
+/** Puts due reminders into the outbox; repeatable. */
 export async function remind({ database, cards, clock, trust, engine, git, config }: Reminding): Promise<void> {
   const now = clock.now();
   if (trust.notices.smtp === undefined || trust.people.every((one) => one.email === undefined)) return;
@@ -90,7 +90,7 @@ export async function remind({ database, cards, clock, trust, engine, git, confi
     const card = cards.get(id);
     const run = card?.run == null ? null : await engine.get(card.run);
     if (card === null || run === null) continue;
-    // Who may decide counts by the run's own ladder; quiet hours are those of now.
+    // Who may decide depends on the run's own ladder; quiet hours on the current one.
     const able = ableTo(card, trust.people, (await config(git.tree(run.pin.commit))).policy);
     const outbox = createOutbox(database, trust.notices, await config());
     for (const { name, email } of trust.people) {
@@ -101,7 +101,7 @@ export async function remind({ database, cards, clock, trust, engine, git, confi
   }
 }
 
-/** After a week of sleep there is one reminder to send, not seven. */
+/** After a week without power, one reminder is sent, not seven. */
 const intervals = (card: Card, now: number): number => Math.floor((now - card.at) / (card.remind ?? 1));
 
 function wordsOf({ id, name, title, kind, at, expires }: Card): { subject: string; text: string } {
@@ -113,12 +113,12 @@ function wordsOf({ id, name, title, kind, at, expires }: Card): { subject: strin
   };
 }
 
-/** Ends tasks that have been at work for longer than TASK_TIMEOUT, while this process was awake; ended by clearInterval. */
+/** Ends tasks that have been working for longer than TASK_TIMEOUT while this process was awake; stopped by clearInterval. */
 export function keepTaskTime({ database, engine }: Host, onError: (error: unknown) => void): NodeJS.Timeout {
   const { taskTimeoutMs } = variables();
   const worked = new Map<string, number>();
   return whileAwake(EVERY_MS, (passed) => {
-    if (worked.size > 10_000) worked.clear(); // counting anew gives a task more time, never less
+    if (worked.size > 10_000) worked.clear(); // counting again gives a task more time, never less
     for (const id of tasksAtWork(database)) {
       const ms = (worked.get(id) ?? 0) + passed;
       worked.set(id, ms);
@@ -128,10 +128,10 @@ export function keepTaskTime({ database, engine }: Host, onError: (error: unknow
 }
 
 const LOOK_EVERY_MS = 60_000;
-// Runs that end together are looked at together.
+// Runs that end together are handled together.
 const SOON_MS = 1000;
 
-/** `rested`: a run has ended. */
+/** `rested`: called when a run has ended. */
 export function keepGuarding(host: Host, note: (message: string) => void, onError: (error: unknown) => void) {
   let due = true;
   let lookedAt = performance.now();
@@ -150,7 +150,7 @@ export function keepGuarding(host: Host, note: (message: string) => void, onErro
   };
 }
 
-/** One look, where any proposal has been decided. */
+/** Runs the guard once, if any proposal has been decided. */
 export async function guardOnce(host: Host, note: (message: string) => void): Promise<void> {
   if (!hasDecidedProposal(host.database)) return;
   const { createGuard } = await import("../change/proposals/guard.ts");

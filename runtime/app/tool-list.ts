@@ -1,4 +1,4 @@
-/** Synthesized tools as they lie in the work tree: what each takes, answers and is proven by, and who calls it. */
+/** Synthesized tools in the work tree: parameters, results, cases, and who calls them. */
 import { callersOf, tryTools, type CaseResult } from "../change/checks/tools.ts";
 import { describe, mayBeAbsent } from "../kernel/derive.ts";
 import { readTools, withTools, type Tool } from "../engine/tool-scripts.ts";
@@ -24,13 +24,13 @@ export interface ToolFact {
 
 export interface ToolList {
   tools: ToolFact[];
-  /** Of the files that are no tool, and with `test` of the tools that do not keep their word. */
+  /** Of files that are not tools, and with `test` of tools that fail. */
   findings: Finding[];
   /** With `test`: each case. */
   cases: CaseResult[];
 }
 
-/** files: what differs from HEAD; names: of tools or their primitives, all unless given. @throws FILE_MISSING for a name there is not */
+/** files: differences to HEAD; names: of tools or their primitives, all by default. @throws FILE_MISSING for an unknown name */
 export async function listTools(
   host: Host,
   { files, names, test }: { files: Record<string, string | null>; names: readonly string[]; test: boolean },

@@ -1,7 +1,7 @@
 /**
- * What a workspace needs so that its thousandth day is like its first: closed histories leave the store, objects are packed, and what is
- * idle gives its memory back. For an owner whenever nobody has asked for anything for a while; for a command at its end, where so much has
- * come together that git itself would collect. One thing at a time, each in pieces between which a run may come.
+ * Maintenance, so that a workspace's thousandth day is like its first: histories of closed runs leave the store, objects are packed, and idle
+ * processes return memory. An owner does this whenever nothing has been requested for a while; a command at its end, if enough has accumulated
+ * that git itself would collect. One job at a time, in pieces between which a run may start.
  */
 import { dropClosed, packClosed, waitingToPack } from "../engine/store/packing.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
@@ -13,30 +13,30 @@ import { keepLooking } from "./looks.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** When each is due; the numbers are the owner's unless told. */
+/** When each job is due; the numbers are the owner's by default. */
 export interface UpkeepLimits {
-  /** Without a run for so long nobody waits. */
+  /** Idle time before work starts. */
   quietMs: number;
-  /** Histories are moved so long after the end of their runs: those are the ones that are looked at and resumed. */
+  /** Age at which histories are moved after the end of their runs; recent ones are read and resumed more often. */
   ageMs: number;
-  /** So many histories make a bundle worth its commit; fewer wait a day. */
+  /** Number of histories worth a bundle and its commit; fewer wait a day. */
   runs: number;
-  /** Loose objects from which on git packs them; fewer wait a day. */
+  /** Number of loose objects that are packed; fewer wait a day. */
   loose: number;
   lookMs: number;
 }
 
 const OWNER: UpkeepLimits = { quietMs: 20_000, ageMs: HOUR_MS, runs: 100, loose: 2000, lookMs: 5000 };
-// A workspace in which it is never quiet is kept up all the same, and so is one that only commands work on. git's gc.auto is 6700.
+// A workspace that is never idle, or that only commands use, is maintained as well. git's gc.auto is 6700.
 const PRESSING = { runs: 5000, loose: 10_000 };
 const COMMAND = { runs: 2000, loose: 6700 };
-// Of each look, where runs are at work.
+// Time per step while runs are executing.
 const SHARE_MS = 500;
-// Looks that are left out after one that failed: a full disk stays full for a while.
+// Steps skipped after a failure: a full disk stays full for a while.
 const PATIENCE = 12;
 const COLLECT_MS = 30 * DAY_MS;
 
-/** One piece of what is due after another, until nothing is or `goOn` says no. Answers whether anything was done. */
+/** Does one due piece after another, until none is left or `goOn` returns false. Returns whether anything was done. */
 async function work(
   host: Host,
   git: GitUpkeep,
@@ -47,7 +47,7 @@ async function work(
   const { database, clock, packing } = host;
   const dueSince = (name: string, ms: number): boolean => {
     const last = getFact(database, name);
-    // What was never done is due once this has gone by.
+    // A job that was never done is due once this has passed.
     if (last === null) setFact(database, name, String(clock.now()));
     return last !== null && clock.now() - Number(last) >= ms;
   };
@@ -73,7 +73,7 @@ async function work(
   if ((await goOn()) && database.shrink()) worked = true;
   if (stop.aborted || !(await goOn())) return worked;
   const loose = git.loose();
-  // Collecting packs what is loose too, and has to come first: a pack that is written again makes what nobody needs young again.
+  // Collecting also packs loose objects and must come first: repacking would make unneeded objects look recent.
   if (dueSince("upkeep:collect", COLLECT_MS)) {
     if (await git.collect(stop)) done("upkeep:collect");
     worked = true;
@@ -84,7 +84,7 @@ async function work(
   return worked;
 }
 
-/** Looks until stopped. `rested`: an execution is over. */
+/** Works until stopped. `rested`: called when an execution is over. */
 export function keepUp(host: Host, onError: (error: unknown) => void, limits: UpkeepLimits = OWNER) {
   const stop = new AbortController();
   let active = performance.now();
@@ -105,7 +105,7 @@ export function keepUp(host: Host, onError: (error: unknown) => void, limits: Up
     if (resting || !(await quiet())) return;
     resting = true;
     host.database.rest();
-    // The launcher starts an owner with --expose-gc: what a busy hour has left is given back, 60 MB after the runs of a morning.
+    // The launcher starts an owner with --expose-gc: after a busy hour this returns 60 MB.
     await globalThis.gc?.({ type: "major", execution: "async", flavor: "last-resort" });
   };
   const looking = keepLooking(limits.lookMs, look, onError, { pauseMs: PATIENCE * limits.lookMs });
@@ -121,7 +121,7 @@ export function keepUp(host: Host, onError: (error: unknown) => void, limits: Up
   };
 }
 
-/** For a command's end: one go, where much more has come together than a day brings. */
+/** At the end of a command: one pass, if far more than a day's work has accumulated. */
 export async function upkeepOnce(host: Host, say: (message: string) => void): Promise<void> {
   const git = createGitUpkeep(host.dir, await findGitDir(host.dir));
   const many = waitingToPack(host.database, host.clock.now() - OWNER.ageMs, COMMAND.runs) >= COMMAND.runs;
@@ -130,7 +130,7 @@ export async function upkeepOnce(host: Host, say: (message: string) => void): Pr
   await work(host, git, { ...OWNER, ...COMMAND }, async () => true, new AbortController().signal);
 }
 
-/** What an owner does in a quiet night, at once. */
+/** Does at once what an owner does in an idle night. */
 export async function upkeepNow(host: Host): Promise<void> {
   const git = createGitUpkeep(host.dir, await findGitDir(host.dir));
   await work(host, git, OWNER, async () => true, new AbortController().signal);

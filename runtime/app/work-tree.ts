@@ -1,6 +1,6 @@
 /**
- * How the work tree, or the index, differs from a tree in what a proposal may change: texts by path, null for a file that is gone.
- * Nothing is written, and a link is never followed.
+ * Differences of the work tree, or the index, to a tree, in files that a proposal may change: text by path, null for a removed file.
+ * Nothing is written, and links are not followed.
  */
 import { existsSync, lstatSync, readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -14,24 +14,24 @@ import { sourceBlob } from "../workspace/git/tree.ts";
 import { readLocal } from "./local.ts";
 
 const FOLDERS = [AGENTS, SCRIPTS, POLICIES, IMPORTERS, "knowledge/", CASES];
-// Longer than any file a proposal may hold: it is no text a check could read.
+// Longer than any file in a proposal, so no check could read it.
 const LARGEST = 2 ** 20;
 
 export interface Changes {
   files: Map<string, string | null>;
-  /** What lies there and is no regular text file: a link, or too large. */
+  /** Paths that are not regular text files: links, or too large. */
   odd: string[];
   /** trust.yaml differs: only a person changes it, and nothing here checks it. */
   trust: boolean;
 }
 
-/** Of a workspace that is not opened, against HEAD of its branch; `staged`: as the next commit would have it. @throws GIT_STATE */
+/** For a workspace that is not opened, compared with HEAD of its branch; `staged`: as the next commit would be. @throws GIT_STATE */
 export function changesHere(dir: string, staged = false): Promise<Changes> {
   const look = staged ? stagedChanges : workChanges;
   return withGit(dir, readLocal(dir).config.branch, async (git) => look(dir, git.tree(await git.head())));
 }
 
-/** The files as they lie on disk, compared with the tree. */
+/** Files on disk compared with the tree. */
 export async function workChanges(dir: string, tree: Tree): Promise<Changes> {
   return betweenCommits(await findGitDir(dir), () => changesOnDisk(dir, tree));
 }
@@ -49,7 +49,7 @@ async function changesOnDisk(dir: string, tree: Tree): Promise<Changes> {
   return changes;
 }
 
-/** The files as the next commit would have them. @throws GIT_STATE */
+/** Files as the next commit would have them. @throws GIT_STATE */
 async function stagedChanges(dir: string, tree: Tree): Promise<Changes> {
   const staged = await stagedFiles(dir);
   const changes: Changes = { files: new Map(), odd: [], trust: (staged.get(TRUST)?.blob ?? null) !== (await tree.blob(TRUST)) };
@@ -74,13 +74,13 @@ function below(dir: string, folder: string): string[] {
     .map((one) => relative(dir, join(one.parentPath, one.name)).replaceAll("\\", "/"));
 }
 
-/** The text on disk where it is another than the tree's; undefined where it is the same. */
+/** The text on disk if it differs from the tree's; undefined if it does not. */
 async function differs(dir: string, tree: Tree, path: string): Promise<{ text: string | null } | "odd" | undefined> {
   const found = lstatSync(join(dir, path), { throwIfNoEntry: false });
   const blob = await tree.blob(path);
   if (found === undefined) return blob === null ? undefined : { text: null };
   if (!found.isFile() || found.size > LARGEST) return "odd";
-  // Line ends as git will keep them (.gitattributes of a workspace).
+  // Line ends as git will store them (.gitattributes of a workspace).
   const text = readFileSync(join(dir, path), "utf8").replaceAll("\r\n", "\n");
   return sourceBlob(text) === blob ? undefined : { text };
 }

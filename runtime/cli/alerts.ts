@@ -1,4 +1,4 @@
-/** What every command says on standard error until a person has read it: what was not delivered, and who did not run. */
+/** Alerts that every command prints on standard error until a person has read them: failed deliveries, agents that did not run. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Database } from "../engine/store/database.ts";
@@ -8,7 +8,7 @@ import { assertUntracked } from "../workspace/git/working-edits.ts";
 import { STORE } from "../workspace/layout.ts";
 import type { Invocation } from "./invocation.ts";
 
-/** A command that is not about a workspace, or whose store cannot be read, has said so itself. */
+/** A command that is not about a workspace, or whose store cannot be read, reports that itself. */
 export async function tellAlerts(at: Invocation): Promise<void> {
   let database: Database | null = null;
   try {

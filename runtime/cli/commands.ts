@@ -1,5 +1,5 @@
 /**
- * Every command: how it is called, what it does, its options, and its file in commands/, which is loaded when the command is asked for.
+ * Every command: its syntax, its summary, its options, and its file in commands/, which is loaded on demand.
  */
 import { extname } from "node:path";
 import type { Command, CommandSpec } from "./invocation.ts";
@@ -7,7 +7,7 @@ import type { Command, CommandSpec } from "./invocation.ts";
 type Text = string | [about: string, many: "many"];
 type More = Partial<Pick<CommandSpec, "words" | "lasting">> & { in?: string } & { [flags: `-${string}`]: Text };
 
-/** `in`: the file of another command, which exports it by its name; else `run` of its own. */
+/** `in`: the file of another command that exports it by name; else `run` of its own file. */
 function command(name: string, about: string, { in: file, words, lasting, ...options }: More = {}): Omit<CommandSpec, "group"> {
   const [word = name] = name.split(" ");
   return {

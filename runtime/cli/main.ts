@@ -1,5 +1,5 @@
 /**
- * The command `cleared`. Each command is a file of commands/, loaded when it is asked for, so that starting stays cheap.
+ * The command `cleared`. Each command is a file in commands/, loaded on demand, so that starting is cheap.
  */
 import { Command, CommanderError, Option } from "commander";
 import { ClearedError } from "../kernel/errors.ts";
@@ -13,7 +13,7 @@ const EXITS = `Exit codes: 0 done; 1 the script is wrong; 2 the input, a file or
 4 something outside failed; 5 script and history disagree; 69 no Node for this machine; 70 a bug in Cleared.`;
 
 async function main(argv: string[]): Promise<number> {
-  process.umask(process.umask(0o077) | 0o002); // what is written here is no other user's to change, whatever the shell says
+  process.umask(process.umask(0o077) | 0o002); // files written here must not be writable for other users, whatever the shell's umask is
   const program = new Command("cleared")
     .description("Business processes as scripts: git-backed, sandboxed, approved by people.")
     .exitOverride()
@@ -27,7 +27,7 @@ async function main(argv: string[]): Promise<number> {
   let exit = 0;
   const json = argv.includes("--json");
   const words = seedSpelling(argv);
-  // The one that is meant, where it can be seen at once: describing all of them takes 5 ms.
+  // If the command can be told at once, only that one is described: all of them take 5 ms.
   const meant = COMMANDS.filter((spec) => spec.word === words[0]);
   for (const spec of meant.length === 1 ? meant : COMMANDS) {
     const verbs = meant.length === 1 ? spec.words.join("|") : "verb";
@@ -48,7 +48,7 @@ async function main(argv: string[]): Promise<number> {
       };
       try {
         assertVerb(spec, all[0]);
-        // Before any schema is made: compiling each to code takes a short command 7 % of its CPU.
+        // Before any schema is made: compiling each to code costs a short command 7 % of its CPU.
         if (!spec.lasting) (await import("zod")).config({ jitless: true });
         const given = all
           .slice(0, -2)
@@ -93,7 +93,7 @@ function seedSpelling(argv: string[]): string[] {
   return argv;
 }
 
-// Whoever reads only the first lines (`| head`) closes the pipe: nothing is wrong, and the command itself goes on to its end.
+// A reader of the first lines only (`| head`) closes the pipe: that is no error, and the command completes.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });

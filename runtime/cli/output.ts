@@ -1,4 +1,4 @@
-/** How commands speak: text for people, one JSON document with --json, colours only on a terminal, errors in the house form. */
+/** Output of commands: text for people, one JSON document with --json, colors only on a terminal, errors in the house form. */
 import { resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { type At, CODES, ClearedError, EXIT, type WireError, formatAt, kindOf, toWire } from "../kernel/errors.ts";
@@ -8,17 +8,17 @@ import { readIfThere } from "../workspace/own-folders.ts";
 
 export interface Output {
   json: boolean;
-  /** One line for people, whatever stands in it: a line break in a title begins no other. Silent with --json. */
+  /** One line for people: line breaks in a title do not start another line. Silent with --json. */
   line(text?: string): void;
-  /** A line each. */
+  /** One line each. */
   lines(lines: readonly string[]): void;
-  /** Cells in columns, a line each row. */
+  /** Cells in columns, one line per row. */
   rows(rows: string[][]): void;
   /** Several lines. */
   text(lines: string): void;
-  /** The command's result: the only thing printed with --json. */
+  /** The command's result, the only output with --json. */
   result(value: unknown): void;
-  /** A passing remark on standard error: progress, warnings. */
+  /** A remark on standard error: progress, warnings. */
   note(text: string): void;
   bold(text: string): string;
   dim(text: string): string;
@@ -50,14 +50,14 @@ export function createOutput(json: boolean): Output {
   };
 }
 
-/** JSON that may go to a terminal: what JSON itself leaves as it is is escaped as JSON does it, which changes no value. */
+/** JSON for a terminal: characters that JSON leaves unescaped are escaped, which changes no value. */
 const jsonText = (value: unknown): string => printable(JSON.stringify(value, null, 2));
 
-/** `FILE:LINE:COL CODE`, an excerpt with a caret where the file can be read, what is wrong, what to do. */
+/** `FILE:LINE:COL CODE`, an excerpt with a caret if the file can be read, what is wrong, what to do. */
 export function formatError(error: WireError, dir: string): string {
   const head = error.at === undefined ? error.code : `${formatAt(error.at)} ${error.code}`;
   const remedy = Object.hasOwn(CODES, error.code) ? CODES[error.code as keyof typeof CODES].remedy : "";
-  // What a tool tells of its failure is not ours, whatever it is called.
+  // Data in a tool's error is not ours, whatever its name.
   const findings = error.code.startsWith("TOOL_") ? undefined : (error.data?.["findings"] as Finding[] | undefined);
   const more = findings?.slice(1, 20) ?? [];
   const others = more.flatMap((one) => ["", `${formatAt(one.at)} ${one.code}`, ...excerpt(one, dir), one.message]);
@@ -79,11 +79,11 @@ function excerpt(error: { at?: At }, dir: string): string[] {
     const number = String(at.line).padStart(5);
     return [`${number} | ${line}`, ...(at.col === undefined ? [] : [`      | ${" ".repeat(Math.max(0, at.col - 1))}^`])];
   } catch {
-    return []; // the file is in a commit, not in the work tree: the place alone has to do
+    return []; // the file is in a commit, not in the work tree, so only the place is shown
   }
 }
 
-/** Prints the error and answers the exit code. */
+/** Prints the error and returns the exit code. */
 export function reportError(output: Output, error: unknown, dir: string): number {
   const wire = toWire(error);
   if (output.json) process.stdout.write(`${jsonText({ error: wire })}\n`);
@@ -93,7 +93,7 @@ export function reportError(output: Output, error: unknown, dir: string): number
   return EXIT[kindOf(wire.code)];
 }
 
-/** Columns padded to equal width as they are seen, colours left out; the last one runs free. */
+/** Columns padded to equal visible width, without counting colors; the last one is not padded. */
 export function table(rows: string[][]): string[] {
   const width = (cell: string) => stripVTControlCharacters(cell).length;
   const widths = rows.reduce<number[]>((all, row) => row.map((cell, i) => Math.max(all[i] ?? 0, width(cell))), []);

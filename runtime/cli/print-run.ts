@@ -1,4 +1,4 @@
-/** How a run stands, for people and as JSON, shared by the commands that start or resume one; and its whole course, for `runs show`. */
+/** The state of a run, as text and JSON, for the commands that start or resume one; and its full history, for `runs show`. */
 import { clip } from "../kernel/text.ts";
 import { type RunMetadata, footer, mutationLog, mutationText } from "../rules/answers/mutations.ts";
 import type { RunDetail } from "../app/look.ts";
@@ -7,7 +7,7 @@ import { type Note, actsUnread, toldBy } from "../web/story.ts";
 import { type Output, formatError, table } from "./output.ts";
 import { cardLines, exitOf, runLine, when } from "./text.ts";
 
-/** Prints how a run stands and answers its exit code. */
+/** Prints the state of a run and returns its exit code. */
 export function printRun(output: Output, record: RunRecord, dir: string): number {
   output.result(record);
   output.line(runLine(output, record).join("  ").trimEnd());
@@ -20,7 +20,7 @@ export function printRun(output: Output, record: RunRecord, dir: string): number
   return exitOf(record);
 }
 
-/** Why a run waits at its gate, for whom, and at which card: what the policy said, and who it asks for. */
+/** Why a run waits at its gate, for whom, and at which card: the policy's reason, and who is asked. */
 export function gateLines({ steps, cards }: RunDetail): string[] {
   const said = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "verdict" ? [change.verdict.summary] : [])));
   return cards

@@ -1,6 +1,6 @@
 /**
- * Work over a second shows how far it is: a bar on standard error, when that is a terminal, wiped when the work is over. Counts come from
- * whoever does the work, this process or the owner behind the socket.
+ * Work that takes over a second shows its progress: a bar on standard error, if that is a terminal, erased when the work ends. The counts come
+ * from whoever does the work, this process or the owner behind the socket.
  */
 import type { Api } from "../app/api.ts";
 import type { withApi } from "../app/connect.ts";
@@ -10,7 +10,7 @@ const AFTER_MS = 1000;
 const EVERY_MS = 200;
 const WIDTH = 24;
 
-/** What a command asks of a workspace, by one of the ways of app/connect.ts. `files`: how many statements it is about, where that is known. */
+/** Work of a command in a workspace, through one of the ways of app/connect.ts. `files`: how many statements it covers, if known. */
 export function atWork<T>(reach: typeof withApi, dir: string, work: (api: Api) => Promise<T>, files: number | null = null): Promise<T> {
   return reach(dir, (api) => withProgress(api, () => work(api), files));
 }
@@ -24,7 +24,7 @@ export async function withProgress<T>(api: Api, work: () => Promise<T>, files: n
   const show = async () => {
     if (asking || Date.now() - began < AFTER_MS) return;
     asking = true;
-    const now = await api.progress().catch(() => before); // the work itself tells what is wrong with the owner
+    const now = await api.progress().catch(() => before); // the work itself reports an error of the owner
     asking = false;
     if (over) return;
     shown = true;
@@ -43,7 +43,7 @@ export async function withProgress<T>(api: Api, work: () => Promise<T>, files: n
   }
 }
 
-/** `[====>                   ] 1/4 files, 1204 calls, 3 s`; without a known length the bar runs to and fro. */
+/** `[====>                   ] 1/4 files, 1204 calls, 3 s`; if the total is unknown, the bar moves back and forth. */
 export function progressLine({ calls, files, tried }: Progress, total: number | null, ms: number): string {
   if (tried !== undefined) return `${tried.done} of ${tried.total} recorded runs tried, ${Math.floor(ms / 1000)} s`;
   const known = total !== null && total > 0;

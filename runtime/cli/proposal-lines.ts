@@ -1,4 +1,4 @@
-/** A proposal as the command line prints it: one line in a list, the card when it is shown, its details when they are asked for. */
+/** A proposal as printed by the command line: one line in a list, the card when shown, its details on request. */
 import type { ShownProposal } from "../app/proposals-api.ts";
 import { cardOf } from "../change/proposals/card.ts";
 import type { CardPart } from "../change/proposals/card-details.ts";
@@ -6,12 +6,12 @@ import { ASKING } from "../change/proposals/store.ts";
 import type { Proposal, ProposalState } from "../change/proposal-types.ts";
 import type { Output } from "./output.ts";
 
-/** number, state, title, proposer, age: cells of a row. */
+/** Cells of a row: number, state, title, proposer, age. */
 export function proposalRow(output: Output, proposal: Proposal, now: number): string[] {
   return [output.bold(String(proposal.number)), painted(output, proposal.state), proposal.title, proposal.by, age(now - proposal.at)];
 }
 
-/** The card, and the way to what is not on it. */
+/** The card, and how to see the rest. */
 export function proposalLines(output: Output, { proposal, name, rejected, timezone }: ShownProposal, withDetails = false): string[] {
   const { headline, parts, details } = cardOf(proposal, { rejected, timezone });
   const { number, state } = proposal;
@@ -43,7 +43,7 @@ function painted(output: Output, state: ProposalState): string {
   return state === "applied" ? output.green(state) : state;
 }
 
-/** In the largest unit that is not zero. */
+/** In the largest nonzero unit. */
 function age(ms: number): string {
   const minutes = Math.max(0, Math.floor(ms / 60_000));
   if (minutes < 60) return `${minutes} min`;

@@ -1,8 +1,8 @@
-/** What a person types: an answer to a question, a secret that is not shown; or what a pipe brings instead. */
+/** Input typed by a person: an answer to a question, or a hidden secret; or what a pipe provides. */
 import { createInterface } from "node:readline/promises";
 import { ClearedError } from "../kernel/errors.ts";
 
-/** Null where nobody sits at a terminal, or gives it up with Ctrl-C or the end of the input. */
+/** Null without a terminal, and after Ctrl-C or the end of the input. */
 export async function answerTo(question: string): Promise<string | null> {
   if (process.stdin.isTTY !== true) return null;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -17,7 +17,7 @@ export async function answerTo(question: string): Promise<string | null> {
   }
 }
 
-/** Where nobody sits at a terminal, nobody said yes. */
+/** Without a terminal nobody has confirmed. */
 export const saysYes = async (question: string): Promise<boolean> => /^y(?:es)?$/i.test((await answerTo(`${question} [y/N] `)) ?? "");
 
 /** All of standard input. */
@@ -27,7 +27,7 @@ export async function piped(): Promise<string> {
   return text.replace(/\r?\n$/, "");
 }
 
-/** One line from the terminal without showing it. @throws USAGE when it is given up with Ctrl-C */
+/** One line from the terminal without echo. @throws USAGE after Ctrl-C */
 export async function hidden(prompt: string): Promise<string> {
   const { stdin } = process;
   process.stderr.write(prompt);

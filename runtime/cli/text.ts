@@ -1,4 +1,4 @@
-/** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
+/** Lines printed by several commands: a run, a card, a receipt, a duration; and parsing of JSON arguments. */
 import { readFileSync } from "node:fs";
 import { restatedBy } from "../engine/store/cards.ts";
 import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
@@ -19,7 +19,7 @@ export function parseJson(text: string | undefined, what: string): Json {
   }
 }
 
-/** A file that the command line names, or a pipe of the shell. @throws FILE_MISSING */
+/** A file named on the command line, or a pipe of the shell. @throws FILE_MISSING */
 export function readNamed(file: string, more = ""): string {
   try {
     return readFileSync(file, "utf8");
@@ -28,27 +28,27 @@ export function readNamed(file: string, more = ""): string {
   }
 }
 
-/** A whole number of the command line. @throws USAGE naming the option */
+/** A whole number from the command line. @throws USAGE naming the option */
 export function toCount(text: unknown, what: string, most = 1_000_000): number {
   if (!/^\d{1,7}$/.test(String(text)) || Number(text) > most)
     throw new ClearedError("USAGE", `${what} takes a whole number up to ${most}, not "${String(text)}".`);
   return Number(text);
 }
 
-/** Exit code a run's end stands for: failed by kind, 5 when diverged, 3 when a person or rule said no, else 0. */
+/** The exit code for a run's end: failed by kind, 5 for diverged, 3 for a rejection by a person or rule, else 0. */
 export function exitOf(run: RunRecord): number {
   if (run.status === "failed" || run.status === "diverged") return EXIT[kindOf(run.error?.code ?? "INTERNAL")];
   if (run.status === "canceled" || (run.status === "done" && run.outcome !== "completed")) return EXIT.policy;
   return 0;
 }
 
-/** Those of the options that were given. */
+/** The values of these options that were given. */
 export const textsOf = <N extends string>(options: Options, ...names: N[]) =>
   Object.fromEntries(names.flatMap((name) => (options[name] === undefined ? [] : [[name, String(options[name])]]))) as {
     [K in N]?: string;
   };
 
-/** How a case ended: `failed  ap: over the limit: blocks` */
+/** The result of a case: `failed  ap: over the limit: blocks` */
 export const caseLine = (output: Output, name: string, failure: string | null): string =>
   failure === null ? `${output.green("ok")}  ${name}` : `${output.red("failed")}  ${name}: ${failure}`;
 
@@ -58,7 +58,7 @@ export const moneyOf = (amounts: Readonly<Record<string, string>>): string =>
     .map(([currency, amount]) => `${amount} ${currency}`)
     .join(", ");
 
-// Of what a run waits for or came to; the card and the run have all of it.
+// Length shown of a run's result or reason for waiting; the card and the run have all of it.
 const LONG = 160;
 const clipped = (text: string): string => clip(text, LONG);
 
@@ -82,7 +82,7 @@ export const when = (ms: number | null): string => (ms === null ? "-" : new Date
 
 export function cardLines(output: Output, card: Card): string[] {
   const { decision, kind } = card;
-  // What a verdict says is a line for each rule.
+  // A verdict has one line per rule.
   const [title, ...more] = kind === "escalation" ? card.title.split("; ") : [card.title];
   const calls = (decision?.calls ?? card.edited ?? card.calls).map((call) => `${call.tool} ${JSON.stringify(call.params)}`);
   const head = `${output.bold(decision === null ? card.name : String(card.id))}  ${decision?.decision ?? output.yellow("open")}  ${kind}  ${title}`;
@@ -116,7 +116,7 @@ function openLines(card: Card): string[] {
   ];
 }
 
-/** The number of a card that the command line names, whichever version of it. @throws USAGE */
+/** The number of a card named on the command line, with or without its version. @throws USAGE */
 export function cardNumber(name: unknown): number {
   if (typeof name === "string" && /^\d{1,9}(\.\d{1,4})?$/.test(name)) return Number.parseInt(name, 10);
   throw new ClearedError("USAGE", `"${String(name)}" is not a card's number; \`cleared queue\` shows them.`);
@@ -130,7 +130,7 @@ function neededFor(card: Card): string {
   return [level, people, barred].filter((one) => one !== "").join(", ");
 }
 
-// A person reads the first few and looks for the cause; the receipt has the rest.
+// The first few are enough to find the cause; the receipt has the rest.
 const SHOWN = 10;
 
 export function receiptLines(output: Output, receipt: Receipt): string[] {
@@ -174,13 +174,13 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
   ];
 }
 
-// A list of cards is read at a glance.
+// A list of cards must be readable at a glance.
 const LINES = 4;
 const FACTS = 6;
 
 /**
- * What an open card says beside its question and its calls: why it asks, the amounts, what the script told, the brief. In a list the
- * beginning of each; `cleared queue show N` has all of it.
+ * The facts of an open card besides its question and calls: why it asks, the amounts, what the script provides, the brief. In a list only the
+ * beginning of each; `cleared queue show N` prints all.
  */
 export function factLines(output: Output, card: Card, whole: boolean): string[] {
   const all = cardFacts(card)
@@ -219,7 +219,7 @@ function origins({ body, run }: Card): Fact[] {
 
 const named = ([name, value]: [string, Json]): Fact => [name.replaceAll("_", " "), textOf(value)];
 
-/** Scalars as they are; a list one a line; what is deeper as `name value, name value`. */
+/** Scalars as they are; lists one item per line; deeper values as `name value, name value`. */
 function textOf(value: Json): string {
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(inline).join("\n");
   return inline(value);

@@ -1,4 +1,4 @@
-/** The one door to @anthropic-ai/sdk: the Messages protocol, always streamed, so that a long answer is no idle connection. */
+/** The only door to @anthropic-ai/sdk: the Messages protocol, always streamed, so that a long answer does not idle the connection. */
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import { z } from "zod";
 import type { Json, LlmMessage, LlmStop } from "../kernel/ports.ts";
@@ -13,7 +13,7 @@ const STOPS: Record<string, LlmStop> = {
   stop_sequence: "stop_sequence",
 };
 
-// Below this a prompt is not kept by the server (1,024 tokens), and marking it says nothing.
+// A shorter prompt (1,024 tokens) is not cached by the server, so marking it is useless.
 const CACHE_FROM = 3000;
 
 const block = z.union([
@@ -25,7 +25,7 @@ const block = z.union([
     .looseObject({ type: z.string().regex(/^(?!(?:text|tool_use)$)/) })
     .transform((body) => ({ type: "opaque" as const, body: body as Json })),
 ]);
-/** What is used of an answer. Without a usage it is not known. */
+/** The parts of an answer that are used. Without `usage` the cost is unknown. */
 const answerShape = z.object({
   content: z.array(block),
   stop_reason: z.string().nullish(),
@@ -39,7 +39,7 @@ const answerShape = z.object({
 });
 
 export function createAnthropic(door: Door): Backend {
-  // Key and address explicitly, whatever they are: else the SDK takes them from the environment or from a profile on the disk.
+  // Key and address are always passed; else the SDK takes them from the environment or a profile on disk.
   const client = new Anthropic({
     apiKey: door.key ?? "none",
     baseURL: door.url,
@@ -74,7 +74,7 @@ export function createAnthropic(door: Door): Backend {
         if (onText !== null) stream.on("text", (delta) => onText(delta));
         const { content, stop_reason, usage, model } = shaped(answerShape, await stream.finalMessage());
         const stop = STOPS[stop_reason ?? ""];
-        // A stream that ends without its end is told as whole by the SDK.
+        // The SDK reports a stream that breaks off as complete.
         if (stop === undefined) throw new Fault("lost", "the answer broke off in the middle", { billed: true });
         const { input_tokens, output_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage;
         const [cache_read, cache_write] = [read ?? 0, written ?? 0];
@@ -103,7 +103,7 @@ function contentOf({ content }: LlmMessage, id: string): string | Block[] {
     if (part.type === "tool_call") return [{ type: "tool_use", id: part.id, name: part.tool, input: part.params }];
     if (part.type === "tool_result")
       return [{ type: "tool_result", tool_use_id: part.id, content: part.text, ...(part.failed ? { is_error: true } : {}) }];
-    // Thinking is bound to the model that thought it.
+    // Thinking is valid only for the model that produced it.
     return part.model === id ? [part.body as unknown as Block] : [];
   });
 }

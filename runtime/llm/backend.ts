@@ -1,6 +1,6 @@
 /**
- * What a backend is: one request to one server, answered or failed. Retries, budgets and privacy are the port's (models.ts); a backend
- * only translates. Its SDK never retries, never reads an environment and sends nothing but what stands here.
+ * A backend: one request to one server, answered or failed. Retries, budgets and privacy belong to the port (models.ts); a backend only
+ * translates. Its SDK never retries, never reads the environment, and sends nothing else.
  */
 import { z } from "zod";
 import type { Json, LlmMessage, LlmPart, LlmStop, LlmTool, LlmUsage } from "../kernel/ports.ts";
@@ -9,17 +9,17 @@ import { createRedactor } from "../outside/mcp/answer.ts";
 import type { ModelFacts } from "../workspace/settings/models.ts";
 
 export interface Sent {
-  /** The id as the server knows it. */
+  /** The id that the server uses. */
   id: string;
   facts: ModelFacts;
   system: string;
   messages: LlmMessage[];
   tools: LlmTool[];
-  /** JSON Schema of the answer; null where it is free or the server cannot hold to one. */
+  /** JSON Schema of the answer; null if it is free or the server cannot enforce one. */
   schema: Record<string, unknown> | null;
-  /** The model has to call a tool, where it can be made to. */
+  /** The model must call a tool, if the server can enforce that. */
   must_call: boolean;
-  /** A short answer is wanted: think little. */
+  /** A short answer is enough: little thinking. */
   brief: boolean;
   max_tokens: number;
   signal: AbortSignal;
@@ -30,7 +30,7 @@ export interface Got {
   content: LlmPart[];
   stop: LlmStop;
   usage: LlmUsage;
-  /** As the server names itself. */
+  /** As named by the server. */
   model: string;
 }
 
@@ -40,15 +40,15 @@ export interface Backend {
 }
 
 /**
- * Why there is no answer. limited, busy, lost: it may be asked again. `billed`: it may have cost something all the same.
- * down: nobody answers; refused: the server does not want this request; answer: what came is no answer.
+ * Why there is no answer. limited, busy, lost: the request may be repeated. `billed`: it may still have cost something.
+ * down: no answer at all; refused: the server rejects this request; answer: what arrived is not an answer.
  */
 export type FaultKind = "limited" | "busy" | "lost" | "down" | "refused" | "answer";
 
 export class Fault extends Error {
   readonly kind: FaultKind;
   readonly billed: boolean;
-  /** ms to wait, where the server says so. */
+  /** ms to wait, if the server says so. */
   readonly after: number | null;
   constructor(kind: FaultKind, message: string, { billed = false, after = null }: { billed?: boolean; after?: number | null } = {}) {
     super(message);
@@ -60,15 +60,15 @@ export class Fault extends Error {
 
 export interface Door {
   url: string;
-  /** Null for a server that wants none. */
+  /** Null for a server that needs none. */
   key: string | null;
   fetch: Fetch;
 }
 
-// What a request needs but its key. An SDK adds headers that tell of the machine, and takes others, keys too, from the environment.
+// Everything a request needs except its key. An SDK adds headers about the machine, and takes others, including keys, from the environment.
 const HEADERS = ["accept", "content-type", "anthropic-version"];
 
-/** The fetch an SDK gets: no header but these leaves, and of those that authorize only the one of the door's own key. */
+/** The fetch given to an SDK: it passes only these headers, and of those that authorize only the one with the configured key. */
 export function heldTo({ fetch, key }: Door, scheme: "x-api-key" | "bearer"): Fetch {
   return (target, init = {}) => {
     const given = new Headers(init.headers);
@@ -79,7 +79,7 @@ export function heldTo({ fetch, key }: Door, scheme: "x-api-key" | "bearer"): Fe
   };
 }
 
-/** What comes back names no key: a server may echo the one it was sent, in an answer or in a refusal. A piece of a streamed text is as it came. */
+/** Removes the key from answers and errors, because a server may echo it. Pieces of a streamed text are passed as they are. */
 export function keyless({ key }: Door, { send }: Backend): Backend {
   const redactor = createRedactor();
   if (key !== null) redactor.add("key", key);
@@ -95,10 +95,10 @@ export function keyless({ key }: Door, { send }: Backend): Backend {
   };
 }
 
-/** What a server counts, if it can be a count: a sum of them stays exact. */
+/** A server's count, if plausible: sums of such counts stay exact. */
 export const count = z.int().min(0).max(1e12);
 
-/** What came, in the shape that is read of it. @throws Fault */
+/** The answer in the expected shape. @throws Fault */
 export function shaped<T>(shape: z.ZodType<T>, value: unknown): T {
   const checked = shape.safeParse(value);
   if (checked.success) return checked.data;
@@ -106,7 +106,7 @@ export function shaped<T>(shape: z.ZodType<T>, value: unknown): T {
   throw new Fault("answer", `it answered in a shape that its protocol does not have: ${words}`, { billed: true });
 }
 
-/** What an SDK threw, by what is known of the answer. `status`: null where there was none. */
+/** Classifies an SDK's error by what is known of the answer. `status`: null without one. */
 export function faultOf(
   error: unknown,
   { status, headers, type = null, aborted }: { status: number | null; headers: Headers | null; type?: string | null; aborted: boolean },
@@ -124,13 +124,13 @@ export function faultOf(
   if (status === 408 || status === 409 || (status ?? 0) >= 500 || type === "overloaded_error" || type === "api_error")
     return new Fault("busy", words, { after: waitOf(headers), billed: status === null });
   if (status !== null) return new Fault("refused", `HTTP ${status}: ${words}`);
-  // The SDK says so of an answer that it could not read, and of a connection that broke.
+  // The SDK says this about an answer that it could not parse, and about a connection that broke.
   return /JSON|parse|unexpected token|chunks|event/i.test(words) && !/terminated|aborted|reset|hang up/i.test(words)
     ? new Fault("answer", words, { billed: true })
     : new Fault("lost", words, { billed: true });
 }
 
-/** `retry-after` in seconds or as a date, `retry-after-ms`; null where neither can be read. */
+/** `retry-after` in seconds or as a date, `retry-after-ms`; null if neither can be parsed. */
 function waitOf(headers: Headers | null): number | null {
   const ms = Number(headers?.get("retry-after-ms") ?? Number.NaN);
   if (Number.isFinite(ms) && ms >= 0) return ms;

@@ -1,6 +1,6 @@
 /**
- * What is known of a model, and what a call of it costs. Money is whole picodollars (1e-12 US dollars): a price for a million tokens has at
- * most six digits after the point, so every sum is exact. A model without a price costs "unknown", never 0.
+ * Facts about models, and the cost of a call. Money is in whole picodollars (1e-12 US dollars): a price per million tokens has at most six
+ * decimal places, so every sum is exact. A model without a price costs "unknown", never 0.
  */
 import { readFileSync } from "node:fs";
 import { ONE, exact, fixed } from "../kernel/exact.ts";
@@ -12,7 +12,7 @@ import { z } from "zod";
 const SOURCE: YamlSource = { file: "runtime/llm/catalogue.yaml", code: "CONFIG_INVALID", maxLength: 65_536 };
 let known: ModelRoles["catalogue"] | null = null;
 
-/** Facts of a model by its id, a dated one (`claude-haiku-4-5-20251001`) by its alias; what nobody knows is supposed to be small. */
+/** Facts about a model by its id, a dated one (`claude-haiku-4-5-20251001`) by its alias; an unknown model is assumed to be small. */
 export function factsOf(id: string, { catalogue }: Pick<ModelRoles, "catalogue">): ModelFacts {
   known ??= ours();
   const alias = id.replace(/-\d{8}$/, "");
@@ -40,7 +40,7 @@ function ours(): ModelRoles["catalogue"] {
   return checked.catalogue;
 }
 
-/** Picodollars; null where no price is known. @param day YYYY-MM-DD, of the call */
+/** Picodollars; null without a known price. @param day YYYY-MM-DD of the call */
 export function costOf({ prices }: ModelFacts, usage: LlmUsage, day: string): bigint | null {
   const price = priceFor(prices, usage.input, day);
   if (price === null) return null;
@@ -52,17 +52,17 @@ export function costOf({ prices }: ModelFacts, usage: LlmUsage, day: string): bi
     [usage.cache_write, cache_write],
     [usage.output, output],
   ];
-  // A price is of a million tokens, so a millionth of it is what one costs.
+  // Prices are per million tokens.
   return parts.reduce((sum, [tokens, rate]) => sum + BigInt(tokens) * (picoOf(rate) / 1_000_000n), 0n);
 }
 
-/** The most a call of so many tokens can cost: the dearest way in for all of them. */
+/** The most that a call with this many tokens can cost: all input at its highest rate. */
 export function worstCost(facts: ModelFacts, { input, output }: { input: number; output: number }, day: string): bigint | null {
   const ways = [0, 1].map((written) => costOf(facts, { input, output, cache_read: 0, cache_write: written * input }, day));
   return ways.reduce((most, one) => (one === null || most === null ? null : one > most ? one : most));
 }
 
-/** Of the rows that hold on the day the latest; of those of one day the one for a prompt of this size. */
+/** The latest of the prices valid on the day; among those, the one for a prompt of this size. */
 function priceFor(prices: readonly Price[], prompt: number, day: string): Price | null {
   const fitting = prices.filter(({ from, above }) => from <= day && (above === 0 || prompt > above));
   return fitting.reduce<Price | null>(
@@ -76,12 +76,12 @@ const PICO = 10n ** 12n;
 /** Picodollars of an amount in dollars. */
 export const picoOf = (usd: string): bigint => (exact(usd) * PICO) / ONE;
 
-/** Dollars as plain decimal text, exact, at least two digits after the point. */
+/** Dollars as exact decimal text with at least two decimal places. */
 export const usdOf = (pico: bigint): string => fixed((pico * ONE) / PICO, 12).replace(/0{1,10}$/, "");
 
 /**
- * The most tokens a text can have. Measured rates are 2.5 characters and more a token for prose and code; 2 leaves room for figures and
- * names, and a character outside ASCII may be more than one.
+ * An upper bound of the tokens in a text. Measured: at least 2.5 characters per token in prose and code; 2 leaves room for figures and names,
+ * and a character outside ASCII may be more than one token.
  */
 export function mostTokens(text: string): number {
   const wide = text.length - text.replace(/[^\x20-\x7e\s]/g, "").length;

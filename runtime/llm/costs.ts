@@ -1,6 +1,6 @@
 /**
- * What models cost, in the run store. Before each request its worst case is reserved durably, in one transaction with the question whether
- * it fits; afterwards it is settled. A request that nobody settled (a kill, an answer that broke off) stays counted in full.
+ * Costs of models, in the run store. Before each request its worst case is reserved durably, in one transaction with the check against the
+ * budgets; afterwards it is settled. A request that was never settled (a kill, an interrupted answer) counts in full.
  */
 import type { Database } from "../engine/store/database.ts";
 import { addModelCall, modelCallsBy, settleModelCall, spentBy } from "../engine/store/model-calls.ts";
@@ -8,16 +8,16 @@ import type { LlmSpender, LlmUsage } from "../kernel/ports.ts";
 import type { ModelRoles } from "../workspace/settings/models.ts";
 import { picoOf, usdOf } from "./catalogue.ts";
 
-/** Of a request that used nothing, and of one that nobody has counted yet. */
+/** For a request that used nothing, or that was not counted yet. */
 export const NO_USAGE: LlmUsage = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
 
 export interface Worst {
   tokens: number;
-  /** Picodollars; null where no price is known. */
+  /** Picodollars; null without a known price. */
   cost: bigint | null;
 }
 
-/** A budget that a request does not fit into, or that is nearly used up. */
+/** A budget that is too small for a request, or nearly used up. */
 export interface Tight {
   what: string;
   limit: string;
@@ -33,22 +33,22 @@ export type CostsBy = (typeof COSTS_BY)[number];
 export interface CostRow {
   name: string;
   calls: number;
-  /** Requests that were never settled; what they may have cost is counted in full. */
+  /** Requests that were never settled; their worst case is counted. */
   open: number;
   input: number;
   cached: number;
   output: number;
-  /** US dollars, exact; what is known of it where `unknown` calls have no price. */
+  /** US dollars, exact; the known part if `unknown` calls have no price. */
   usd: string;
   unknown: number;
 }
 
-/** "1.20 USD", "unknown", "1.20 USD and 2 of unknown price": a model without a price has not cost nothing. */
+/** "1.20 USD", "unknown", "1.20 USD and 2 of unknown price": a model without a price was not free. */
 export const costWords = ({ calls, usd, unknown }: CostRow): string =>
   unknown > 0 && unknown === calls ? "unknown" : `${usd} USD${unknown > 0 ? ` and ${unknown} of unknown price` : ""}`;
 
 export function createLedger(database: Database, now: () => number) {
-  /** The first budget that what is spent and what is to come goes over; `part` of it counts. */
+  /** The first budget exceeded by past and reserved costs; only `part` of the budget may be used. */
   const over = (spender: LlmSpender, budgets: Budgets, day: string, worst: Worst, part: bigint): Tight | null => {
     const shares = [
       { what: "this run", limit: budgets.run, by: "run", name: spender.run },
@@ -67,7 +67,7 @@ export function createLedger(database: Database, now: () => number) {
   };
 
   return {
-    /** The id of the reservation, or the budget in the way. @throws STORE_FULL, OWNER_FENCED */
+    /** The id of the reservation, or the budget that is too small. @throws STORE_FULL, OWNER_FENCED */
     reserve: (model: string, role: string | null, spender: LlmSpender, worst: Worst, budgets: Budgets, day: string): number | Tight =>
       database.write(() => {
         const tight = over(spender, budgets, day, worst, 100n);
@@ -76,10 +76,10 @@ export function createLedger(database: Database, now: () => number) {
         const { tokens, cost } = worst;
         return addModelCall(database, { at: now(), day, run, agent, proposal, model, role, tokens, cost });
       }),
-    /** `usage` null: nothing was used. A reservation that is not settled stands. */
+    /** `usage` null: nothing was used. An unsettled reservation stays counted. */
     settle: (id: number, usage: LlmUsage | null, cost: bigint | null, stop: string): void =>
       settleModelCall(database, id, usage ?? NO_USAGE, usage === null ? 0n : cost, stop),
-    /** Four fifths of a budget of this spender are gone. */
+    /** A budget of this spender of which four fifths are used. */
     nearlySpent: (spender: LlmSpender, budgets: Budgets, day: string): Tight | null =>
       over(spender, budgets, day, { tokens: 0, cost: 0n }, 80n),
     report: (by: CostsBy): CostRow[] => modelCallsBy(database, by).map(({ pico, ...row }) => ({ ...row, usd: usdOf(BigInt(pico)) })),

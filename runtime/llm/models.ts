@@ -1,6 +1,6 @@
 /**
- * The port on a workspace: which model, what may leave, what it may cost, how often it is asked, and whether what came is an answer.
- * Invariant: a request leaves only after its worst case stands in the store, and nothing leaves that outgoing.ts has not seen.
+ * The model port of a workspace: which model, what may leave this machine, what it may cost, how often a request is repeated, and whether the
+ * answer is valid. Invariant: a request leaves only after its worst case is stored, and only through outgoing.ts.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -27,11 +27,11 @@ export interface ModelsOptions {
   trust: Trust;
   clock: Clock;
   ledger: Ledger;
-  /** What `models test` has found that a model does not do: json, tools. */
+  /** Abilities that `models test` found missing in a model: json, tools. */
   cannot?(model: string): readonly string[];
   fetch: Fetch;
   env?: NodeJS.ProcessEnv;
-  /** @throws TRUST_CHANGED, OWNER_FENCED when nothing may leave this process any more */
+  /** @throws TRUST_CHANGED, OWNER_FENCED if nothing may leave this process any more */
   leaving(): void;
 }
 
@@ -45,19 +45,19 @@ const CODE: Record<FaultKind, Code> = {
   refused: "LLM_REFUSED",
   answer: "LLM_ANSWER",
 };
-/** How often one of a kind is sent in all. An answer that was lost may have been billed: its request is sent once more at most. */
+/** Attempts in total, by kind. A lost answer may have been billed, so its request is repeated only once. */
 const ATTEMPTS: Record<FaultKind, number> = { limited: 4, busy: 4, down: 3, lost: 2, refused: 1, answer: 1 };
 const FIRST_WAIT_MS = 400;
-// Longer than that nobody waits in a call; the message says when.
+// A call does not wait longer than this; the error says when to try again.
 const LONGEST_WAIT_MS = 30_000;
 const REPAIRS = 2;
-/** Who `models test` counts for. */
+/** The spender for costs of `models test`. */
 export const PROBER = "models test";
-// Names of tools, roles and what a protocol adds around a message.
+// Room for names of tools and roles, and for what a protocol adds to a message.
 const AROUND = 300;
 
 export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => [], env = process.env, leaving }: ModelsOptions) {
-  // Making one takes half a millisecond, and a script asks the same question of each row.
+  // Making one takes half a millisecond, and a script asks the same question for each row.
   const checks = new Kept<string, z.ZodType>(100);
   const backends = new Map<string, Promise<Backend>>();
   const stored = secretsOf(dir);
@@ -81,12 +81,12 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
     );
   };
 
-  /** `note`: told what a reader of the run should know. */
+  /** `note`: called with what a reader of the run should know. */
   const llm = (config: Config, note: (message: string) => void = () => undefined): Llm => {
     const day = () => dayIn(config.timezone, clock.now());
     const { budgets } = modelRolesOf(config);
 
-    /** The role's model; the small one for a new conversation once a budget is nearly gone. */
+    /** The role's model; for a new conversation the small one, once a budget is nearly used up. */
     const choose = (of: Setup, request: LlmRequest): { chosen: Resolved; lowered: LlmRole | null } => {
       const asked = request.model === undefined ? { role: request.role ?? "small" } : { model: request.model };
       const chosen = modelOf(of, asked);
@@ -99,7 +99,7 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
       return { chosen: small, lowered: asked.role };
     };
 
-    /** One request and its repeats. @throws LLM_* */
+    /** A request with its repetitions. @throws LLM_* */
     const ask = async (
       at: Resolved,
       sent: Omit<Sent, "signal">,
@@ -128,7 +128,7 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
         }
         try {
           const got = await backend.send({ ...sent, signal });
-          // A server that counts nothing has still computed: what it may have been stays counted.
+          // A server that counts no tokens has still computed: the reservation stays.
           const counted = got.usage.input + got.usage.output > 0;
           if (counted) settle(got.usage, costOf(sent.facts, got.usage, day()), got.stop);
           else settle({ ...most, cache_read: 0, cache_write: 0 }, worst.cost, got.stop);
@@ -136,7 +136,7 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
             throw new Fault("answer", `it answers as ${JSON.stringify(got.model.slice(0, 100))}; asked was ${sent.id}`);
           return { ...got, attempts, pico };
         } catch (error) {
-          // A store that cannot take what it cost keeps the reservation.
+          // If the store cannot record the cost, the reservation stays.
           if (!(error instanceof Fault)) throw error;
           if (!error.billed && error.kind !== "answer") settle(null, 0n, error.kind);
           else if (error.billed) pico = pico === null || worst.cost === null ? null : pico + worst.cost;
@@ -154,7 +154,7 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
       async generate(request) {
         const { chosen, lowered } = choose(await setup(config), request);
         const known = factsOf(chosen.id, modelRolesOf(config));
-        // The test itself tries what it found before.
+        // The test itself tries again what it found before.
         const found = request.spender.agent === PROBER ? [] : cannot(chosen.name);
         const facts = { ...known, json: known.json && !found.includes("json"), tools: known.tools && !found.includes("tools") };
         const { server } = chosen.entry;
@@ -185,7 +185,7 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
         const check = schema === null ? null : checks.of(JSON.stringify(schema), () => z.fromJSONSchema(schema as never));
         let pico: bigint | null = 0n;
         for (let repairs = 0; ; repairs++) {
-          // A local server cuts what is too long without a word.
+          // Local servers truncate silently what is too long.
           if (JSON.stringify(sent.messages).length / 3.5 + system.length / 3.5 + max_tokens > facts.context)
             return { ...answer, stop: "context_exceeded" };
           const got = await ask(chosen, sent, request);
@@ -214,7 +214,7 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
   return { setup, llm };
 }
 
-/** Values by name, read again when the file has changed: opening it takes milliseconds of CPU. */
+/** Secrets by name, read again only if the file has changed: opening it takes milliseconds of CPU. */
 function secretsOf(dir: string): () => Promise<Map<string, string>> {
   let kept: { stamp: string; values: Promise<Map<string, string>> } | null = null;
   return () => {
@@ -243,7 +243,7 @@ function valueIn({ content }: Got, check: z.ZodType): [Json, string | null] {
   return checked.success ? [value, null] : [null, z.prettifyError(checked.error).replace(/\s+/g, " ").slice(0, 300)];
 }
 
-/** An alias answers by its dated name, and some servers with the path of a file before it. */
+/** A server may answer with the dated name of an alias, or with a file path before the name. */
 function isModel(asked: string, got: string): boolean {
   const [a = "", b = ""] = [asked, got].map((one) =>
     one

@@ -1,4 +1,4 @@
-/** The one door to openai: chat completions, as Ollama, llama.cpp, vLLM, routers and OpenAI itself speak them. */
+/** The only door to openai: chat completions, as Ollama, llama.cpp, vLLM, routers and OpenAI itself implement them. */
 import OpenAI, { APIError } from "openai";
 import { z } from "zod";
 import type { Json, LlmMessage, LlmPart, LlmStop } from "../kernel/ports.ts";
@@ -7,7 +7,7 @@ import { type Backend, type Door, Fault, type Got, type Sent, count, faultOf, he
 type Chat = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 
 export function createOpenai(door: Door): Backend {
-  // Everything explicitly, null where there is nothing: a key of the user's environment is not for a server on this machine.
+  // Everything is passed explicitly, null for nothing: a key in the user's environment is not meant for a local server.
   const client = new OpenAI({
     apiKey: door.key ?? "none",
     baseURL: door.url,
@@ -47,7 +47,7 @@ function bodyOf({ id, facts, system, messages, tools, schema, must_call, max_tok
     model: id,
     messages: [...(system === "" ? [] : [{ role: "system" as const, content: system }]), ...messages.flatMap(chatOf)],
     ...(own ? { max_completion_tokens: max_tokens } : { max_tokens }),
-    // Local servers answer one of them: tools, or a schema.
+    // Local servers support either tools or a schema, not both.
     ...(tools.length > 0
       ? {
           tools: tools.map(({ name, description, schema: parameters }) => ({
@@ -84,7 +84,7 @@ const said = z.object({
     .array(z.object({ index: z.int().nullish(), id: text, function: z.object({ name: text, arguments: z.json().optional() }).nullish() }))
     .nullish(),
 });
-/** What is used of an answer, or of a piece of it; servers leave out what the SDK's types promise. Without a usage it is not known. */
+/** The parts of an answer, or of a piece of it, that are used; servers omit fields that the SDK's types promise. `usage` may be missing. */
 const heardShape = z.object({
   model: text,
   error: z.unknown().optional(),
@@ -100,10 +100,10 @@ const heardShape = z.object({
 });
 type Heard = z.output<typeof heardShape>;
 
-/** A stream put together again; its usage comes last, and one without a reason to end broke off. */
+/** Assembles a stream; its usage comes last, and a stream without a finish reason broke off. */
 async function gathered(chunks: AsyncIterable<unknown>, onText: (delta: string) => void): Promise<unknown> {
   const message = { content: "", refusal: "", reasoning_content: "" };
-  // By their index, in the order they begin.
+  // By index, in the order in which they begin.
   const calls = new Map<number, { id?: string; function: { name: string; arguments: string } }>();
   const heard: Heard = {};
   let finish_reason: string | null = null;
@@ -145,7 +145,7 @@ function gotOf(answer: unknown, id: string): Got {
     ...(message.content ? [{ type: "text" as const, text: message.content }] : []),
     ...calls,
   ];
-  // The reason a local server gives is often wrong: what is there decides.
+  // The reason given by a local server is often wrong: the content decides.
   const reason = choice?.finish_reason;
   const stop: LlmStop =
     calls.length > 0
@@ -160,7 +160,7 @@ function gotOf(answer: unknown, id: string): Got {
   return { content, stop, usage, model: heard.model ?? "" };
 }
 
-/** The text itself where it is no JSON: whoever checks the parameters says so. */
+/** The text itself if it is not JSON: validation of the parameters reports it. */
 function parsed(text: Json): Json {
   try {
     return text === "" ? {} : typeof text === "string" ? (JSON.parse(text) as Json) : text;

@@ -1,6 +1,6 @@
 /**
- * What of a request may leave this machine: no stored secret, nothing that is hidden everywhere (rules/privacy), and of the other groups only
- * those that the model's entry in trust.yaml may be sent. The same text always becomes the same text, so a conversation stays what it was.
+ * What may leave this machine in a request: no stored secret, nothing that is masked everywhere (rules/privacy), and of the other groups only
+ * those that the model's entry in trust.yaml allows. Equal text always gives equal text, so that a conversation stays consistent.
  */
 import type { Json, LlmMessage, LlmPart, LlmRequest } from "../kernel/ports.ts";
 import { GROUPS, type Group } from "../rules/privacy/patterns.ts";
@@ -9,7 +9,7 @@ import { mapScalars } from "../rules/tools/shape.ts";
 
 export type Outgoing = Pick<LlmRequest, "system" | "messages"> & { tools: NonNullable<LlmRequest["tools"]>; schema: Json | null };
 
-/** @param secrets the values of all that are stored */
+/** @param secrets the values of all stored secrets */
 export function outgoing(
   { system, messages, tools = [], schema = null }: Pick<LlmRequest, "system" | "messages" | "tools" | "schema">,
   sends: readonly Group[],
@@ -17,12 +17,12 @@ export function outgoing(
 ): Outgoing {
   const withheld = new Set(GROUPS.filter((group) => !sends.includes(group)));
   const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
-  // A record holds JSON, and a result of a tool records. The longest first: one may stand inside another.
+  // A record contains JSON, and a tool's result contains records. Longest first: one value may contain another.
   const values = [...new Set(secrets.flatMap((one) => [one, escaped(one), escaped(escaped(one))]))].sort((a, b) => b.length - a.length);
   const without = (text: string) => values.reduce((left, value) => left.replaceAll(value, "[SECRET]"), text);
   const clean = (text: string) => {
     const shown = redact(without(text), withheld);
-    // A key of JSON inside JSON stands in escaped quotes.
+    // Keys of JSON inside JSON are in escaped quotes.
     const plain = shown.includes('\\"') ? shown.replace(/\\+"/g, '"') : shown;
     const seen = redact(plain, withheld);
     return seen === plain ? shown : seen;

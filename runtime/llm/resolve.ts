@@ -1,25 +1,25 @@
 /**
- * Which model a word means, and where each setting comes from: roles of config.yaml, servers of trust.yaml, a stored secret, the environment.
- * A name never invents a host: what trust.yaml does not name is not asked, but for Anthropic's own with a key that the user has given.
+ * Which model a name means, and where each setting comes from: roles of config.yaml, servers of trust.yaml, a stored secret, the environment.
+ * A name never introduces a host: only servers in trust.yaml are contacted, and Anthropic's own with a key that the user has given.
  */
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import type { LlmRole } from "../kernel/ports.ts";
 import type { ModelRoles, ModelServer } from "../workspace/settings/models.ts";
 
-/** `origin`: what gave it, for `doctor` and messages. */
+/** `origin`: its source, for `doctor` and messages. */
 export type Entry = { name: string; origin: string; server: ModelServer; key: { value: string } | { secret: string } | null };
 
 export interface Setup {
   entries: Entry[];
   roles: ModelRoles;
   fallback: string | null;
-  /** What of the environment was not taken, in sentences. */
+  /** Variables of the environment that were not used, in sentences. */
   ignored: string[];
 }
 
 export interface Resolved {
   entry: Entry;
-  /** As its server knows it. */
+  /** The server's id for it. */
   id: string;
   /** `ENTRY/ID` */
   name: string;
@@ -29,7 +29,7 @@ export interface Resolved {
 const ANTHROPIC = "https://api.anthropic.com";
 const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 
-/** @param secrets names of those that are stored */
+/** @param secrets names of the stored secrets */
 export function setupOf(
   servers: Record<string, ModelServer>,
   roles: ModelRoles,
@@ -61,10 +61,10 @@ export function setupOf(
   return { entries, roles, fallback: fallback || null, ignored };
 }
 
-// What plays a role where only Anthropic is there and config.yaml says nothing.
+// Models for the roles if only Anthropic is configured and config.yaml names none.
 const OURS: Record<LlmRole, string> = { small: "claude-haiku-5-5", large: "claude-opus-5-5", judge: "claude-sonnet-5-5" };
 
-/** @throws LLM_UNCONFIGURED with the setting that is missing */
+/** @throws LLM_UNCONFIGURED with the missing setting */
 export function modelOf(setup: Setup, asked: { role: LlmRole } | { model: string }): Resolved {
   if ("model" in asked) return find(setup, asked.model, "the call");
   const { role } = asked;
@@ -80,7 +80,7 @@ export function modelOf(setup: Setup, asked: { role: LlmRole } | { model: string
   );
 }
 
-/** Spellings (seed 002): `entry/id`, `claude-*`, `gpt-*`, `name:tag` is Ollama's, `org/name` a router's. */
+/** Spellings (seed 002): `entry/id`, `claude-*`, `gpt-*`; `name:tag` is Ollama's, `org/name` a router's. */
 function find(setup: Setup, model: string, origin: string): Resolved {
   const { entries } = setup;
   const slash = model.indexOf("/");

@@ -1,7 +1,7 @@
 /**
- * A model that answers from a file: for trying agents without a server, and for tests. One JSON object a line:
- * {"when": ["text of the request", ...], "turn": 0, "answer": "text" | {...} | [parts], "stop": "end"}. The first line whose texts all stand
- * in the request, and whose turn is the number of answers before it, answers; it keeps no state, so a run that is resumed hears the same.
+ * A model that answers from a file, for trying agents without a server and for tests. One JSON object per line:
+ * {"when": ["text of the request", ...], "turn": 0, "answer": "text" | {...} | [parts], "stop": "end"}. The first line whose texts all occur in
+ * the request, and whose turn equals the number of earlier answers, answers; it is stateless, so a resumed run gets the same answers.
  */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
@@ -17,7 +17,7 @@ const line = z.strictObject({
   usage: z.strictObject({ input: z.int().min(0), output: z.int().min(0) }).optional(),
 });
 
-/** @throws CONFIG_INVALID at the line that cannot be read */
+/** @throws CONFIG_INVALID at the line that cannot be parsed */
 export function createScripted(file: string, shown: string): Backend {
   const lines = read(file, shown);
   return {

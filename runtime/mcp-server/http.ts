@@ -1,8 +1,8 @@
 /**
- * MCP at `/mcp` of the page's listener. Who asks is known before anything is read, as for tasks: by a bearer token, or because the kernel says
- * that the program is this user's own. A browser is neither: it says where its page stands, and is refused; so is any Origin but our own
- * address, which clients that are no browser may send. Tokens are handed out by a person (`cleared tokens add`) and there is no authorization
- * server, which the metadata of RFC 9728 says by naming none.
+ * MCP at `/mcp` of the page's listener. The caller is identified before anything is read, as for tasks: by a bearer token, or because the kernel
+ * says that the program belongs to this user. A browser is neither: it names the site of its page, and is refused; so is any Origin other than
+ * our own address, which clients other than browsers may send. A person issues tokens (`cleared tokens add`), and there is no authorization
+ * server, which the metadata of RFC 9728 expresses by naming none.
  */
 import type { McpApi } from "../app/mcp-api.ts";
 import type { Tasks } from "../app/tasks.ts";
@@ -13,9 +13,9 @@ import { bearerOf, type Context, HTTP_STATUS, MCP, senderOf } from "../outside/h
 const urlOf = (context: Context): string => `http://${context.req.header("host") ?? ""}`;
 const METADATA = `/.well-known/oauth-protected-resource${MCP}`;
 
-/** Answers what is asked of `/mcp`, and where a client reads how to prove who it is. */
+/** Handles requests to `/mcp`, and the metadata about authentication. */
 export function createMcpServer(tasks: Pick<Tasks, "caller" | "business" | "hold">, api: McpApi, onError: (error: unknown) => void) {
-  // The SDK takes 10 MB, which a workspace that no chat client asks does not need.
+  // The SDK takes 10 MB, which a workspace without chat clients does not need.
   let loading: Promise<ReturnType<typeof createHttpHandler>> | undefined;
   const load = () => (loading ??= import("./server.ts").then((found) => found.createHttpHandler(api, onError)));
   const refuse = (context: Context, error: unknown): Response => {
@@ -44,7 +44,7 @@ export function createMcpServer(tasks: Pick<Tasks, "caller" | "business" | "hold
       const handler = await load();
       const free = await tasks.hold(caller.owner, "requests", "Send it again later.");
       const answer = await handler.fetch(req.raw, { authInfo });
-      // Of a stream until it has ended, or nobody reads it any more.
+      // For a stream until it has ended, or nobody reads it any more.
       const through = new TransformStream({ flush: free, cancel: free });
       if (answer.headers.get("content-type")?.startsWith("text/event-stream"))
         return context.newResponse(answer.body?.pipeThrough(through) ?? null, answer);

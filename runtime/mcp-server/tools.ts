@@ -1,4 +1,4 @@
-/** The tools of the MCP server: one for each agent that is offered, and those beside them; how each is described, and what a call of it does. */
+/** The tools of the MCP server: one for each offered agent, and the general ones; their descriptions, and what a call does. */
 import { z } from "zod";
 import type { McpApi } from "../app/mcp-api.ts";
 import { type Caller, LOCAL } from "../app/callers.ts";
@@ -10,7 +10,7 @@ import type { InputField } from "../scripts/fields.ts";
 export type Fields = { [key: string]: Json };
 type Agent = Awaited<ReturnType<McpApi["agents"]>>[number];
 
-// Clients give a call up after 60 seconds unless told otherwise; a person who waits at a chat does so sooner.
+// Clients give up a call after 60 seconds by default; a person waiting in a chat does so earlier.
 const PATIENCE_MS = 20_000;
 const RUNS = 20;
 const KEY = "idempotency_key";
@@ -20,7 +20,7 @@ const BAD = ["failed", "diverged", "canceled", "refused"];
 interface Own<P> extends Record<"name" | "title" | "about", string> {
   params: z.ZodType<P>;
   readOnly: boolean;
-  /** For the user's own programs, and not for tokens. */
+  /** Only for the user's own programs, not for tokens. */
   local: boolean;
   call(api: McpApi, caller: Caller, params: P): Promise<unknown>;
 }
@@ -71,7 +71,7 @@ const OWN: readonly Own<unknown>[] = [
   }),
 ];
 
-/** An agent of one of our names keeps its own behind it. */
+/** An agent named like a general tool gets a suffix. */
 const nameOf = ({ name }: Agent): string => (OWN.some((one) => one.name === name) ? `${name}_agent` : name);
 const mine = ({ owner }: Caller) => OWN.filter(({ local }) => !local || owner === LOCAL);
 const hints = (readOnlyHint: boolean, openWorldHint: boolean) => ({ readOnlyHint, destructiveHint: !readOnlyHint, openWorldHint });
@@ -90,7 +90,7 @@ export async function listTools(api: McpApi, caller: Caller) {
   ];
 }
 
-/** Null for a tool that this caller does not have. `failed`: what was wanted did not happen. @throws what the operation throws, RUN_INPUT */
+/** Null for a tool that this caller does not have. `failed`: the intended effect did not happen. @throws what the operation throws, RUN_INPUT */
 export async function callTool(api: McpApi, caller: Caller, name: string, args: Fields) {
   const found = mine(caller).find((one) => one.name === name);
   if (found !== undefined) {
@@ -128,7 +128,7 @@ function fieldSchema({ type, describe: description, enum: values, default: fallb
   return { ...(FORMS[type] ?? { type }), ...told, ...(fallback === undefined ? {} : { default: fallback as Json }) };
 }
 
-/** Those that JSON Schema knows by another name. */
+/** Types that JSON Schema calls differently. */
 const FORMS: Partial<Record<InputField["type"], Fields>> = {
   money: { type: "string", pattern: AMOUNT_PATTERN.source, description: 'an amount as text, such as "42.99"' },
   date: { type: "string", format: "date", description: "YYYY-MM-DD" },

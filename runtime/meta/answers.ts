@@ -1,6 +1,6 @@
 /**
- * An answer to a question is computed, never remembered: its figures come from a script that only read, or from a recorded run, and the
- * entries that stand behind them are looked up again. A figure without a source is refused.
+ * An answer to a question is computed, never remembered: its figures come from a read-only script or from a recorded run, and the entries behind
+ * them are looked up again. A figure without a source is refused.
  */
 import { compareDecimals } from "../rules/policy/values.ts";
 import { groundOf, hasNumber, hasWords, ungrounded } from "../rules/grounding.ts";
@@ -12,7 +12,7 @@ import { findEntry } from "../workspace/books/months.ts";
 import type { Figure } from "./requests.ts";
 import type { Situation, Tried, Workshop } from "./workshop.ts";
 
-/** A figure as the writer hands it in. */
+/** A figure as submitted by the writer. */
 export interface ClaimedFigure {
   label: string;
   value: string;
@@ -21,12 +21,12 @@ export interface ClaimedFigure {
 }
 
 const ENTRY = /\b\d{6}-[0-9a-hjkmnp-tv-z]{10}\b/g;
-// More entries than these nobody reads behind a figure.
+// More entries than this are not read behind a figure.
 const SHOWN = 20;
-// Reads of the clock, the settings and a model: nothing of the business stands in them.
+// Reads of the clock, the settings and a model, which contain no business data.
 const NO_RECORD = /^(?:ctx|config|llm)_/;
 
-/** The figures with what stands behind them, or what is wrong with them, a sentence each. */
+/** The figures with their proof, or what is wrong with them, one sentence each. */
 export async function figuresOf(
   text: string,
   claimed: readonly ClaimedFigure[],
@@ -56,7 +56,7 @@ export async function figuresOf(
   return { figures, wrong };
 }
 
-/** What a figure may be taken from: the text of a result, and the entries it rests on; null where any entry of the books may stand behind it. */
+/** What a figure may be taken from: the text of a result, and the entries it is based on; null if any entry of the books may be. */
 interface Source {
   text: string;
   read: ReadonlySet<string>;
@@ -76,7 +76,7 @@ async function sourceOf({ label, value, source }: ClaimedFigure, { tried }: Situ
   return { text: JSON.stringify(run.result), read: idsIn((await bench.engine.steps(run.id)).map(({ result }) => result ?? "")) };
 }
 
-/** Why an execution computes nothing that may be told, or null. */
+/** Why an execution computes nothing that may be reported, or null. */
 function unfit({ trial, given }: Tried, value: string): string | null {
   const { effects, steps, missing } = trial;
   if (missing !== null) return `did not end: ${missing}`;
@@ -85,7 +85,7 @@ function unfit({ trial, given }: Tried, value: string): string | null {
   if (acts !== undefined) return `is not read-only: it calls ${acts.name}`;
   if (!steps.some(({ name, effect, state }) => effect === "read" && state === "ok" && !NO_RECORD.test(name)))
     return "reads nothing that is recorded, so it computes nothing from it";
-  // What has the figure in its script, another file of the draft or its input computes nothing.
+  // A figure that is in the script, the draft or the input was not computed.
   if (value.replace(/\D/g, "").length > 1 && hasNumber(groundOf(given), value))
     return "was given this very figure in its text or its input, so it does not compute it";
   return null;
@@ -118,7 +118,7 @@ async function figureOf({ label, value, source, entries }: ClaimedFigure, from: 
   };
 }
 
-/** How the entries prove the figure: as their sum on an account or what stands above it, or by their number. */
+/** How entries prove the figure: as their sum on an account or a parent account, or by their number. */
 function proofOf(value: string, entries: readonly Entry[]): string | null {
   const wanted = plainDecimal(value.replace(/[,'\s]|[A-Z]{3}|\p{Sc}/gu, "").replace(/^[-+]/, ""));
   if (wanted === null || entries.length === 0) return null;
@@ -129,13 +129,13 @@ function proofOf(value: string, entries: readonly Entry[]): string | null {
       sums.set(key, plus(sums.get(key) ?? ZERO, toExact(amount)));
     }
   const fitting = [...sums].filter(([, sum]) => compareDecimals(fromExact(sum, 2).replace("-", ""), wanted) === 0).map(([name]) => name);
-  // What was earned or spent says more than where the money lay, and an account more than what stands above it.
+  // Income or expense says more than where the money is, and an account more than its parent.
   const isBank = (name: string) => Number(/^(?:Assets|Liabilities)/.test(name));
   const [closest] = fitting.sort((a, b) => isBank(a) - isBank(b) || b.length - a.length);
   if (closest !== undefined) {
     const end = closest.lastIndexOf(" in ");
     const [name, currency] = [closest.slice(0, end), closest.slice(end)];
-    // Of what stands above several accounts each is named: the entries of one may not be meant.
+    // Of a parent's accounts each is named, because the entries of one may not be meant.
     const isPart = (one: string) => one.startsWith(`${name}:`) && one.endsWith(currency) && !one.slice(end + 1).includes(":");
     const below = [...sums].filter(([one]) => isPart(one));
     const parts =
@@ -145,7 +145,7 @@ function proofOf(value: string, entries: readonly Entry[]): string | null {
   return compareDecimals(wanted, String(entries.length)) === 0 ? "the number of the entries" : null;
 }
 
-/** What an execution shows the writer. */
+/** An execution as shown to the writer. */
 export function triedView(name: string, { trial }: Tried, lines: readonly string[]): { [key: string]: Json } {
   const { effects, missing, steps } = trial;
   const read = idsIn(steps.map(({ result }) => result ?? ""));

@@ -1,11 +1,11 @@
-/** A backtest as the meta-agent is told of it: counts, money, the entries that change, cut to what somebody reads. */
+/** A backtest as reported to the meta-agent: counts, money, changed entries, clipped to a readable length. */
 import type { BacktestReport } from "../change/evidence/types.ts";
 import { moneyLines } from "../change/evidence/words.ts";
 import type { Json } from "../kernel/ports.ts";
 import { count } from "../kernel/text.ts";
 import { quarantined } from "./quarantine.ts";
 
-/** What the writer sees of a backtest. */
+/** A backtest as shown to the writer. */
 export function backtestView({
   runs,
   counts,
@@ -36,7 +36,7 @@ export function backtestView({
   });
 }
 
-/** In a line, for whoever watches. */
+/** As a progress line. */
 export function backtestWords(report: BacktestReport): string {
   const { runs, counts } = report;
   if (runs === 0) return "no recorded run";

@@ -1,7 +1,7 @@
 /**
- * One request, from its text to exactly one end: the model is asked, its calls are made, until a call ends it, or time, money or patience do.
- * Every message is durable before the next step, and where a conversation stands follows from its messages alone: one that was cut off
- * goes on with the call that has no result yet.
+ * One request, from its text to exactly one end: the model is asked and its calls are made, until a call ends it, or a limit of time, money or
+ * length does. Every message is durable before the next step, and the state of a conversation follows from its messages alone: an interrupted
+ * one continues with the first call that has no result.
  */
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { Clock, Json, Llm, LlmMessage, LlmPart } from "../kernel/ports.ts";
@@ -14,9 +14,9 @@ import type { Situation, Workshop } from "./workshop.ts";
 
 const TURNS = 60;
 const MAX_TOKENS = 12_000;
-// More than any answer of so many tokens has.
+// More characters than any answer within its token limit.
 const LONGEST_ANSWER = 400_000;
-// Three files as long as may be read at once; a tool's schema or a run's answer may have any length, and would be sent with each request.
+// Three files of maximum size; a tool's schema or a run's result may have any length, and is sent with each request.
 const LONGEST_RESULT = 200_000;
 const IDLE = "Make a call: read and write on, or end with submit, answer, ask_user or decline.";
 const CUT = "Your answer was cut off at the limit of tokens, so none of its calls was made. Do less at once.";
@@ -26,15 +26,15 @@ export interface Talk {
   shop: Workshop;
   clock: Clock;
   system: string;
-  /** What takes its place once the model says that it cannot read so much. */
+  /** Replaces the prompt if the model says that it is too long. */
   short: string;
-  /** Somebody stops it. */
+  /** Aborted when somebody stops the request. */
   stop: AbortSignal;
-  /** Longer than this a request does not take before it ends or asks. */
+  /** Time limit until the request ends or asks. */
   wallMs: number;
 }
 
-/** Goes on with a request to its end, which is not recorded here. Throws only for a fault of ours. */
+/** Continues a request to its end, which the caller records. Throws only for an internal error. */
 export async function converse(ask: Ask, talk: Talk): Promise<AskEnd> {
   const { shop, stop } = talk;
   const limit = AbortSignal.timeout(talk.wallMs);
@@ -64,7 +64,7 @@ export async function converse(ask: Ask, talk: Talk): Promise<AskEnd> {
   }
 }
 
-/** Asks the model; null when it goes on. */
+/** Asks the model; null if the conversation continues. */
 async function nextTurn({ ask, messages }: Situation, talk: Talk, abort: AbortSignal): Promise<AskEnd | null> {
   const { llm, shop, clock, system, short } = talk;
   const answers = messages.filter(({ role }) => role === "assistant");
@@ -94,7 +94,7 @@ async function nextTurn({ ask, messages }: Situation, talk: Talk, abort: AbortSi
   return null;
 }
 
-/** Makes the calls of an answer; what ends the request comes last, and only the first of its kind counts. */
+/** Makes the calls of an answer; a call that ends the request comes last, and only the first such call counts. */
 async function answerTo(
   row: AskRow,
   message: LlmMessage,
@@ -119,9 +119,9 @@ async function answerTo(
     }
     abort.throwIfAborted();
     const work = callTool(call.tool, call.params, at, shop);
-    // What proposes is finished once it has begun, so that no proposal is left that nobody told of.
+    // A submission is completed once started, so that no proposal is left unreported.
     const made = await (call.tool === "submit" ? work : orAborted(work, abort));
-    // Names and words that a model looks for are its own.
+    // A model chooses the names and words it searches for.
     shop.asks.add(ask.id, { at: clock.now(), note: asksForSecret(made.note, true) ? "makes a call" : oneLine(made.note, 300) });
     const all = JSON.stringify(made.result);
     const isLong = all.length > LONGEST_RESULT;
@@ -129,7 +129,7 @@ async function answerTo(
     results.push({ type: "tool_result", id: call.id, text, ...(made.failed === true || isLong ? { failed: true } : {}) });
     end = made.end ?? null;
   }
-  // Of a question the answer becomes the result, once it is there.
+  // The answer to a question becomes its result when it arrives.
   if (end?.kind !== "question") reply(results);
   return end;
 }
@@ -146,10 +146,10 @@ async function orAborted<T>(work: Promise<T>, abort: AbortSignal): Promise<T> {
   }
 }
 
-/** By whom the costs of a request are counted. */
+/** The spender for the costs of a request. */
 export const spenderOf = (ask: number): string => `request ${ask}`;
 
-/** The draft and what was sent back, from the messages. */
+/** The draft and the returned submissions, from the messages. */
 async function situationOf(ask: Ask, model: string, { asks, base }: Workshop): Promise<Situation> {
   const messages = asks.rows(ask.id).flatMap(({ message }) => message ?? []);
   const files = new Map<string, string | null>();
@@ -173,7 +173,7 @@ function findingsIn(text: string): string[] {
   }
 }
 
-/** The messages that let a request go on: the answer to its question, as the result of the call that asked. */
+/** The message that continues a request: the answer to its question, as the result of the call that asked. */
 export function answered(rows: readonly AskRow[], answer: string): LlmMessage | null {
   const last = rows.flatMap(({ message }) => message ?? []).at(-1);
   const calls = last?.role === "assistant" ? callsIn(last) : [];

@@ -1,6 +1,6 @@
 /**
- * The four ends of a request: a question to the user, an answer, a proposal, or a reason why not. What is handed in is judged like anybody's
- * change, by the same checks and on all recorded runs; it comes back with the findings three times at most.
+ * The four ends of a request: a question to the user, an answer, a proposal, or a reason for declining. A submitted change is judged like
+ * anybody's, by the same checks and on all recorded runs; it is returned with the findings at most three times.
  */
 import { z } from "zod";
 import { claimSchema } from "../change/proposal-types.ts";
@@ -14,7 +14,7 @@ import { type AskEnd, isByAgent } from "./requests.ts";
 import { NEVER_ASKED, asksForSecret, strangeAddresses, withoutAddresses, wordsOf } from "./telling.ts";
 import { type Situation, type Tool, type ToolResult, type Workshop, no, told, tool, words } from "./workshop.ts";
 
-// How often what was handed in may come back before the request ends.
+// How often a submission may be returned before the request ends.
 const ROUNDS = 3;
 
 const OTHERWISE =
@@ -89,7 +89,7 @@ export const ENDS: Record<string, Tool> = {
     run: async ({ reason }, at, shop) => ({
       result: "ended",
       note: "declines",
-      // What declines must always end: it keeps its words but for the addresses, and none where they want a secret.
+      // Declining must always end the request: the words are shown without addresses, and not at all if they ask for a secret.
       end: declined(asksForSecret(reason, true) ? WANTED_SECRET : oneLine(withoutAddresses(reason, await knownTo(at, shop)), 600), {
         files: [...at.files.keys()],
       }),
@@ -97,10 +97,10 @@ export const ENDS: Record<string, Tool> = {
   }),
 };
 
-/** What a person knows addresses from: their own words, and the settings. */
+/** Texts from which a person knows addresses: their own words, and the settings. */
 const knownTo = async (at: Situation, { base }: Workshop): Promise<string> => `${wordsOf(at)}\n${(await base.read(CONFIG)) ?? ""}`;
 
-/** Why this is not told to a person, or null. */
+/** Why a text must not be shown to a person, or null. */
 async function unfitWords(said: string, at: Situation, shop: Workshop): Promise<string | null> {
   const [first] = strangeAddresses(said, await knownTo(at, shop));
   if (first === undefined) return asksForSecret(said, true) ? NEVER_ASKED : null;
@@ -138,7 +138,7 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
   const otherwise = derived.flatMap(({ path, says: seen, differs }) =>
     differs ? [`second derivation: ${path}: ${seen}. ${OTHERWISE}`] : [],
   );
-  // It has been told once: from then on a person decides which of the two is right.
+  // It has been reported once: from then on a person decides which of the two is right.
   if (otherwise.length > 0 && !at.refused.flat().some((one) => one.startsWith("second derivation: ")))
     return sentBack(otherwise, at, shop, "submit");
   const asked = derived.length === 0 ? draft.asked : { ...draft.asked, derived: derived.map(({ says: seen }) => seen) };
@@ -146,11 +146,11 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
   return { result: { proposal: number }, note: `proposal ${number}: ${named}`, end: { kind: "card", proposal: id, number, title: named } };
 }
 
-/** The end of a request whose findings do not come back, in an evaluation. */
+/** The end of a request without repair, in an evaluation. */
 export const unrepaired = (findings: readonly string[], files: Situation["files"]): Declined =>
   declined("It did not pass, and nothing comes back to be repaired.", { findings: findings.slice(0, 10), files: [...files.keys()] });
 
-/** What was handed in comes back with the findings, unless that was the last time or they are those of before: then the request ends. */
+/** Returns a submission with the findings; the request ends if that was the last time or the findings are the same as before. */
 function sentBack(findings: readonly string[], { refused, files }: Situation, { arm }: Workshop, what: string): ToolResult {
   const before = refused.at(-1);
   const repeats = before !== undefined && before.join("\n") === findings.join("\n");

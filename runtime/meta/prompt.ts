@@ -1,4 +1,4 @@
-/** The prompt of the meta-agent: a file that is versioned by its text, what a script may call (typed; computations in a line each), and an outline of the workspace. */
+/** The meta-agent's prompt: a file versioned by its text, the callable names with types (computations in one line each), and the workspace in outline. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, mayBeAbsent, primitiveTypes } from "../kernel/derive.ts";
@@ -11,11 +11,11 @@ import { loadChart } from "../workspace/books/months.ts";
 import { toWire } from "../kernel/errors.ts";
 
 export interface Prompt {
-  /** By which text it was made: equal for equal prompts, whatever the workspace. */
+  /** Identifies the prompt's text: equal for equal prompts, whatever the workspace. */
   version: string;
-  /** The same for every request at one commit, so that a server can keep it. */
+  /** The same for every request at one commit, so that a server can cache it. */
   system: string;
-  /** For a model that cannot read so much: what can be called in a line each; its types are found by searching. */
+  /** For a model with a small context: one line per callable; types are found by searching. */
   short: string;
 }
 
@@ -24,7 +24,7 @@ const own = (name: string): string => readFileSync(new URL(name, import.meta.url
 const digest = (rules: string): string => createHash("sha256").update(rules).digest("hex").slice(0, 12);
 export const promptVersion = (): string => digest(own("prompts/system.md"));
 
-/** servers: names of the tool servers of trust.yaml. */
+/** servers: names of the tool servers in trust.yaml. */
 export async function promptFor(tree: Tree, registry: Registry, servers: readonly string[]): Promise<Prompt> {
   const rules = own("prompts/system.md");
   const header = own("../../docs/HEADER.md").replace(/^<!--.*-->\n/, "");
@@ -51,7 +51,7 @@ function lineOf({ name, params, summary }: Primitive): string {
   return `- ${name}({ ${keys.join(", ")} }): ${summary}`;
 }
 
-/** What there is in the workspace: agents with their headers, other files by name, accounts, settings. Nothing that a bank or a tool wrote. */
+/** The contents of the workspace: agents with headers, other files by name, accounts, settings. Nothing written by a bank or a tool. */
 async function outline(tree: Tree): Promise<string> {
   const agents = await Promise.all((await tree.list(AGENTS)).map(async ({ path }) => agentLine(path, (await tree.read(path)) ?? "")));
   const named = async (folder: string) => (await tree.list(folder)).map(({ path }) => path).join(", ") || "none";

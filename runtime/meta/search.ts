@@ -1,5 +1,4 @@
-/** Finding things in a workspace, for the writer: scripts, primitives, runs, entries, corrections, proposals, documentation,
- * tools. A few short rows each. */
+/** Search in a workspace for the writer: scripts, primitives, runs, entries, corrections, proposals, documentation, tools. A few short rows each. */
 import { readFileSync, readdirSync } from "node:fs";
 import { primitiveTypes } from "../kernel/derive.ts";
 import type { Entry, Json } from "../kernel/ports.ts";
@@ -13,11 +12,11 @@ export const PLACES = ["scripts", "primitives", "runs", "entries", "corrections"
 export type Place = (typeof PLACES)[number];
 
 const MOST = 40;
-/** What every file of typings begins with. */
+/** Lines before the declarations in every file of typings. */
 const BEFORE = primitiveTypes([]).length - 1;
 const DOCS = new URL("../../docs/", import.meta.url);
 
-/** All words of the query must stand in what is found; without words everything is. */
+/** Finds what contains all words of the query; without words, everything. */
 export async function search(query: string, where: Place, files: Files, shop: Workshop): Promise<Json> {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 10);
   const fits = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));

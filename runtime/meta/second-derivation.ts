@@ -1,7 +1,7 @@
 /**
- * The second derivation of a computation that a request adds: another conversation sees what it takes and returns and its rule in words, but
- * neither its code nor its cases, and writes it again. Both are executed on the same inputs. Where they differ the writer hears of it once;
- * what then stays different, or was not derived, is told on the card.
+ * The second derivation of a computation that a request adds: another conversation sees its parameters, its results and its rule in words, but
+ * neither its code nor its cases, and writes it again. Both are executed on the same inputs. The writer is told once where they differ; what
+ * still differs, or was not derived, is shown on the card.
  */
 import { readFileSync } from "node:fs";
 import { compareTools } from "../change/checks/tools.ts";
@@ -14,7 +14,7 @@ import type { Files, Workshop } from "./workshop.ts";
 
 export interface Derived {
   path: string;
-  /** What the person should know. */
+  /** A remark for the person. */
   says: string;
   differs: boolean;
 }
@@ -52,7 +52,7 @@ export async function deriveAgain(files: Files, shop: Workshop): Promise<Derived
   return found;
 }
 
-/** The tool of a file, once it compiles; null where it is none. */
+/** The tool in a file, if it compiles; else null. */
 async function toolAt(path: string, files: Files, { base, bench, registry }: Workshop): Promise<Tool | null> {
   const known = await registry();
   const builtin = known.all().filter(({ tool }) => tool === undefined);

@@ -1,6 +1,6 @@
 /**
- * What a model may say to a person in its own words: no address that the person did not bring up, and no question for a secret. What it has
- * read may have asked it to, and words are the one thing that reaches a person without being computed.
+ * What a model may say to a person in its own words: no address that the person did not mention, and no question for a secret. A text it has
+ * read may have asked for that, and its words are the only thing that reaches a person without being computed.
  */
 import { normalText } from "../rules/grounding.ts";
 import { callsMade } from "./requests.ts";
@@ -8,18 +8,18 @@ import type { Situation } from "./workshop.ts";
 
 const SECRET =
   /\b(?:passwor[dt]|pass ?phrase|pass ?code|api[ -]?key|secret|private key|(?:access|bearer) token|credentials?|pin(?: code)?|cvv|cvc|tan|otp|2fa|one-time (?:code|password)|(?:seed|recovery) phrase|iban|(?:card|account|social security|kontonummer) ?numbers?|kontonummer|kennwort|geheimzahl|mot de passe|contraseña|senha|parola|wachtwoord|hasło|lösenord|heslo|пароль)(?![\p{L}\p{N}])|密码|密碼|パスワード|비밀번호/u;
-// However it is spelled out: no other words have these letters.
+// Matched however it is spaced, because no other words contain these letters.
 const SPELLED = /password|passphrase|passcode|passwort|kennwort|motdepasse|apikey|privatekey|cardnumber|accountnumber/;
 
-// What opens a door without being called so: "the words you use to sign in".
+// Access without a word for a secret: "the words you use to sign in".
 const SIGN_IN = /\b(?:log|sign)(?:ging|ning)?[ -]?(?:in|on)\b/u;
-// A reader's own words for it may be in any language: what begs for something is known in a few.
+// The words may be in any language; requests for something are recognized in a few.
 const WANTS =
   /\b(?:reply|respond|answer|send|tell|enter|type|give|provide|share|paste|submit|write|need|please|supply|confirm|forward|mail|message|disclose|reveal|state|let (?:me|us)|required?|bitte|schick\w*|senden|nennen|teilen|envoyez|donnez|env[ií]\w+|what (?:is|are))\b|\?/u;
-/** Said of a secret that is named beside it, or where one is to be stored: it is to come back. */
+/** A secret mentioned beside one of these, or to be stored somewhere, is requested back. */
 const BACK = /\b(?:reply|respond|send|share|paste|submit|enter|type|mail|forward)\b.*\b(?:it|them|that|those|me|us|your|here)\b|\?/u;
 
-/** In a question any word of a secret; in what tells something (`says`) a sentence that wants one. What `cleared secrets` keeps it takes itself. */
+/** In a question, any word for a secret; in a statement (`says`), a sentence that requests one. `cleared secrets` asks for its values itself. */
 export function asksForSecret(text: string, says = false): boolean {
   const parts = (says ? text.split(/(?<=[.!?])\s|\n/) : [text]).map(normalText);
   const isOne = (plain: string) => SECRET.test(plain) || SIGN_IN.test(plain) || SPELLED.test(plain.replace(/[^\p{L}]+/gu, ""));
@@ -33,7 +33,7 @@ const LINK =
   /[a-z][a-z0-9+.-]{1,20}:\/\/\S+|[^\s@<>()]{1,64}@[^\s@<>()]{1,250}|(?<![\p{L}\p{N}_/.-])(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}]{2,24}(?![\p{L}\p{N}_])(?:\/\S*)?/gu;
 const FILE = /\.(?:ts|js|ya?ml|md|journal|csv|json|txt)$/;
 
-/** What the person has said themselves: the request, and what they answered to questions. */
+/** What the person said: the request, and answers to questions. */
 export function wordsOf({ ask, messages }: Pick<Situation, "ask" | "messages">): string {
   const answers = callsMade(messages).flatMap(({ call, result }) =>
     call.tool === "ask_user" && result.failed !== true ? [result.text] : [],
@@ -41,7 +41,7 @@ export function wordsOf({ ask, messages }: Pick<Situation, "ask" | "messages">):
   return [ask.text, ...answers].join("\n");
 }
 
-/** Addresses of a text, of the web or of mail, that stand in none of the known texts. A dotted name is one unless each part of it is known. */
+/** Web and mail addresses in a text that occur in none of the known texts. A dotted name is one unless each of its parts is known. */
 export function strangeAddresses(text: string, known: string): string[] {
   const ground = normalText(known);
   const parts = new Set(ground.match(/[\p{L}\p{N}-]+/gu));
@@ -52,7 +52,7 @@ export function strangeAddresses(text: string, known: string): string[] {
   });
 }
 
-/** With a mark in place of each of them. */
+/** Replaces each of them with a mark. */
 export const withoutAddresses = (text: string, known: string): string =>
   strangeAddresses(text, known).length === 0
     ? text

@@ -1,6 +1,6 @@
 /**
- * The tools of the meta-agent: looking, writing a draft, trying it; ends.ts has those that end a request. Each answers data and one line for whoever
- * watches; a fault of the writer is an answer too. Nothing here changes the workspace but `submit`, which proposes.
+ * The tools of the meta-agent: reading, writing a draft, trying it; ends.ts has those that end a request. Each returns data and a progress
+ * line; an error of the writer is an answer too. Nothing here changes the workspace except `submit`, which proposes.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -29,7 +29,7 @@ import { type Arm, type Files, type Situation, type Tool, type ToolResult, type 
 const path = z.string().min(1).max(300);
 const name = z.string().regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of an agent, as its file has it");
 
-/** Findings that keep a file out of the draft: nothing could be made of it. */
+/** Findings that keep a file out of the draft, because nothing could be made of it. */
 const BROKEN = new Set([
   "SCRIPT_SYNTAX",
   "SCRIPT_LANGUAGE",
@@ -41,9 +41,9 @@ const BROKEN = new Set([
 ]);
 const LONGEST_READ = 60_000;
 const STEPS = 60;
-// Of a list in one of them: sixty calls with every row of the books are no run in short.
+// Items shown of a list: sixty calls with every row of the books would not be a summary.
 const ITEMS = 10;
-// Of fewer runs a third proves nothing, and what is left shows too little.
+// With fewer runs, a third proves nothing and the rest shows too little.
 const FEW = 6;
 const TOOLS: Record<string, Tool> = {
   read: tool({
@@ -194,18 +194,18 @@ const TOOLS: Record<string, Tool> = {
   ...ENDS,
 };
 
-/** What an arm of an evaluation does without. */
+/** Tools that an arm of an evaluation does without. */
 const WITHOUT: Record<Arm, readonly string[]> = { none: ["check", "backtest"], findings: ["backtest"], backtest: [] };
 const toolsIn = (arm: Arm) => Object.entries(TOOLS).filter(([called]) => !WITHOUT[arm].includes(called));
 
-/** As a model is told of them. */
+/** The list of tools for a model. */
 export const toolList = (arm: Arm): LlmTool[] =>
   toolsIn(arm).map(([called, { about, params }]) => {
     const { $schema: _, ...schema } = z.toJSONSchema(params, { io: "input", unrepresentable: "any" }) as Record<string, Json>;
     return { name: called, description: about, schema };
   });
 
-/** Makes a call of the writer. What goes wrong by its own fault is an answer. */
+/** Executes a call of the writer. Its own errors are answers. */
 export async function callTool(called: string, params: Json, at: Situation, shop: Workshop): Promise<ToolResult> {
   const tools = new Map(toolsIn(shop.arm));
   const found = tools.get(called);
@@ -224,7 +224,7 @@ export async function callTool(called: string, params: Json, at: Situation, shop
 const mayRead = (file: string): boolean => file === MAIN_JOURNAL || (isProposable(file) && !isCase(file));
 
 async function unwritable(file: string, files: Files, ask: Ask, shop: Workshop): Promise<string | null> {
-  // Cases judge the writer: it may not make its own.
+  // Cases judge the writer, so it must not write them.
   if (!isProposable(file) || isCase(file))
     return `${file} is not a file you may write: agents/, scripts/, policies/, importers/, knowledge/ and config.yaml are.`;
   if (isByAgent(ask) && (await shop.base.blob(file)) !== null)
@@ -234,14 +234,14 @@ async function unwritable(file: string, files: Files, ask: Ask, shop: Workshop):
 
 const MARK = new RegExp(`\\[(?:SECRET|${PATTERNS.map(({ kind }) => kind).join("|")})(?::\\w{1,4})?\\]`);
 
-/** A model that may not see a value gets a mark in its place: written back, the mark would be the value. */
+/** A model that may not see a value gets a mark instead; writing the text back would replace the value with the mark. */
 async function hiddenIn(file: string, text: string, { base }: Workshop): Promise<string | null> {
   const mark = MARK.exec(text)?.[0];
   if (mark === undefined || (await base.read(file))?.includes(mark) === true) return null;
   return `${file} holds data that you are not shown (${mark}), so you cannot write the whole of it. Decline, and name the file: trust.yaml says under sends: what a model may see.`;
 }
 
-/** What people and checks have said no to about these files, newest first: for whoever tries again. */
+/** Earlier rejections of changes to these files, by people and checks, newest first: for the next attempt. */
 async function earlier(paths: readonly string[], shop: Workshop): Promise<{ [key: string]: Json }> {
   const rejected = (await shop.rejectedOn(paths))
     .slice(0, 3)
@@ -264,8 +264,8 @@ function checked(checks: readonly CheckResult[]): Json {
 }
 
 /**
- * Which runs of an agent judge the writer: of those that ended well a third, by their ids alone, so that neither other days nor later runs
- * move one. It sees neither what they did nor how its draft does on them. What the user names is no secret, and few runs are all shown.
+ * The runs of an agent that judge the writer: a third of those that ended well, selected by id alone, so that neither other days nor later runs
+ * change it. The writer sees neither these runs nor how its draft does on them. Runs named by the user are shown, and if there are few, all are.
  */
 async function judges(agent: string, at: Situation, { engine }: Workshop["bench"]) {
   const few = (await engine.list({ agent, status: ["done"], limit: FEW })).length < FEW;

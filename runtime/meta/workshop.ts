@@ -1,6 +1,6 @@
 /**
- * What the meta-agent works with: the workspace at one commit with its own edits over it. app/asks.ts builds it; what is here can
- * look, check and try, and hand a change to the same place as a person does.
+ * The meta-agent's workspace: one commit with its own edits over it. app/asks.ts builds it; it can read, check and try, and submit a change in
+ * the same way as a person.
  */
 import { z } from "zod";
 import type { CheckResult } from "../change/checks/findings.ts";
@@ -12,65 +12,65 @@ import type { Cards, Finding, Json, LlmMessage, Tools, Tree } from "../kernel/po
 import type { Registry } from "../kernel/registry.ts";
 import type { Ask, AskEnd, Asks } from "./requests.ts";
 
-/** Text by path; null removes. */
+/** Text by path; null removes the file. */
 export type Files = ReadonlyMap<string, string | null>;
 
-/** What comes back to the writer before its request ends: nothing, findings, or findings and backtests, as always but in an evaluation. */
+/** What is returned to the writer before its request ends: nothing, findings, or findings and backtests, the default outside of evaluations. */
 export const ARMS = ["none", "findings", "backtest"] as const;
 export type Arm = (typeof ARMS)[number];
 
 export interface Workshop {
   arm: Arm;
-  /** The commit that the request works on. */
+  /** The commit on which the request works. */
   base: Tree;
-  /** Who proposes: whoever asked. */
+  /** The proposer: whoever asked. */
   by: string;
-  /** The workspace, with its recorded runs. */
+  /** The workspace with its recorded runs. */
   bench: TrialEnvironment & { cards: Pick<Cards, "list"> };
   asks: Asks;
   registry(): Promise<Registry>;
-  /** What the servers of trust.yaml offer. @throws TOOL_DOWN */
+  /** Tools of the servers in trust.yaml. @throws TOOL_DOWN */
   tools(): ReturnType<Tools["list"]>;
   /** The tree of a commit of this branch. @throws USAGE */
   treeAt(commit: string): Promise<Tree>;
-  /** What is wrong with one file as it stands in the draft, without running anything. */
+  /** Findings about one file of the draft, without running anything. */
   parse(files: Files, path: string): Promise<Finding[]>;
   check(files: Files): Promise<CheckResult[]>;
-  /** What keeps these files from being one proposal. */
+  /** Why these files cannot be one proposal. */
   problems(files: Files): Promise<Finding[]>;
   judge(draft: ProposalDraft): Promise<Report>;
   propose(draft: ProposalDraft, report: Report): Promise<Proposal>;
   proposals(): Promise<Proposal[]>;
-  /** One question in a conversation of its own, to another model where one plays the judge; its text. @throws LLM_* */
+  /** One question in a separate conversation, to the judge's model if that role is set; returns its text. @throws LLM_* */
   derive(system: string, text: string): Promise<string>;
   rejectedOn(paths: readonly string[]): Promise<Proposal[]>;
 }
 
-/** An execution that the writer has seen, by its name. */
+/** An execution that the writer has seen, by name. */
 export interface Tried {
-  /** All that the writer gave it: the script, its draft, the input. */
+  /** All its input from the writer: the script, the draft, the input. */
   given: string;
   trial: Trial;
 }
 
-/** Where a conversation stands; all but `tried` follows from its messages. */
+/** The state of a conversation; all but `tried` follows from its messages. */
 export interface Situation {
   ask: Ask;
   model: string;
   files: Map<string, string | null>;
   tried: Map<string, Tried>;
-  /** Changes and answers that were handed in and sent back, with what was found. */
+  /** Submissions and answers that were returned, with their findings. */
   refused: string[][];
   messages: readonly LlmMessage[];
 }
 
-/** What a tool comes to. */
+/** The result of a tool. */
 export interface ToolResult {
   result: Json;
-  /** For whoever watches: `reads agents/ingest.ts`. */
+  /** A progress line: `reads agents/ingest.ts`. */
   note: string;
   failed?: true;
-  /** It ends the request. */
+  /** Ends the request. */
   end?: AskEnd;
 }
 
@@ -85,7 +85,7 @@ export type Tool = Declared<z.ZodType>;
 export const tool = <P extends z.ZodType>(one: Declared<P>): Tool => one as unknown as Tool;
 export const words = (most: number) => z.string().min(1).max(most);
 
-/** How it refuses. */
+/** A refusal. */
 export const no = (message: string, note: string): ToolResult => ({ result: { error: message }, note: `${note}: refused`, failed: true });
 
 /** Findings as lines. */

@@ -1,7 +1,7 @@
 /**
- * The one server shell, and the only door to hono: loopback only, but for tasks where `--host` says so, and no other user of the machine, Host and Origin checked, only POST acts
- * and only with this process's token (or a signature below /hooks/, a bearer token for tasks), bodies limited, strict headers. Without the Host check a page elsewhere could rebind its name to 127.0.0.1
- * and read the books; without Origin and token it could approve a payment.
+ * The server shell, and the only door to hono: loopback only, except for tasks with `--host`; no other user of the machine; Host and Origin checked;
+ * only POST acts, and only with this process's token (or a signature below /hooks/, or a bearer token for tasks); limited bodies; strict headers.
+ * Without the Host check a page elsewhere could rebind its name to 127.0.0.1 and read the books; without Origin and token it could approve a payment.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
@@ -14,21 +14,21 @@ import { noteArrival, type Peer, peerOf } from "./peer.ts";
 
 export type { Context };
 
-/** Every form carries `token` in its field of that name; a restart makes it void. */
+/** Every form has a field `token`; a restart invalidates it. */
 export type Shell = ReturnType<typeof createShell>;
 
 export interface Listening {
   /** `http://127.0.0.1:4310` */
   url: string;
   port: number;
-  /** Ends open connections too; repeatable. */
+  /** Also ends open connections; repeatable. */
   close(): Promise<void>;
 }
 
 const incomingOf = ({ env }: Context) => (env as { incoming?: IncomingMessage } | undefined)?.incoming;
 const socketOf = (context: Context): Socket | undefined => incomingOf(context)?.socket;
 
-/** Who sent the request; "unknown" where the kernel does not tell. */
+/** The sender of a request; "unknown" if the kernel does not tell. */
 export function senderOf(context: Context): Peer {
   const socket = socketOf(context);
   return socket === undefined ? "unknown" : peerOf(socket);
@@ -45,30 +45,30 @@ export const HTTP_STATUS = {
 } as const satisfies Record<ErrorKind, number>;
 
 export const LOOPBACK = "127.0.0.1";
-// A form has a reason of at most 500 characters; 64 KiB leaves room and fills no memory.
+// A form has a reason of at most 500 characters; 64 KiB is ample and harmless.
 const BODY_LIMIT = 64 * 1024;
-/** Paths below it take what programs elsewhere on this machine sign; everything else is this page's own forms. */
+/** Paths below it accept requests signed by other programs; everything else is this page's own forms. */
 export const HOOKS = "/hooks/";
 const HOOK_LIMIT = 1024 * 1024;
-/** Where chat clients ask (runtime/mcp-server/). */
+/** The path for chat clients (runtime/mcp-server/). */
 export const MCP = "/mcp";
 const MCP_PATHS = /^(?:\/\.well-known\/oauth-protected-resource)?\/mcp$/;
-/** What other agents ask for beside `POST /` (runtime/a2a/): JSON in and out, under its own proof of who asks. */
+/** Paths for other agents besides `POST /` (runtime/a2a/): JSON in and out, with its own authentication. */
 const TASKS =
   /^\/(?:message:(?:send|stream)|tasks(?:[/:].*)?|extendedAgentCard|health|metrics|rl\/status|\.well-known\/agent(?:-card)?\.json)$/;
 const OPEN = /^\/(?:health|\.well-known\/.*)$/;
 const TASK_LIMIT = 16 * 1024 * 1024;
-// A person's browser opens six connections and sends at once; other agents hold streams open, of which a2a/server.ts counts fewer than these.
+// A browser opens six connections and sends at once; other agents hold streams open, which a2a/server.ts limits to fewer than these.
 const PATIENCE = { headersTimeout: 5_000, requestTimeout: 15_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 1_000 };
 const CONNECTIONS = 512;
-/** What is read and dropped after the last answer of a connection: as much as anybody sends before they look, and no longer than a kept one may idle. */
+/** What is read and dropped after the last answer of a connection: at most what a client sends before it reads, for at most the idle time. */
 const REST = { bytes: 4 * TASK_LIMIT, ms: PATIENCE.keepAliveTimeout };
 const HEADERS = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
-  // Not no-referrer: with it browsers send `Origin: null` on the page's own forms.
+  // Not no-referrer: with that, browsers send `Origin: null` for the page's own forms.
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
@@ -76,7 +76,7 @@ const HEADERS = {
   "cache-control": "no-store",
 };
 
-/** `onError` turns a failure into a page; the shell has chosen the status. */
+/** `onError` renders a failure as a page; the shell has set the status. */
 export function createShell(onError: (context: Context, error: WireError, status: number) => Response | Promise<Response>) {
   const app = new Hono();
   const token = randomBytes(32).toString("base64url");
@@ -86,7 +86,7 @@ export function createShell(onError: (context: Context, error: WireError, status
   app.use(async (context, next) => {
     await next();
     const { complete = true, readableLength = 0 } = incomingOf(context) ?? {};
-    if (!complete || readableLength > 0) context.header("connection", "close"); // what is left of its body is not read
+    if (!complete || readableLength > 0) context.header("connection", "close"); // the rest of its body is not read
   });
   app.use(async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
@@ -117,7 +117,7 @@ export function createShell(onError: (context: Context, error: WireError, status
       },
     }),
   ) as [MiddlewareHandler, MiddlewareHandler, MiddlewareHandler];
-  // One of unknown length is held before it is known who sends it.
+  // A body of unknown length is buffered before its sender is known.
   const isShort = ({ req }: Context) => req.header("content-length") === undefined || req.header("transfer-encoding") !== undefined;
   app.use((context, next) => {
     const task = isMcp(context) || isShort(context) ? hooks : tasks;
@@ -137,14 +137,14 @@ export function createShell(onError: (context: Context, error: WireError, status
   return { app, token };
 }
 
-/** Proven by a signature, not by this page's token and origin. */
+/** Authenticated by a signature, not by this page's token and origin. */
 export function isHook(context: Context): boolean {
   return context.req.path.startsWith(HOOKS);
 }
 
 export const isMcp = ({ req }: Context): boolean => MCP_PATHS.test(req.path);
 
-/** True for what other agents and chat clients send; a reader of `/` that wants JSON and no page is one. */
+/** True for requests of other agents and chat clients, including a reader of `/` that wants JSON and no page. */
 export function isTask({ req }: Context): boolean {
   if (req.path !== "/") return TASKS.test(req.path) || MCP_PATHS.test(req.path);
   const accept = req.header("accept") ?? "";
@@ -156,13 +156,13 @@ function isForeign(context: Context): boolean {
   return isHook(context) || isTask(context);
 }
 
-/** The token of a request; "" for a header that has none, null without one. */
+/** The token of a request; "" for a header without one, null without a header. */
 export function bearerOf({ req }: Context): string | null {
   const header = req.header("authorization");
   return header === undefined ? null : (/^Bearer +(\S+)$/i.exec(header)?.[1] ?? "");
 }
 
-/** Text fields of a form post; files and repeated fields count as absent. */
+/** Text fields of a form post; files and repeated fields are ignored. */
 export async function formOf(context: Context): Promise<Record<string, string>> {
   const type = context.req.header("content-type") ?? "";
   if (!type.startsWith("application/x-www-form-urlencoded")) throw new ClearedError("WEB_REFUSED", "Only forms of this page are accepted.");
@@ -171,8 +171,8 @@ export async function formOf(context: Context): Promise<Record<string, string>> 
 }
 
 /**
- * Ours ends first, then theirs is read to its end and dropped (RFC 9112, 9.6): closed with data that nobody has read, the kernel resets the
- * connection, and a client that still sends never sees its answer. No request among that data is carried out: nobody could be told.
+ * Ends our side first, then reads the other side to its end and drops it (RFC 9112, 9.6): if a connection is closed with unread data, the kernel
+ * resets it, and a client that is still sending never sees its answer. No request in that data is carried out: nobody could be told.
  */
 function closeInTurn(socket: Socket): void {
   let left = REST.bytes;
@@ -186,18 +186,18 @@ function closeInTurn(socket: Socket): void {
   };
 }
 
-/** Reached by another address of this machine than loopback: nobody but `--host` lets that happen. */
+/** The connection arrived at a non-loopback address of this machine, which only `--host` allows. */
 function isFar(context: Context): boolean {
   const here = socketOf(context)?.localAddress?.replace(/^::ffff:/, "");
   return here !== undefined && here !== "::1" && !isLoopback(here);
 }
 
 /**
- * Port 0 takes any free one. `url` is how this machine reaches it.
- * @throws PORT_BUSY, USAGE for an address that is not of this machine
+ * Port 0 takes any free one. `url` is the address on this machine.
+ * @throws PORT_BUSY, USAGE for an address that does not belong to this machine
  */
 export function listen(app: Hono, port: number, host = LOOPBACK): Promise<Listening> {
-  // Its own clean-up ends a kept connection half a second after such an answer, in the middle of the next request.
+  // The default clean-up would end a kept connection half a second after such an answer, in the middle of the next request.
   const options = { fetch: app.fetch, hostname: host, serverOptions: PATIENCE, autoCleanupIncoming: false };
   const server = createAdaptorServer(options) as Server;
   server.maxConnections = CONNECTIONS;

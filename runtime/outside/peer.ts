@@ -1,15 +1,15 @@
 /**
- * Who is at the other end of a connection over the loopback address, as far as the kernel tells: Linux lists each socket with the user whose
- * it is, and which process holds it. Elsewhere nobody is told apart, and nothing is taken for granted.
+ * Who is at the other end of a loopback connection, as far as the kernel tells: Linux lists each socket with its user, and which process holds
+ * it. On other systems peers cannot be told apart, and none is trusted.
  */
 import { readdirSync, readlinkSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { parentOf, readProc } from "../kernel/processes.ts";
 
-/** own: a program of this user that is found, and not in a jail. other: of another user but root, or a tool server. */
+/** own: a program of this user that is found, and not in a jail. other: of another user except root, or a tool server. */
 export type Peer = "own" | "other" | "unknown";
 
-/** Tool servers of this process, each with whatever it starts: a browser hands its cookies to every port of the machine, so to theirs, too. */
+/** Tool servers of this process, each with its descendants: a browser sends its cookies to every port of the machine, including theirs. */
 export const toolServers = new Set<number>();
 
 const known = new WeakMap<Socket, Peer>();
@@ -21,12 +21,12 @@ export function peerOf(socket: Socket): Peer {
 const arrivals = new WeakMap<Socket, number>();
 const tables = new Map<string, { at: number; text: string }>();
 
-/** To be called as a connection comes: a table of sockets that is read later knows it, and serves all that came before. */
+/** Call it when a connection arrives: a table of sockets read later contains it, and serves all earlier arrivals. */
 export function noteArrival(socket: Socket): void {
   arrivals.set(socket, performance.now());
 }
 
-/** As it was at some moment after `since`; the kernel takes 4 ms to write it. */
+/** The table as it was at some moment after `since`; the kernel takes 4 ms to write it. */
 function tableSince(name: string, since: number): string {
   let table = tables.get(name);
   if (table === undefined || table.at <= since) tables.set(name, (table = { at: performance.now(), text: readProc(name) ?? "" }));
@@ -37,9 +37,9 @@ function lookUp(socket: Socket): Peer {
   const { localAddress, localPort, remoteAddress, remotePort } = socket;
   const since = arrivals.get(socket) ?? Number.POSITIVE_INFINITY;
   const [here, there] = [rowEnd(localAddress, localPort), rowEnd(remoteAddress, remotePort)];
-  // Ours is closing once they have closed theirs, which is listed as root's then, or not at all.
+  // Our end is closing once the peer has closed its end, which is then listed as root's or not at all.
   const [ours, theirs] = [find(here, there, "\\w\\w", since), find(there, here, "01", since)];
-  // A kernel that does not list our own end tells nothing about the other one.
+  // If the kernel does not list our own end, its table says nothing about the other one.
   if (ours === null) return "unknown";
   if (theirs === null) return "other";
   if (theirs.uid !== process.getuid?.()) return theirs.uid === 0 ? "unknown" : "other";
@@ -48,7 +48,7 @@ function lookUp(socket: Socket): Peer {
   return holders.length > 0 && holders.every(isFree) ? "own" : "unknown";
 }
 
-/** One end of a connection over IPv4, as the tables write it: by machines of either byte order, plain or mapped into IPv6. */
+/** One end of an IPv4 connection as the tables have it: either byte order, plain or mapped into IPv6. */
 function rowEnd(address = "", port = 0): string {
   const hex = (one: number, length: number) => one.toString(16).toUpperCase().padStart(length, "0");
   const bytes = address.split(".").map((part) => hex(Number(part), 2));
@@ -67,7 +67,7 @@ function find(from: string, to: string, state: string, since: number): { uid: nu
 
 let scanned: { at: number; holders: Map<string, number[]> } = { at: -1, holders: new Map() };
 
-/** Processes of this user by the sockets they held at some moment after `since`: looking through the files of all takes 8 ms. */
+/** This user's processes by the sockets they held at some moment after `since`: scanning the files of all takes 8 ms. */
 function holdersSince(since: number): Map<string, number[]> {
   if (scanned.at <= since) scanned = { at: performance.now(), holders: allHolders() };
   return scanned.holders;
@@ -83,7 +83,7 @@ function allHolders(): Map<string, number[]> {
         if (inode !== undefined) holders.set(inode, [...(holders.get(inode) ?? []), Number(pid)]);
       }
     } catch {
-      // ended, or not to be looked into
+      // ended, or not readable
     }
   }
   return holders;
@@ -94,8 +94,8 @@ function isOfToolServer(pid: number): boolean {
 }
 
 /**
- * Not in a jail: what runs in one has our user, and is kept from our key. Nothing sheds the mark that each jail leaves, bubblewrap or not:
- * what a tool server has started and left is no descendant of it any more, and still bears it.
+ * Not in a jail: a jailed process has our user, and is kept from our key. The mark left by each jail cannot be removed, with or without
+ * bubblewrap: a process that a tool server left behind is no longer its descendant, and still has it.
  */
 function isFree(pid: number): boolean {
   const space = linkOf(`/proc/${pid}/ns/pid`);
@@ -108,6 +108,6 @@ function linkOf(path: string): string | null {
   try {
     return readlinkSync(path);
   } catch {
-    return null; // closed meanwhile, or not to be looked into
+    return null; // closed meanwhile, or not readable
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The routes of the status page: `/`, `/runs/ID`, the style, and what acts: `POST /cards/ID`, and `POST /hooks/NAME` for signed webhooks. What
- * other agents and chat clients send on the same listener goes to a2a/server.ts and mcp-server/http.ts.
- * It answers after a decision with a redirect, so that loading the page again never decides twice.
+ * The routes of the status page: `/`, `/runs/ID`, the style sheet, and the actions: `POST /cards/ID`, and `POST /hooks/NAME` for signed webhooks.
+ * Requests of other agents and chat clients on the same listener are handled by a2a/server.ts and mcp-server/http.ts.
+ * After a decision it answers with a redirect, so that reloading the page never decides twice.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ import { proposalPage, proposalsPage } from "./proposal-view.ts";
 import { bookedBy, byUrgency, errorView, runPage } from "./run-view.ts";
 
 const RUNS = 40;
-// Only these have their steps on the status page; reading 40 histories for every look would be slow for nothing.
+// Only these show their steps on the status page; reading 40 histories per request would be slow for little use.
 const RUNS_WITH_STEPS = 8;
 const STEPS_SHOWN = 25;
 const PAGE = 200;
@@ -51,7 +51,7 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circl
 
 type Served = TaskServing & { hooks: Hooks; tasks: Tasks; mcp: McpApi; host: string };
 
-/** Serves the page, tasks of other agents, and tools for chat clients; on the loopback address unless told. @throws PORT_BUSY */
+/** Serves the page, tasks of other agents, and tools for chat clients; on the loopback address by default. @throws PORT_BUSY */
 export function serveWeb(facts: Facts, clock: Clock, port: number, { hooks, tasks, mcp, host, ...more }: Served): Promise<Listening> {
   const others = createTaskServer(tasks, more);
   const clients = createMcpServer(tasks, mcp, more.onError);
@@ -65,7 +65,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
     tasks !== undefined && isTask(context) ? tasks.refuse(context, error, status) : errorPage(context, error, status),
   );
   if (tasks !== undefined) app.use((context, next) => (isTask(context) ? tasks.serve(context) : next()));
-  // Whoever reaches the loopback address could read the books: a program in a jail, or where the kernel does not tell users apart, anybody's.
+  // Any program that reaches the loopback address could read the books: one in a jail, or, where the kernel does not identify users, any.
   app.use(async (context, next) => {
     if (WITHOUT_PAIRING.test(context.req.path) || isHook(context) || (await sessionOf(context)) !== undefined) return next();
     return context.html(pairPage(token, ""), 403);
@@ -163,7 +163,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
       decision,
       ...(reason === "" ? {} : { reason }),
       ...(despite === "" || decision === "rejected" ? {} : { despite }),
-      // What is rejected is rejected as it stands; what was chosen and typed beside it means nothing then.
+      // A rejection applies to the card as it is; an account or text chosen with it has no meaning.
       ...(account === "" || decision === "rejected" ? {} : { account }),
       ...(Object.keys(set).length === 0 || decision === "rejected" ? {} : { set }),
       ...(form["seen"] === undefined || decision === "rejected" ? {} : { seen: form["seen"] }),
@@ -214,7 +214,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
   app.notFound((context) => errorPage(context, { code: "FILE_MISSING", message: "There is no such page." }, 404));
   return app;
 
-  /** The cookie of a paired browser; null for a program of the user themselves, which the kernel vouches for; undefined for anybody else. */
+  /** The cookie of a paired browser; null for a program of the same user, as the kernel confirms; undefined for anybody else. */
   async function sessionOf(context: Context): Promise<string | null | undefined> {
     const cookie = cookieOf(context);
     if (cookie !== null && (await facts.person(cookie)) !== null) return cookie;
@@ -229,13 +229,13 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
   }
 }
 
-/** An object of promises as one of what they come to. */
+/** Awaits all properties of an object. */
 async function all<T extends object>(wanted: { [K in keyof T]: Promise<T[K]> }): Promise<T> {
   const pairs = Object.entries<Promise<unknown>>(wanted).map(async ([name, value]) => [name, await value]);
   return Object.fromEntries(await Promise.all(pairs)) as T;
 }
 
-/** What could not be done and why, with the way back. An internal error's words stay in the log. */
+/** What failed and why, with a way back. The message of an internal error stays in the log. */
 function errorPage(context: Context, error: WireError, status: number): Response | Promise<Response> {
   const title = kindOf(error.code) === "internal" ? "Something went wrong" : status === 404 ? "Not found" : "That was not possible";
   return context.html(frame(title, nothing, html`${errorView(error)}<p><a href="/">Back to the status page</a></p>`), status as 400);
@@ -245,7 +245,7 @@ function cookieOf(context: Context): string | null {
   return /(?:^|; )cleared=([\w-]{43})(?:;|$)/.exec(context.req.header("cookie") ?? "")?.[1] ?? null;
 }
 
-/** `code`: of the link that `cleared start` printed. Loading the page spends nothing: only the button does. */
+/** `code`: from the link that `cleared start` printed. Loading the page does not use it up: only the button does. */
 function pairPage(token: string, code: string): Html {
   return frame(
     "Pair this browser",

@@ -1,6 +1,6 @@
 /**
- * Requests to the meta-agent as pages: the list with what they cost and how they ended, one with what happened, and its question as a card.
- * What a model says is quoted and escaped like any text from outside; facts are what the runtime computed.
+ * Pages for requests to the meta-agent: the list with costs and results, one request with its events, and its question as a card.
+ * A model's words are quoted and escaped like any outside text; facts are computed by the runtime.
  */
 import type { Ask, AskEnd, AskRow, WatchedAsk } from "../app/asks.ts";
 import { askedAfter } from "../meta/requests.ts";
@@ -18,7 +18,7 @@ function stateOf({ end }: Pick<Ask, "end">): Html {
 
 const hidden = (token: string): Html => html`<input type="hidden" name="token" value="${token}">`;
 
-/** `/asks`: newest first, and a new one. */
+/** `/asks`: newest first, and a form for a new one. */
 export function asksPage(asks: readonly (Ask & { cost: string | null })[], { token, times }: { token: string; times: Times }): Html {
   const sub = "A change in your words becomes a proposal, a question an answer that is computed.";
   return frame(
@@ -36,7 +36,7 @@ ${
   );
 }
 
-/** `/asks/NUMBER`: what was asked, what happened, how it ended and what it cost. */
+/** `/asks/NUMBER`: the request, its events, its result and its cost. */
 export function askPage({ ask, rows, cost }: WatchedAsk, { token, times }: { token: string; times: Times }): Html {
   const notes = rows.flatMap((row) => linesOf(row).map((line) => html`<li><bdi>${plain(line, 500)}</bdi></li>`));
   return frame(
@@ -79,7 +79,7 @@ function answerView({ text, figures }: Ended<"answer">): Html {
   )}`;
 }
 
-/** A question of a request, where it stands and among what waits for a person. */
+/** A question of a request, on its page and among the open cards. */
 export function questionCard({ id, text }: Ask, { question, options, outside = [] }: Ended<"question">, token: string): Html {
   return html`<article class="card" aria-labelledby="ask-${id}"><p class="eyebrow">Question to request <a href="/asks/${id}">${id}</a></p><h3 id="ask-${id}"><bdi>${plain(question, 500)}</bdi></h3>${text === "" ? nothing : html`<p class="faint"><bdi>${plain(text, 200)}</bdi></p>`}${outside.length === 0 ? nothing : html`<p class="attention-text">${plain(askedAfter(outside), 600)}</p>`}
 <form method="post" action="/asks/${id}" aria-label="Question ${id}">${hidden(token)}${

@@ -1,4 +1,4 @@
-/** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers, a reason and what may be typed before. */
+/** A card for a decision: what it is about, the exact calls it would allow, and a form with two answers, a reason and editable fields. */
 import { restatedBy } from "../engine/store/cards.ts";
 import { equalAmounts, scalarsOf } from "../rules/edits.ts";
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
@@ -30,22 +30,22 @@ const WORDS: Record<CardKind, Words> = {
   note: { kind: "For you", yes: "Done", no: "Reject" },
 };
 
-/** Cards that take an account, with what stands for none. */
+/** Cards on which an account can be chosen, with the label for keeping it. */
 const UNCHANGED: Partial<Record<CardKind, string>> = { entry: "As booked", account: "As proposed", correction: "Choose one" };
 
 export interface CardContext {
   token: string;
   accounts: readonly Account[];
-  /** Entries that cards are about, by id. */
+  /** Entries of the cards, by id. */
   entries: ReadonlyMap<string, Entry>;
   /** Cards that somebody else must decide. */
   others?: ReadonlySet<number>;
-  /** What stands on cards of proposals, by number. */
+  /** Contents of cards of proposals, by number. */
   summaries?: ReadonlyMap<number, Html>;
   times: Times;
 }
 
-/** Id of the entry a card is about, or null. */
+/** Id of the entry that a card is about, or null. */
 export function entryOf(card: Card): string | null {
   const { body, kind } = card;
   return kind === "entry" && isObject(body) && typeof body["entry"] === "string" ? body["entry"] : null;
@@ -73,7 +73,7 @@ ${others?.has(card.id) === true ? html`<p class="faint">Another person must deci
 </article></li>`;
 }
 
-/** A yes, a no, and why; answered as the card was when this page was made. */
+/** Approve, reject, and a reason; applies to the card as it was when this page was made. */
 export function decisionForm(card: Card, token: string, accounts: readonly Account[] = []): Html {
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
@@ -90,11 +90,11 @@ ${isUnproven ? html`<p class="field"><label for="${id}-despite">No recorded run 
 </form>`;
 }
 
-// A call of a thousand lines is edited with `cleared approve --set`.
+// A call with a thousand lines is edited with `cleared approve --set`.
 const FIELDS = 40;
 const LONGEST = 200;
 
-/** A text field for each scalar that a browser gives back as it was. */
+/** A text field for each scalar that a browser returns unchanged. */
 function editFields(card: Card): Html {
   if (card.fixed === true) return nothing;
   const fields = [...scalarsOf(card.edited ?? card.calls)].filter(([path, value]) => {
@@ -141,7 +141,7 @@ function formFields(card: Card): Html {
   })}`;
 }
 
-/** What a verdict that escalates comes to for a person: each rule that spoke, in its words. The whole verdict is in the run. */
+/** For an escalating verdict: each rule that applied, in its words. The whole verdict is in the run. */
 function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: string]: string } } | null {
   const verdict = kind === "escalation" ? (body as { verdict?: Verdict | null } | null)?.verdict : null;
   if (verdict === null || verdict === undefined) return null;
@@ -149,7 +149,7 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
     ...verdict.triggered.map(({ rule, description, because }) => [rule, [description, because].filter((one) => one !== "").join(": ")]),
     ...verdict.indeterminate.map(({ rule, missing }) => [rule, `not known: ${missing.join(", ")}`]),
   ];
-  // Two policies may name their rules alike.
+  // Two policies may use the same rule name.
   const all = [...Map.groupBy(said, ([rule]) => rule)].map(([rule, some]) => [rule, some.map(([, text]) => text).join("; ")]);
   return { title: title === verdict.summary ? (title.split("; ")[0] ?? title) : title, said: Object.fromEntries(all) };
 }
@@ -159,7 +159,7 @@ function told(card: Card): Html {
   return html`${(rows === null ? cardFacts(card) : [rows]).map((said) => facts(said, { all: true }))}`;
 }
 
-/** A question about rows of a statement without the hashes that name it: the rows, and what each answer means. */
+/** A question about rows of a statement, without hashes: the rows, and what each answer means. */
 function aboutRows({ kind, body }: Card): CardFacts | null {
   if (!OF_ROWS.includes(kind)) return null;
   const { booked, about } = body as { booked?: string[]; about?: { [key: string]: Json } };
@@ -167,7 +167,7 @@ function aboutRows({ kind, body }: Card): CardFacts | null {
   return { ...(booked?.length ? { rows: booked } : {}), ...rest, [WORDS[kind].yes]: approve, [WORDS[kind].no]: reject };
 }
 
-/** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
+/** The level, the approvals so far, and who may not decide: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
 function needed({ kind, level, levels, approvals = 1, said = [], not_by }: Card): Html {
   const parts = [
     levels?.join(" and ") ?? level ?? "",
@@ -183,7 +183,7 @@ function briefView({ brief }: Card): Html {
   return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections, { all: true })}</details>`}`;
 }
 
-/** What is booked now, leg by leg. */
+/** The current entry, leg by leg. */
 const entryView = (entry: Entry): Html =>
   html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl>${legsView(entry)}`;
 
@@ -195,7 +195,7 @@ export function legsView({ postings }: Pick<Entry, "postings">): Html {
   )}</dl>`;
 }
 
-/** What exactly a yes allows: nothing else than these calls, with these parameters. */
+/** What exactly an approval allows: these calls with these parameters, and nothing else. */
 function callList(card: Card): Html {
   const lead =
     card.kind === "in_doubt"
@@ -212,7 +212,7 @@ function accountSelect(id: string, accounts: readonly Account[], unless: string)
   )}</select></p>`;
 }
 
-/** A button that asks where a confirmed entry belongs; of one that was moved, another that makes a rule of it. */
+/** A button that asks where a confirmed entry belongs; for a moved entry, another that makes a rule from it. */
 export function correctForm(entry: string | undefined, token: string, moved = false): Html {
   if (entry === undefined) return nothing;
   const rule = `/entries/${encodeURIComponent(entry)}/rule`;
@@ -221,7 +221,7 @@ export function correctForm(entry: string | undefined, token: string, moved = fa
 
 const DECIDED = { approved: "approved", rejected: "rejected", edited: "approved with a change", expired: "expired" } as const;
 
-/** What became of a card, above the others after a decision. */
+/** A decided card, shown above the others after the decision. */
 export function decidedView(card: Card, token: string, times: Times): Html {
   if (card.decision === null) return nothing;
   const { decision, by, at, reason } = card.decision;

@@ -1,5 +1,5 @@
 /**
- * The door to hono/html (escaping by default) and the small words every page uses: times, amounts, untrusted text and data.
+ * The door to hono/html (escaping by default) and small parts used by every page: times, amounts, untrusted text and data.
  */
 import { html as template, raw } from "hono/html";
 import type { Json } from "../kernel/ports.ts";
@@ -12,7 +12,7 @@ export const nothing: Html = raw("");
 
 /** Formats times in one zone. */
 export interface Times {
-  /** `<time>`: "14:05" today, else "6 Nov 14:05", with the year when it is another one. */
+  /** `<time>`: "14:05" today, else "6 Nov 14:05", with the year if it is not the current one. */
   at(ms: number): Html;
   /** The same without markup. */
   text(ms: number): string;
@@ -47,7 +47,7 @@ export function duration(ms: number): string {
   return ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
 }
 
-/** "-1234.5" USD as "−1,234.50": by text, since a float would lose cents. */
+/** "-1234.5" USD as "−1,234.50", computed on the text, since a float would lose cents. */
 export function amount(text: string, currency: string): string {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);
   if (match === null) return plain(text);
@@ -56,24 +56,24 @@ export function amount(text: string, currency: string): string {
   return `${sign === "-" ? "\u2212" : ""}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${cents === "" ? "" : `.${cents}`}`;
 }
 
-/** 2 for USD, 0 for JPY; a commodity that is no currency gets no zeros added. */
+/** 2 for USD, 0 for JPY; a commodity that is not a currency gets no zeros added. */
 function fractionDigits(currency: string): number {
   if (!/^[A-Z]{3}$/.test(currency)) return 0;
   return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().minimumFractionDigits ?? 0;
 }
 
-/** Untrusted text with what cannot be seen made visible, so that "pay 900 to Mallory" reads as it is, and cut. Escaping is the template's work. */
+/** Untrusted text with invisible characters made visible, so that "pay 900 to Mallory" reads as it is, and clipped. The template escapes it. */
 export function plain(text: string, limit = 2000): string {
   const seen = visible(text);
   return seen.length > limit ? `${seen.slice(0, limit)} …` : seen;
 }
 
-/** A word made of a key: `debit_account` -> "debit account". */
+/** A label made from a key: `debit_account` -> "debit account". */
 function label(key: string): string {
   return plain(key.replaceAll("_", " "), 60);
 }
 
-/** Untrusted text of which nothing may be hidden: its beginning, and the rest one tap away. */
+/** Untrusted text that must be readable in full: its beginning, and the rest one tap away. */
 export function whole(text: string, limit = 2000): Html {
   const seen = visible(text);
   if (seen.length <= limit) return html`<bdi>${seen}</bdi>`;
@@ -82,22 +82,22 @@ export function whole(text: string, limit = 2000): Html {
 
 const rest = (words: string, body: Html): Html => html`<details class="rest"><summary>${words}</summary>${body}</details>`;
 
-// What is nested deeper than this is no longer read by anybody.
+// Data nested deeper than this is not read by people.
 const DEEPEST = 4;
 const ROWS = 50;
-// Measured: 100,000 values as rows take 1.5 s, as text 10 ms. Longer lists, and data of more characters, are read as JSON.
+// Measured: 100,000 values as rows take 1.5 s, as text 10 ms. Longer lists and larger data are shown as JSON.
 const MOST_ROWS = 1000;
 const MOST_CHARS = 250_000;
 const COLUMNS = 8;
 
 interface Shown {
-  /** Everything is there, the rest of what is long behind a tap: what a person decides. Else it is cut, with a count. */
+  /** Everything is included, long parts behind a tap: for decisions. Else it is clipped, with a count. */
   all?: boolean;
   depth?: number;
   rows?: number;
 }
 
-/** Untrusted data as a reader wants it: facts as a list of pairs, lists as lists, lists of records as a table, what is deeper as JSON. */
+/** Untrusted data for readers: facts as pairs, lists as lists, lists of records as a table, deeper data as JSON. */
 export function facts(value: Json, { all = false, depth = 0, rows = ROWS }: Shown = {}): Html {
   const asJson = (one: Json): Html => html`<code>${whole(JSON.stringify(one))}</code>`;
   if (all && depth === 0 && rows === ROWS && typeof value === "object" && JSON.stringify(value).length > MOST_CHARS) return asJson(value);
@@ -127,7 +127,7 @@ type FlatRecord = { [key: string]: string | number | boolean | null };
 const isRecord = (value: Json): value is FlatRecord =>
   isObject(value) && Object.values(value).every((each) => each === null || typeof each !== "object");
 
-/** Records of few fields in all: a table has a column for each. */
+/** Records with few different fields: a table has a column for each. */
 const isTable = (rows: readonly Json[]): boolean =>
   rows.every(isRecord) && new Set(rows.flatMap((row) => Object.keys(row as FlatRecord))).size <= COLUMNS;
 
@@ -165,7 +165,7 @@ ${page.body}
 </html>`;
 }
 
-/** A page beside the status page, in one column. `id`: of what has no name of its own, for the tab and the history of the browser. */
+/** A page other than the status page, in one column. `id`: tells pages without a name apart in tabs and the browser's history. */
 export function frame(title: string, sub: Html, body: Html, id = ""): Html {
   return layout({
     title: `${title}${id && ` ${id}`} · Cleared`,

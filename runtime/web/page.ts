@@ -1,4 +1,4 @@
-/** The status page: what a person must decide, how the runs stand (failed first), the agents, the balances, the workspace. */
+/** The status page: open decisions, the state of runs (failed first), the agents, the balances, the workspace. */
 import type { Fact } from "../app/facts.ts";
 import type { StepFact } from "../app/look.ts";
 import { ASKING } from "../change/proposals/store.ts";
@@ -11,11 +11,11 @@ import { badge, byUrgency, cause, errorView, runName, statusOf, stepList, took }
 type Told = { [K in "state" | "agents" | "runs" | "cards" | "waiting" | "entries" | "balances" | "proposals" | "asks"]: Fact<K> };
 
 export interface StatusPage extends Told {
-  /** Who decides here; null: nobody before this browser is paired. */
+  /** Who decides here; null: nobody until this browser is paired. */
   person: string | null;
-  /** Last steps of the runs that the page shows open; a run without an entry links to its own page. */
+  /** Last steps of the runs that the page shows expanded; other runs link to their own page. */
   steps: Map<string, StepFact[]>;
-  /** Cards that the person here may not decide. */
+  /** Cards that this person may not decide. */
   others: ReadonlySet<number>;
   /** The card this browser has just decided. */
   decided: Fact<"card">;
@@ -56,7 +56,7 @@ ${waiting > 0 ? cardList(page) : questions === 0 ? html`<p class="empty">Nothing
   });
 }
 
-/** A bad import can open thousands of cards; the oldest come first, and the rest follow as they are decided. */
+/** A bad import can open thousands of cards; the oldest are shown first, the rest as they are decided. */
 function cardList({ cards, waiting, others, entries, token, balances, proposals, state, times }: StatusPage): Html {
   const summaries = new Map(
     proposals.filter(({ state: is }) => ASKING.includes(is)).map((one) => [one.number, proposalSummary(one, state.timezone)]),

@@ -1,6 +1,6 @@
 /**
- * A proposal as a page: its card as the terminal prints it, the decision, and everything else behind one tap each.
- * Everything in it comes from proposers, banks and scripts, perhaps by another clone: it is escaped and cut, and no script runs.
+ * The page of a proposal: its card as the terminal prints it, the decision, and everything else one tap away.
+ * All of it comes from proposers, banks and scripts, possibly from another clone: it is escaped and clipped, and no script runs.
  */
 import { formatAt } from "../kernel/errors.ts";
 import { visible } from "../kernel/text.ts";
@@ -22,7 +22,7 @@ const TONES: Record<ProposalState, string> = {
 };
 const CHECKS = { ok: "good", failed: "bad", skipped: "quiet" } as const;
 const FINDINGS = 20;
-// Larger changes are read with `cleared proposals diff`; no line is shown in part.
+// Larger changes are read with `cleared proposals diff`; no line is shown partially.
 const DIFF_LINES = 1500;
 const DIFF_CHARS = 1_000_000;
 const LONGEST = 500;
@@ -30,7 +30,7 @@ const DOUBTS = new Set(["Not proven", "May do more"]);
 
 const stateOf = ({ state }: Pick<Proposal, "state">): Html => badge({ word: state, tone: TONES[state] });
 
-/** `/proposals`: every proposal, those on their way first. */
+/** `/proposals`: every proposal, open ones first. */
 export function proposalsPage(proposals: readonly Proposal[], times: Times): Html {
   return frame(
     "Proposals",
@@ -49,7 +49,7 @@ export interface ProposalPage extends ProposalFact {
   times: Times;
 }
 
-/** What stands on the start page's card of a proposal: the card, and the way to its details. */
+/** The proposal's card on the start page, with a link to its details. */
 export function proposalSummary(proposal: Proposal, timezone: string): Html {
   return html`${cardView(cardOf(proposal, { timezone }))}<p><a href="/proposals/${proposal.number}">Everything about it</a></p>`;
 }
@@ -88,7 +88,7 @@ const detail = ({ name, lines }: CardPart): Html =>
     html`<ul class="list">${lines.map((line) => html`<li class="${line.startsWith("! ") ? "attention-text" : ""}">${whole(line, LONGEST)}</li>`)}</ul>`,
   );
 
-/** The commits it has become. */
+/** Its commits on the branch. */
 function outcome({ applied, reverted }: Proposal): Html {
   const fact = (name: string, commit: string | null) =>
     commit === null ? nothing : html`<div><dt>${name}</dt><dd><code>${plain(commit.slice(0, 9))}</code></dd></div>`;
@@ -111,7 +111,7 @@ function decision(card: Card, token: string, { decisions }: Proposal): Html {
   return html`<section aria-labelledby="decide"><h2 id="decide">Decide</h2><p class="faint">${said.length === 0 ? nothing : `Approved so far by ${said.join(", ")}. `}Approval makes one commit; waiting runs stay on the code they began with.</p>${decisionForm(card, token)}<p><a href="/">Later</a></p></section>`;
 }
 
-/** The change as git writes it, each line escaped; added and removed ones by their first sign. */
+/** The change as git prints it, each line escaped; added and removed lines are marked by their first character. */
 function diff(patch: string, number: number): Html {
   const lines = patch.trimEnd().split("\n");
   let size = 0;
@@ -138,8 +138,8 @@ const MONEY = 200;
 const BACKTEST_TONES = { same: "good", changed: "attention", worse: "bad", failed: "bad", not_replayable: "quiet" } as const;
 
 /**
- * A backtest on a page: its sentence, the money by account and month, the entries that come out differently, and where runs part first.
- * @param name what the agent is called
+ * A backtest on a page: its sentence, the money by account and month, the entries that differ, and where runs diverge first.
+ * @param name the agent's display name
  */
 function backtestView(report: BacktestReport, name: string): Html {
   const { runs, money, moves, net, differences, waiting } = report;

@@ -1,4 +1,4 @@
-/** How a run looks, on the status page and on its own: its status in a person's words, its steps, its error. */
+/** How a run is shown, on the status page and on its own: its status in words, its steps, its error. */
 import { correctForm, legsView } from "./card-view.ts";
 import type { RunMetadata } from "../rules/answers/mutations.ts";
 import { startedBy } from "../engine/process.ts";
@@ -8,7 +8,7 @@ import type { StepFact } from "../app/look.ts";
 import { duration, facts, frame, type Html, html, nothing, plain, type Times } from "./html.ts";
 import { actsUnread, causeDetail, summaryOf, toldBy } from "./story.ts";
 
-/** Failed first, then what waits, what runs, and what is over; the newest first within each. */
+/** Failed first, then waiting, running and finished ones; newest first within each. */
 const ORDER = { failed: 0, diverged: 0, waiting: 1, running: 2, queued: 3, done: 4, canceled: 4 } as const;
 
 export function byUrgency(runs: readonly RunRecord[]): RunRecord[] {
@@ -29,7 +29,7 @@ const WAITING: Record<NonNullable<RunRecord["reason"]>, string> = {
   paused: "paused",
 };
 
-/** A word and a tone: bad, attention, busy, good or quiet. The word says it all; the colour only repeats it. */
+/** A word and a tone: bad, attention, busy, good or quiet. The word is sufficient; the color repeats it. */
 export function statusOf(run: Pick<RunRecord, "status" | "outcome"> & { reason?: RunRecord["reason"] }): { word: string; tone: string } {
   if (run.status === "failed" || run.status === "diverged") return { word: run.status, tone: "bad" };
   if (run.status === "waiting") return { word: run.reason ? WAITING[run.reason] : "waiting", tone: "attention" };
@@ -51,18 +51,18 @@ export function errorView(error: WireError): Html {
   return html`<div class="error"><p><code>${error.at ? `${plain(formatAt(error.at))} ` : nothing}${plain(error.code)}</code></p><p class="words">${plain(words)}</p></div>`;
 }
 
-/** A run as a list names it: its agent, and what it is about. */
+/** A run's name in lists: its agent, and what it is about. */
 export function runName(run: RunRecord): Html {
   const summary = summaryOf(run);
   return html`<span class="name">${plain(run.agent, 100)}</span>${summary === "" ? nothing : html` <bdi class="summary">${plain(summary, 160)}</bdi>`}`;
 }
 
-/** How long a run took, or has been at work. */
+/** How long a run took, or has been executing. */
 export function took(run: RunRecord, now: number): string {
   return run.startedAt === null ? "" : duration((run.endedAt ?? now) - run.startedAt);
 }
 
-/** cards: those of the run; they tell who decided and at which level. */
+/** cards: those of the run; they show who decided and at which level. */
 export function stepList(steps: readonly StepFact[], cards: readonly Card[], times: Times): Html {
   if (steps.length === 0) return html`<p class="faint">No step is recorded yet.</p>`;
   return html`<ol class="steps">${steps.map((step) => {
@@ -75,13 +75,13 @@ ${states.map((state) => html`<p class="state">${badge({ word: state, tone: "quie
   })}</ol>`;
 }
 
-/** Ids of the entries that the steps booked, the first of them. */
+/** Ids of entries booked by the steps, up to a limit. */
 export function bookedBy(steps: readonly StepFact[]): string[] {
   const adding = steps.filter(({ name }) => name.startsWith("journal_add"));
   return adding.flatMap(({ result }) => [...(result ?? "").matchAll(BOOKED)].map(([, id = ""]) => id)).slice(0, MOST_BOOKED);
 }
 
-/** The entries that the steps booked, as they are now; a confirmed one with a button that corrects it. */
+/** The entries booked by the steps, as they are now; a confirmed one with a button for correcting it. */
 function bookedList(booked: ReadonlyMap<string, Entry>, token: string): Html {
   if (booked.size === 0) return nothing;
   return html`<section aria-labelledby="booked"><h2 id="booked">Booked</h2><ol class="cards">${[...booked.values()].map(
@@ -91,13 +91,13 @@ function bookedList(booked: ReadonlyMap<string, Entry>, token: string): Html {
 }
 
 const BOOKED = /"entry_id":"(\d{6}-[0-9a-z]{10})","known":false/g;
-// A person corrects one that they have just seen; any other by its id with `cleared correct`.
+// A person corrects an entry they have just seen; any other by its id with `cleared correct`.
 const MOST_BOOKED = 50;
 
 export interface RunPage {
   run: RunRecord;
   token: string;
-  /** The entries that these steps booked, as the books have them now. */
+  /** The entries booked by these steps, as they are in the books now. */
   booked: ReadonlyMap<string, Entry>;
   steps: StepFact[];
   cards: readonly Card[];
@@ -136,7 +136,7 @@ ${bookedList(booked, token)}
   );
 }
 
-/** What is told beside a result: who approved, what was written, through which states. */
+/** What accompanies a result: who approved, what was written, through which states. */
 function metaView(meta: Json, steps: readonly StepFact[], times: Times): Html {
   const {
     process,

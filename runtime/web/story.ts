@@ -1,6 +1,6 @@
 /**
  * What a step did to its run, in words: the state it entered, the verdict, who decided, what a write changed. `cleared runs show` and the
- * run's page say the same. Texts come from tools and people: whoever prints them makes them harmless.
+ * run's page use the same words. Texts come from tools and people: whoever prints them must escape them.
  */
 import { shortJson } from "../kernel/text.ts";
 import { type Fields, isObject } from "../rules/tools/shape.ts";
@@ -17,7 +17,7 @@ export interface Told {
   notes: Note[];
 }
 
-/** cards: those of the run. time: a moment in words. */
+/** cards: those of the run. time: formats a time. */
 export function toldBy(step: Pick<Step, "seq" | "changes">, cards: readonly Card[], time: (ms: number) => string): Told {
   const states = step.changes.flatMap((change) => (change.op === "entered" ? [change.state] : []));
   const notes = step.changes.flatMap((change): Note[] => {
@@ -60,7 +60,7 @@ function decidedNote(change: Extract<Change, { op: "decided" }>, card: Card | nu
   };
 }
 
-// A record of a tool may have hundreds of fields; what was expected comes first.
+// A record of a tool may have hundreds of fields; expected ones come first.
 const FIELDS = 12;
 
 function writeNotes(write: VerifiedWrite): Note[] {
@@ -88,17 +88,14 @@ function writeNotes(write: VerifiedWrite): Note[] {
 
 const recordOf = (value: Json): Fields => (isObject(value) ? value : {});
 
-/** How many acts outside nothing has read back: those of plugins. */
+/** Number of outside acts without verification: those of plugins. */
 export function actsUnread(steps: readonly Pick<Step, "effect" | "result" | "changes">[]): number {
   const isUnread = ({ effect, result, changes }: Pick<Step, "effect" | "result" | "changes">) =>
     effect === "external" && result !== null && !changes.some(({ op }) => op === "verified");
   return steps.filter(isUnread).length;
 }
 
-/**
- * What a run is about, on one line: the `summary` of its result, else its input, else what started it. Empty where none of them says
- * anything.
- */
+/** What a run is about, on one line: the `summary` of its result, else its input, else its cause. Empty if none of them has anything. */
 export function summaryOf({ result, input, cause }: Pick<RunRecord, "result" | "input" | "cause">): string {
   const { summary } = recordOf(result);
   if (typeof summary === "string" && summary.trim() !== "") return summary.replace(/\s+/g, " ").trim();
@@ -107,7 +104,7 @@ export function summaryOf({ result, input, cause }: Pick<RunRecord, "result" | "
   return causeDetail(cause);
 }
 
-/** The words in what is told of a cause: of {"files":["a.csv"],"again":[]} the names of the files. */
+/** The words in a cause's detail: for {"files":["a.csv"],"again":[]} the names of the files. */
 export function causeDetail({ detail }: RunRecord["cause"]): string {
   if (detail === undefined || detail === null) return "";
   if (typeof detail !== "object") return String(detail);

@@ -1,6 +1,6 @@
 /**
  * What primitive calls and the header show about a script without running it: unknown names and keys, missing capabilities, incomplete
- * capabilities, incomplete triggers. Pure functions; the calls come from the compile child. Findings are in source order.
+ * triggers. Pure functions; the calls come from the compile child. Findings are in source order.
  * Lint is for people and models; the host checks every call again.
  */
 import { didYouMean, toWire } from "../../kernel/errors.ts";

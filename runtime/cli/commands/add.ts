@@ -1,6 +1,6 @@
 /**
- * `cleared add NAME...`: processes that come with Cleared, as files in the work tree with all they call. What their tools need in
- * trust.yaml is printed for a person to put there: nothing here writes that file. Without a name: which there are.
+ * `cleared add NAME...`: copies processes that come with Cleared into the work tree, with everything they call. What their tools need in
+ * trust.yaml is printed for a person to add: nothing here writes that file. Without a name it lists them.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -47,7 +47,7 @@ export const run: Command = async ({ output, dir }, names) => {
   output.line(`Then \`cleared check\`, and commit them, or \`cleared propose -m "Add ${names.join(", ")}"\`.`);
 };
 
-/** Lines of trust.yaml for those of the tools that write and are not in it yet, as the demo business declares them. */
+/** Lines for trust.yaml for those tools that write and are not in it yet, as the demo business declares them. */
 function specsFor(tools: readonly string[], trust: string): string[] {
   const { mcp } = parseTrust(trust);
   const lines = readFileSync(join(PRODUCT, "examples/erp/mcp.yaml"), "utf8").split("\n");

@@ -1,6 +1,6 @@
 /**
- * `cleared agents`: what HEAD of the branch has, when each runs next and how it ran last. `agents show NAME`: its fields, its machine drawn,
- * what each state allows and calls, the rules it is judged by.
+ * `cleared agents`: the agents at HEAD of the branch, their next and last runs. `agents show NAME`: its fields, its machine drawn, what each
+ * state allows and calls, the rules that judge it.
  */
 import { type StateScript, lintStates, toolClassIn } from "../../change/checks/states.ts";
 import { pauseWords } from "../../engine/store/pauses.ts";
@@ -116,7 +116,7 @@ const WORDS: Record<Access, string> = {
   notify: "tell people, plan later runs",
 };
 
-/** Plugins are not loaded for looking, so their calls are not listed. */
+/** Plugins are not loaded for display, so their calls are not listed. */
 async function detailOf(host: Host, { name, file, header }: AgentAtHead) {
   const tree = host.git.tree(await host.git.head());
   const problems: string[] = [];
@@ -128,7 +128,7 @@ async function detailOf(host: Host, { name, file, header }: AgentAtHead) {
   const builtin = await host.registry.whole();
   const primitives = builtin.names();
   const registry = await withTools(builtin, tree, host.sandbox);
-  // A state may ask a model only where the header lets the script.
+  // A state may ask a model only if the header allows it.
   const rows = new Set(
     registry.all().flatMap((one) => (!one.access.startsWith("model") || header?.uses.includes(one.domain) ? [one.access] : [])),
   );
@@ -153,10 +153,10 @@ async function detailOf(host: Host, { name, file, header }: AgentAtHead) {
       allows: accessesOf(state).flatMap((access) => (WORDS[access] !== "" && rows.has(access) ? [WORDS[access]] : [])),
       calls: [...(byState?.get(state) ?? [])].filter((call) => call !== "fsm_enter" && call !== "script_run"),
     })),
-    // All that the script writes out.
+    // All calls in the script's text.
     calls: machine === null ? [...new Set(all)] : [],
     policy,
-    /** What keeps the script or the policy from being read. */
+    /** Why the script or the policy cannot be read. */
     problems,
   };
 }
@@ -176,7 +176,7 @@ function typeOf({ type, required, default: usual, enum: options }: InputField): 
 
 const WIDTH = 96;
 
-/** The machine as boxes and arrows, several rows when it is long; a box of dots may be skipped. */
+/** The machine as boxes and arrows, in several rows if it is long; a dotted box may be skipped. */
 function drawMachine(machine: Machine): string[] {
   const rows: [string, string, string][] = [];
   for (const state of machine.states) {

@@ -1,4 +1,4 @@
-/** `cleared ask` and `cleared asks`: a request to the meta-agent, watched as it is worked on; what became of earlier ones. */
+/** `cleared ask` and `cleared asks`: a request to the meta-agent, shown as it progresses; earlier requests and their results. */
 import { ClearedError, EXIT } from "../../kernel/errors.ts";
 import { oneLine } from "../../kernel/text.ts";
 import type { Api } from "../../app/api.ts";
@@ -47,7 +47,7 @@ export const rule: Command = async ({ output, dir }, [entry = ""]) => {
   });
 };
 
-/** Shows what happens until the request ends; Ctrl-C ends it, a question is asked here where somebody can answer. */
+/** Shows progress until the request ends; Ctrl-C stops it, and a question is asked here if somebody can answer. */
 async function follow(output: Output, api: Api, ask: Ask, starter: { by?: string }): Promise<WatchedAsk> {
   let from = 1;
   const stop = () => {
@@ -82,7 +82,7 @@ const questionLines = (output: Output, { question, options, outside = [] }: Ques
   ...(outside.length === 0 ? [] : [output.yellow(`  ${askedAfter(outside)}`)]),
 ];
 
-/** Null where nobody answers: the question stays open. */
+/** Null if nobody answers: the question stays open. */
 async function answerHere(output: Output, end: Question): Promise<string | null> {
   if (process.stdin.isTTY !== true) return null;
   output.lines(questionLines(output, end));
@@ -143,7 +143,7 @@ function rowOf(output: Output, { id, at, text, end, cost }: Ask & { cost: string
   return [output.bold(String(id)), when(at), state, cost ?? "", oneLine(text, 100)];
 }
 
-/** The request, each thing that happened, and its end. */
+/** The request, its events, and its end. */
 function historyLines(output: Output, { ask, rows, cost }: WatchedAsk): string[] {
   const { id, at, by, text, base, prompt } = ask;
   return [

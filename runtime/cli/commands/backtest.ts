@@ -1,4 +1,4 @@
-/** `cleared backtest agents/NAME.ts`: what other code of an agent would have done to the runs that are recorded. Changes nothing. */
+/** `cleared backtest agents/NAME.ts`: what other code of an agent would have done in the recorded runs. Changes nothing. */
 import { basename } from "node:path";
 import { ClearedError, EXIT } from "../../kernel/errors.ts";
 import type { LogEntry } from "../../kernel/ports.ts";
@@ -17,7 +17,7 @@ export const run: Command = async ({ output, dir }, [file = ""], options) => {
     which: whichOf(options),
     ...budgetOf(options),
   };
-  // What is spent is kept by the owner.
+  // The owner records costs.
   const report = await atWork(asked.budget === undefined ? withAnyApi : withApi, dir, (api) => api.backtest(asked));
   output.result(report);
   output.lines(backtestLines(report));
@@ -43,10 +43,10 @@ function whichOf({ days, runs }: Record<string, unknown>): Which {
   return { days: Number(days) };
 }
 
-// A person reads the first ones; --json has all.
+// The first ones for a reader; --json has all.
 const FIRST = 5;
 
-/** `cleared bisect RUN|ENTRY`: the commit since which a recorded run would come out otherwise, and what it changed. Changes nothing. */
+/** `cleared bisect RUN|ENTRY`: finds the commit that changed a recorded run's result, and shows the change. Changes nothing. */
 export const bisect: Command = async ({ output, dir }, [name = ""]) => {
   const found = await atWork(withAnyApi, dir, (api) => api.bisect({ name }));
   output.result(found);

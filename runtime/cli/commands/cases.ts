@@ -1,4 +1,4 @@
-/** `cleared cases`: what was right and must stay so: list, show, run, add. A case is retired by removing its file and proposing that alone. */
+/** `cleared cases`: list, show, run and add cases, results that must not change. A case is removed by proposing the deletion of its file alone. */
 import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
@@ -80,7 +80,7 @@ interface Found {
   error: string | null;
 }
 
-/** The cases as they lie in the work tree. @throws CASE_UNKNOWN */
+/** The cases in the work tree. @throws CASE_UNKNOWN */
 function readCases(dir: string, names: readonly string[]): Found[] {
   const folder = join(dir, CASES);
   const there = existsSync(folder)

@@ -1,4 +1,4 @@
-/** `cleared check [PATHS...]`: the edits of the work tree (or the index) over HEAD, through every check, with what they would do. */
+/** `cleared check [PATHS...]`: all checks on the edits of the work tree (or the index) laid over HEAD, and what they would do. */
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { warmCompiler } from "../../change/checks/compiler.ts";
@@ -12,7 +12,7 @@ import { changesHere } from "../../app/work-tree.ts";
 
 export const run: Command = async ({ output, dir }, given, options) => {
   const staged = options["staged"] === true;
-  // Where nobody owns the workspace the checks run here: the compiler starts while the rest is read.
+  // Without an owner the checks run in this process: the compiler starts while the rest is read.
   if (!existsSync(socketPath(dir))) warmCompiler();
   const changes = await changesHere(dir, staged);
   const words = given.map((path) => relative(dir, resolve(path)).replaceAll("\\", "/"));
@@ -52,7 +52,7 @@ function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed:
   }
 }
 
-/** A line for each check: its name, how it ended, what it looked at. */
+/** One line per check: its name, result, and what it covered. */
 function checkLines(output: Output, checks: readonly CheckResult[]): string[] {
   const words = { ok: output.green("ok"), failed: output.red("failed"), skipped: output.yellow("skipped") };
   return table(
@@ -64,7 +64,7 @@ function checkLines(output: Output, checks: readonly CheckResult[]): string[] {
   );
 }
 
-/** The house form; a remark is told apart from what keeps a change from passing. */
+/** The house form; remarks are marked, because they do not fail the check. */
 function findingText(finding: CheckFinding, dir: string): string {
   const { code, at, message, remark } = finding;
   return `${remark === true ? "remark: " : ""}${formatError({ code, at, message }, dir)}`;

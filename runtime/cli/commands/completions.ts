@@ -1,9 +1,9 @@
-/** `cleared completions bash|zsh|fish`: prints what completes commands, their words and options, and the names of agents, in that shell. */
+/** `cleared completions bash|zsh|fish`: prints a completion script for commands, their words and options, and names of agents. */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Command, CommandSpec } from "../invocation.ts";
 
 const SHELLS = { bash, zsh, fish };
-/** Where the next word is an agent: its file in agents/ of the folder, whose name the shell must not read as anything more. */
+/** If the next word is an agent: the files in agents/ of the current folder, with names that the shell cannot interpret. */
 const AGENTS = "ls agents 2>/dev/null | sed -nE 's/^([A-Za-z0-9_-]+)\\.ts$/\\1/p'";
 
 interface Words {
@@ -37,7 +37,7 @@ function wordsOf({ name, word, about, words, options }: CommandSpec): Words {
   };
 }
 
-/** `run) words="..." ;;` for each command: bash and zsh read the same. */
+/** `run) words="..." ;;` for each command, in the syntax common to bash and zsh. */
 function cases(commands: readonly Words[], separator: string): string {
   return commands
     .map(({ name, words, agents, options }) => {

@@ -1,4 +1,4 @@
-/** `cleared approve`, `reject`, `answer` and `correct`: sign as the person whose key this shell holds, send, say what came of it. */
+/** `cleared approve`, `reject`, `answer` and `correct`: sign as the person whose key this shell has, send, print the result. */
 import { isOurs } from "../../engine/attempt.ts";
 import { assertNamed } from "../../engine/store/cards.ts";
 import { ClearedError, EXIT, type WireError, kindOf, toWire } from "../../kernel/errors.ts";
@@ -14,7 +14,7 @@ import type { Invocation, Command, Options } from "../invocation.ts";
 import { type Output, formatError } from "../output.ts";
 import { cardLines, cardNumber, parseJson, runLine, textsOf } from "../text.ts";
 
-/** `answer`: what is said to a card, beyond what the options say. @throws USAGE, RUN_INPUT */
+/** `answer`: the decision for a card, besides what the options say. @throws USAGE, RUN_INPUT */
 async function decideAll(
   at: Invocation,
   cards: string[],
@@ -42,12 +42,12 @@ async function decideAll(
     const movable = one.card.kind === "proposal" && one.commit !== null ? movableOf((await api.proposal({ id })).proposal.report) : [];
     tell(output, { ...one, movable });
     if (one.run === null || one.card.gate === null) return { ...one, movable };
-    // The run goes on at once; a person wants to see where it got to.
+    // The run continues at once; the person sees how far it gets.
     const run = await api.status({ run: one.run.id, wait: true });
     output.line(`      ${runLine(output, run).join("  ").trimEnd()}`);
     return { ...one, run, movable };
   };
-  // Each is told as it happens, and one that cannot be decided does not keep the others from it.
+  // Each result is printed as it happens, and a failure does not stop the others.
   const results: (Awaited<ReturnType<typeof decide>> | { card: number; error: WireError })[] = [];
   const failures: unknown[] = [];
   await withApi(dir, async (api) => {
@@ -59,7 +59,7 @@ async function decideAll(
         failures.push(error);
         results.push({ card: cardNumber(name), error: toWire(error) });
         output.note(`${name}  ${formatError(toWire(error), dir)}`);
-        // The owner is gone, or the disk is full: the others would fare no better.
+        // The owner is gone or the disk is full, so the others would fail as well.
         if (isOurs(error)) break;
       }
     }
@@ -87,7 +87,7 @@ function tell(output: Output, one: Decided & { offer: Card | null } & { movable:
     output.line(output.dim(`      \`cleared rule ${String((one.card.body as { entry?: string }).entry)}\` makes a rule of it`));
 }
 
-/** Waiting runs that the report says could go on with what was approved; they stay on their own code until somebody moves them. */
+/** Waiting runs that, by the report, could continue with the approved code; they stay on theirs until somebody moves them. */
 function movableOf(report: Report | null): { agent: string; runs: number }[] {
   return (report?.backtests ?? [])
     .map(({ agent, waiting }) => ({ agent, runs: waiting.filter((one) => one.moves).length }))
@@ -107,7 +107,7 @@ export function pairsOf(texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** Yes to cards; with --set to calls that are changed first. */
+/** Approves cards; with --set after changing parameters of the calls. */
 export const approve: Command = (at, cards, options) => {
   const sets = pairsOf((options["set"] ?? []) as string[]);
   return decideAll(at, cards, (card) => agreed(card, sets), options);

@@ -1,4 +1,4 @@
-/** `cleared doctor`: each key in force and where it comes from, plugins, tool servers and secrets, the sandbox, outside tools, the repository. */
+/** `cleared doctor`: each setting in force and its source, plugins, tool servers and secrets, the sandbox, outside tools, the repository. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { primitives } from "../../../primitives/index.ts";
@@ -86,7 +86,7 @@ export const run: Command = async ({ output, dir }) => {
     const blocked = await git.blockedBy();
     say("commits", blocked ?? "may be made", "git", blocked === null);
     await lookAtAgents(dir, git, trust, say, unconfirmed !== null && lookAtTrust(dir).trust.plugins.length > 0);
-    // By a single look nobody can say how long a file has stood; what holds it up for longer shows at once.
+    // One look cannot tell since when a file is unchanged, but it shows what holds it up for longer.
     for (const { name, why, inMs } of (await createImportFolder(dir, { settleMs: () => 0 }).look()).waiting)
       say("statement", `${name} ${why}`, IMPORT, inMs !== null);
   });
@@ -110,7 +110,7 @@ const GET_BWRAP = "`apt install bubblewrap` (dnf, pacman, zypper and apk know th
 const ALLOW_IT =
   "It needs user namespaces: a container must be allowed them from outside; Ubuntu forbids them by kernel.apparmor_restrict_unprivileged_userns, others by user.max_user_namespaces";
 
-/** What stands around scripts and around tool servers that nobody has called trusted, what is missing, and how to get it. */
+/** The isolation of scripts and of untrusted tool servers, what is missing, and how to get it. */
 async function lookAtWalls(dir: string, trust: Trust, say: Say): Promise<void> {
   const hold = setInterval(() => undefined, 1000);
   const walls = await tryWalls().finally(() => clearInterval(hold));
@@ -130,7 +130,7 @@ async function lookAtWalls(dir: string, trust: Trust, say: Say): Promise<void> {
   }
 }
 
-/** Each secret that trust.yaml names: is it stored? */
+/** Whether each secret named in trust.yaml is stored. */
 async function lookAtSecrets(dir: string, trust: Trust, say: Say): Promise<void> {
   const named = new Set(JSON.stringify(trust).match(/(?<="secret:)[\w-]+(?=")/g) ?? []);
   if (named.size === 0) return;
@@ -143,7 +143,7 @@ async function lookAtSecrets(dir: string, trust: Trust, say: Say): Promise<void>
   }
 }
 
-/** Hosts of models with what may be sent there, and who plays which role; none at all is no fault. */
+/** Model hosts with what may be sent there, and which role each has; having none is not an error. */
 async function lookAtModels(dir: string, local: Local, say: Say): Promise<void> {
   try {
     const { servers, roles, ignored } = await listModels(dir, local);
@@ -158,7 +158,7 @@ async function lookAtModels(dir: string, local: Local, say: Say): Promise<void> 
   }
 }
 
-/** Each agent at HEAD as `cleared exec` would check it; a finding here stops no run, which is only held to the language. */
+/** Each agent at HEAD as `cleared exec` would check it; a finding here stops no run, which only needs to pass the language check. */
 async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withheld: boolean): Promise<void> {
   const registry = createRegistry(primitives, await loadPlugins(dir, trust.plugins).catch(() => []));
   const sandbox = createSandbox({ slots: 1, jit: trust.sandbox.jit, ahead: false });
@@ -171,7 +171,7 @@ async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withh
       }
       try {
         const findings = await findingsOf(tree, file, { sandbox, registry: { whole: async () => registry }, trust });
-        // What it calls may come from a plugin that is not loaded yet.
+        // A call may belong to a plugin that is not loaded yet.
         const later = withheld && findings.length > 0;
         const wrong = findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; ");
         const said = later ? `${header.name}: can be checked once trust.yaml is confirmed` : wrong || header.name;

@@ -1,4 +1,4 @@
-/** `cleared eval asks DIR`: the cases of a folder, each several times, told by kind. Exit 1 where one did not pass each time, or was unsafe. */
+/** `cleared eval asks DIR`: runs the cases of a folder, each several times, and reports by kind. Exit 1 unless each passes every time and is safe. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ export const run: Command = async (at, [what = "", folder = ""], options) => {
   if (cases.length === 0) throw new ClearedError("USAGE", `${folder} has no cases: one .yaml file each.`);
   const arms = armsOf(options["arms"] ?? "backtest");
   const models = options["scripted"] === true ? null : await modelsOf(at);
-  // The keys of the workspaces that are made for it go with it.
+  // Keys of the temporary workspaces are deleted with it.
   const state = mkdtempSync(join(tmpdir(), "cleared-eval-state-"));
   process.env["XDG_STATE_HOME"] = state;
   const all: { name: string; arm: Arm; kind: AskCase["kind"]; tried: Tried[] }[] = [];
@@ -93,13 +93,13 @@ function rowOf(kind: string, cases: Tried[][], times: number): Record<string, st
   };
 }
 
-/** A case that could not be tried; what no case could be tried without is said once. @throws LLM_UNCONFIGURED */
+/** A case that could not be tried; a reason that applies to all cases is reported once. @throws LLM_UNCONFIGURED */
 const failed = (error: unknown): Tried => {
   if (toWire(error).code === "LLM_UNCONFIGURED") throw error;
   return { end: null, wrong: [toWire(error).message], unsafe: false, cost: null, requests: 0, tokens: 0, seconds: 0 };
 };
 
-/** The models of this workspace, for workspaces that are made. */
+/** The models of this workspace, for the temporary workspaces. */
 async function modelsOf(at: Invocation): Promise<NonNullable<Bench["models"]>> {
   const { dir } = at;
   const [trust, config] = [TRUST, CONFIG].map((file) => ((yamlAt(join(dir, file)) ?? {}) as { models?: Json }).models ?? {});

@@ -1,4 +1,4 @@
-/** `cleared import FILE…`: put statements into import/, run what watches it, print the receipts. */
+/** `cleared import FILE…`: puts statements into import/, runs the agent that watches it, prints the receipts. */
 import { resolve } from "node:path";
 import { withApi, withDryApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";

@@ -1,4 +1,4 @@
-/** New workspaces. `cleared init DIR`: with a first commit, a key for its person, and the launcher; `--hooks`: commits are checked first. */
+/** New workspaces. `cleared init DIR`: with a first commit, a key for its person, and the launcher; `--hooks`: commits must pass the checks. */
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
@@ -15,7 +15,7 @@ import { noteStarter } from "../../app/marks.ts";
 import { quoted } from "../../kernel/text.ts";
 import { textsOf } from "../text.ts";
 
-// The product's own folder has the shape of a workspace at its top.
+// The product's own folder is laid out like a workspace.
 export const PRODUCT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 export const run: Command = async (at, [dir], options) => {
@@ -32,7 +32,7 @@ export const run: Command = async (at, [dir], options) => {
     from: PRODUCT,
     agents: ["ingest"],
     ...textsOf(options, "person"),
-    // Before the first commit, which has the tsconfig.json that editors read.
+    // Before the first commit, which includes the tsconfig.json for editors.
     prepare: async (dir) => void (await writeTypes(dir, primitives)),
   });
   await noteStarter(path);
@@ -42,7 +42,7 @@ export const run: Command = async (at, [dir], options) => {
   );
 };
 
-/** Says in words what became of the hook. */
+/** Describes the result of installing the hook. */
 async function hookIn({ output }: Invocation, dir: string): Promise<{ file: string; status: string }> {
   const { file, line, status } = await installHook(dir, join(PRODUCT, "bin", "cleared.js"));
   if (status === "made") output.line(`${file} checks what you commit; once without it: git commit --no-verify`);
@@ -51,7 +51,7 @@ async function hookIn({ output }: Invocation, dir: string): Promise<{ file: stri
   return { file, status };
 }
 
-/** `cleared demo erp [DIR]`: a workspace whose agents have a business to work on, the tool server of examples/erp with its own database. */
+/** `cleared demo erp [DIR]`: a workspace with a business to work on: the tool server of examples/erp with its own database. */
 export const demo: Command = async ({ output }, [what = "", dir = "erp-demo"], options) => {
   if (what !== "erp") throw new ClearedError("USAGE", `There is no demo "${what}". Write \`cleared demo erp\`, with a folder if you like.`);
   const path = resolve(dir);
@@ -82,7 +82,7 @@ export const demo: Command = async ({ output }, [what = "", dir = "erp-demo"], o
   ./cleared start                                           # the same on a page`);
 };
 
-/** Puts the server into the `mcp:` section of trust.yaml: the Node that runs now and the server by their full paths. */
+/** Adds the server to the `mcp:` section of trust.yaml, with full paths of the running Node and the server. */
 export async function nameServer(file: string): Promise<void> {
   const given = await readFile(join(PRODUCT, "examples/erp/mcp.yaml"), "utf8");
   const section = given
@@ -91,7 +91,7 @@ export async function nameServer(file: string): Promise<void> {
     .replace("command: node", () => `command: ${JSON.stringify(process.execPath)}`)
     .replace("examples/erp/server.ts", () => JSON.stringify(join(PRODUCT, "examples/erp/server.ts")));
   const text = (await readFile(file, "utf8")).replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, () => `${section}\n`);
-  // Read back: a path can turn into nothing else in the file.
+  // Read back, because a path could have another meaning in the file.
   if (parseTrust(text).mcp["erp"]?.command !== process.execPath)
     throw new ClearedError("CONFIG_INVALID", `The starter's ${TRUST} has no place for the tool server.`);
   await writeFile(file, text);

@@ -1,6 +1,6 @@
 /**
- * `cleared mcp`: tools for a chat client on standard input and output. It asks the running `cleared start`; without one it owns the workspace
- * itself, but only while it is asked something or a run that it began is at work, so that other commands get their turn.
+ * `cleared mcp`: tools for a chat client on standard input and output. It calls the running `cleared start`; without one it owns the workspace
+ * itself, but only during a call or while a run that it started is executing, so that other commands get their turn.
  */
 import { Writable } from "node:stream";
 import type { Api } from "../../app/api.ts";
@@ -17,12 +17,12 @@ const LONG = { caller: { owner: LOCAL, agents: null, token: null }, waitMs: 600_
 export const run: Command = async (at) => {
   const say = (error: unknown) => at.output.note(toWire(error).message);
   const write = process.stdout.write.bind(process.stdout);
-  // A plugin that prints would end up between the messages.
+  // Output of a plugin would end up between the messages.
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   process.stdout.on("error", () => process.exit(0)); // nobody reads any more
   const { use, idle } = createTurns(at.dir);
   const held = new Map<unknown, Promise<unknown>>();
-  /** Once, however often it is looked at. */
+  /** Once per run, however often it is asked for. */
   const hold = (what: unknown, work: (one: Api) => Promise<unknown>) =>
     void held.getOrInsertComputed(what, () =>
       use(work)
@@ -33,7 +33,7 @@ export const run: Command = async (at) => {
     use(async (one) => {
       const value = await one.mcp(p);
       const { run, status, request, end } = value as Record<string, unknown>;
-      // What goes on is held before this call lets go.
+      // What continues is held before this call lets go.
       if (status === "queued" || status === "running") hold(run, (at) => at.status({ run: String(run), wait: true }));
       if (end === null) hold(request, (at) => at.mcp({ name: "ask", params: { ...LONG, request } as never }));
       return value;
@@ -43,11 +43,11 @@ export const run: Command = async (at) => {
   await idle();
 };
 
-/** Calls share one way to the workspace, which is given back when none of them goes on. */
+/** Calls share one connection to the workspace, which is released when none is in progress. */
 function createTurns(dir: string): { use<T>(work: (api: Api) => Promise<T>): Promise<T>; idle(): Promise<void> } {
   let last: Promise<unknown> = Promise.resolve();
   const begin = () => {
-    // In a box: what takes calls by name would be asked for `then`.
+    // Wrapped in an object, because awaiting the API itself would call its method `then`.
     const [ready, free] = [Promise.withResolvers<{ api: Api }>(), Promise.withResolvers<void>()];
     const own = (api: Api) => {
       ready.resolve({ api });

@@ -1,4 +1,4 @@
-/** `cleared models [list|test]`: which models there are, whether they work; `cleared costs`: what was spent on them. */
+/** `cleared models [list|test]`: the configured models and whether they work; `cleared costs`: what was spent on them. */
 import { ClearedError } from "../../kernel/errors.ts";
 import { withApi, withLook } from "../../app/connect.ts";
 import { readLocal, sayUnconfirmed } from "../../app/local.ts";

@@ -1,4 +1,4 @@
-/** `cleared pair`: a one-time code that lets a browser decide as the person whose key this shell holds; `--revoke` ends them all. */
+/** `cleared pair`: a one-time code that lets a browser decide as the person whose key this shell has; `--revoke` ends all pairings. */
 import { withApi } from "../../app/connect.ts";
 import { holderHere } from "../../app/identity.ts";
 import { assertConfirmed, readLocal } from "../../app/local.ts";

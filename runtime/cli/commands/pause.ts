@@ -1,4 +1,4 @@
-/** `cleared pause [agent]`: nothing of it (without a name: nothing at all) starts, acts outside or commits until `cleared resume`. */
+/** `cleared pause [agent]`: no run of it (without a name: no run at all) starts, acts outside or commits until `cleared resume`. */
 import { pauseWords } from "../../engine/store/pauses.ts";
 import { withLook, withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
@@ -19,7 +19,7 @@ export const pause: Command = async ({ output, dir }, [name], options) => {
     output.line(`${underWay} ${underWay === 1 ? "run is" : "runs are"} under way; each stops before it next acts outside or commits.`);
 };
 
-/** Ends a pause, or all of them, and shows where the runs that waited for it get to. */
+/** Ends a pause, or all of them, and shows how far the runs that waited get. */
 export const resume: Command = async ({ output, dir }, [name]) => {
   const { by = null } = starterHere(dir);
   const agent = name ?? null;

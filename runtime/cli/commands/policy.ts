@@ -1,4 +1,4 @@
-/** `cleared policy test [FILE...]`: the cases written beside the rules, of the files as they are on disk. `policy show NAME`: the rules in words. */
+/** `cleared policy test [FILE...]`: the cases in policy files, as the files are on disk. `policy show NAME`: the rules in words. */
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ClearedError, didYouMean, formatAt } from "../../kernel/errors.ts";
@@ -46,7 +46,7 @@ export const run: Command = async ({ output, dir }, [verb, ...names]) => {
   return failed > 0 ? 1 : 0;
 };
 
-/** The rules as a person reads them: thresholds as their values, with the name that changes them. */
+/** The rules in words: thresholds as values, with the name to change them by. */
 export function inWords(set: Pack["set"]): { id: string; when: string; does: string; description: string }[] {
   return set.rules.map((rule) => ({
     id: rule.id,
@@ -63,7 +63,7 @@ export function inWords(set: Pack["set"]): { id: string; when: string; does: str
   }));
 }
 
-/** Files by path or by the policy's name; all of policies/ when none is named. @throws POLICY_UNKNOWN */
+/** Files by path or by the policy's name; all of policies/ by default. @throws POLICY_UNKNOWN */
 function filesOf(dir: string, names: readonly string[]): string[] {
   const folder = join(dir, POLICIES);
   const there = existsSync(folder) ? readdirSync(folder) : [];

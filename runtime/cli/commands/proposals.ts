@@ -46,7 +46,7 @@ const VERBS = {
         const found = await withProgress(api, () => api.differences({ id: idOf(name), agent, from: at }));
         for (const { run, class: kind, why } of found.runs)
           output.lines([`  ${run} ${kind.replace("_", " ")}`, ...why.map((one) => `    ${one}`)]);
-        // For --json alone: otherwise nothing is kept of what was printed.
+        // Only for --json; otherwise printed output is not accumulated.
         if (output.json) runs.push(...found.runs);
         from = found.next;
       }
@@ -96,7 +96,7 @@ function painted(output: Output, line: string): string {
   return line.startsWith("-") ? output.red(line) : line;
 }
 
-/** `cleared propose`: what is edited here, on a branch or in a folder becomes a proposal. */
+/** `cleared propose`: makes a proposal of edits here, of a branch, or of a folder. */
 export const propose: Command = async ({ output, dir }, paths, options) => {
   const { message = "", from, ...rest } = textsOf(options, "message", "reason", "from", "branch", "despite");
   const title = message.replace(/\s+/g, " ").trim();
@@ -120,7 +120,7 @@ export const propose: Command = async ({ output, dir }, paths, options) => {
   return made.proposal.state === "blocked" ? 1 : 0;
 };
 
-/** Path of a file as the workspace calls it. @throws USAGE */
+/** Path of a file relative to the workspace. @throws USAGE */
 function inWorkspace(dir: string, path: string): string {
   const inside = relative(dir, resolve(path));
   if (inside.startsWith("..")) throw new ClearedError("USAGE", `"${path}" is not in the workspace ${dir}.`);

@@ -1,4 +1,4 @@
-/** `cleared queue`: the cards that wait for a person; `queue show N` is one with everything it says. */
+/** `cleared queue`: the open cards; `queue show N`: one card with all its details. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -15,7 +15,7 @@ export const run: Command = async (at, [verb, number], options) => {
   const { output, dir } = at;
   const last = options["all"] === true ? toCount(options["limit"] ?? "200", "--limit") : null;
   const listed = () => withStore(dir, (look) => look.queue(last));
-  // What moved by plain git, or lies in a new clone, asks once the cards have followed it.
+  // Entries moved by plain git, or in a new clone, get their cards once the cards follow the books.
   const pending = await tryGit(dir, ["grep", "-h", "^ *; status: pending-review$", "HEAD", "--", JOURNAL]);
   const unaskedIn = (cards: readonly Card[]) =>
     pending.stdout.toString().split("\n").length - 1 - cards.filter(({ kind, decision }) => kind === "entry" && decision === null).length;
@@ -39,7 +39,7 @@ async function show(at: Invocation, number: string | undefined): Promise<number 
   const { output, dir } = at;
   const card = await withStore(dir, (look) => look.card(id));
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
-  // What stands on a proposal's card is in git, beside what it would change.
+  // A proposal's card is made from git, including its effects.
   if (card.kind === "proposal") return (await import("./proposals.ts")).run(at, ["show", String(id)], {});
   output.result(card);
   output.lines([...cardLines(output, card), ...factLines(output, card, true)]);

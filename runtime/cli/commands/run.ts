@@ -37,17 +37,17 @@ export const run: Command = async ({ output, dir }, [agent = ""], options) => {
 
 const fieldsOf = (agents: AgentFact[], agent: string) => agents.find(({ name }) => name === agent)?.header?.input ?? {};
 
-// A document longer than this is no rules.
+// Rules are never longer than this.
 const POLICY_LIMIT = 262_144;
 
-/** What the run is given beside its input. @throws FILE_MISSING, FILE_TOO_LARGE */
+/** What the run is given besides its input. @throws FILE_MISSING, FILE_TOO_LARGE */
 function givenOf(options: Record<string, unknown>): Given | null {
   const given: Given = {};
   if (options["readOnly"] === true) given.readOnly = true;
   if (typeof options["tools"] === "string") {
     if (!/^https?:$/.test(URL.parse(options["tools"])?.protocol ?? ""))
       throw new ClearedError("USAGE", `--tools takes the http or https address of a tool server, not "${options["tools"]}".`);
-    // The address is kept with the run and shown.
+    // The address is stored with the run and shown.
     const { username, password } = new URL(options["tools"]);
     if (username !== "" || password !== "")
       throw new ClearedError("USAGE", "--tools takes no user name or password: name the server under mcp: in trust.yaml, with headers.");
@@ -64,7 +64,7 @@ function readPolicy(file: string): string {
   return text;
 }
 
-/** given: each --input. fieldsOf: `input:` of the header, asked for where a value has to be read by its type. @throws USAGE */
+/** given: each --input. fieldsOf: `input:` of the header, read only if a value must be parsed by its type. @throws USAGE */
 async function inputOf(given: readonly string[], fieldsOf: () => Promise<Header["input"]>): Promise<Json> {
   const [only] = given;
   if (only === undefined || (given.length === 1 && !IS_PAIR.test(only))) return parseJson(only, "--input");
@@ -73,7 +73,7 @@ async function inputOf(given: readonly string[], fieldsOf: () => Promise<Header[
   return Object.fromEntries(pairs.map(([name, text]) => [name, typed(text, Object.hasOwn(fields, name) ? fields[name] : undefined)]));
 }
 
-/** The value a text stands for. What does not fit the type stays text, and the header's check says what is wrong with it. */
+/** The value of a text. Text that does not fit the type stays text, and the header's check reports it. */
 function typed(text: string, field: InputField | undefined): Json {
   const type = field?.type ?? "string";
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
@@ -81,7 +81,7 @@ function typed(text: string, field: InputField | undefined): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return text; // a value that is not JSON is no number, list or object
+    return text; // a value that is not JSON is not a number, list or object
   }
 }
 
@@ -102,7 +102,7 @@ export const exec: Command = async ({ output, dir }, [file = ""], options) => {
   return result.error === undefined ? 0 : EXIT[kindOf(result.error.code)];
 };
 
-/** What they write is thrown away. One JSON result a line. */
+/** What they write is discarded. One JSON result per line. */
 export const call: Command = async ({ dir }, [name, params], options) => {
   const batch = options["batch"] as string | undefined;
   if (batch === undefined && name === undefined) throw new ClearedError("USAGE", "Name a primitive, or a file of calls with --batch.");

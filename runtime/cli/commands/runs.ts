@@ -74,7 +74,7 @@ const ACTIONS = {
   },
 } satisfies Record<string, (at: Invocation, id: string, options: Options) => Promise<number>>;
 
-/** Runs that wait on older code: what HEAD's code would do with each; those named, or with --all all that can, move. */
+/** Runs that wait on older code: what HEAD's code would do with each; those named, or with --all every one that can, are moved. */
 async function migrateGroup({ output, dir }: Invocation, runs: string[], options: Options): Promise<number> {
   if (options["to"] !== undefined)
     throw new ClearedError("USAGE", "--to moves one run: `cleared runs migrate run_… --to COMMIT`. A group moves to HEAD.");
@@ -92,17 +92,17 @@ async function migrateGroup({ output, dir }: Invocation, runs: string[], options
   else if (dryRun)
     output.line(`${able} of ${found.length} can move to ${found[0]?.to.slice(0, 7)}: name them, or all with --all. Nothing was changed.`);
   else output.line(`${able} of ${found.length} moved to ${found[0]?.to.slice(0, 7)}.`);
-  // Whoever named a run meant that one.
+  // A named run that cannot move is a failure.
   return runs.length > 0 && able < found.length ? EXIT.divergence : 0;
 }
 
-/** Who moves a run, and why: the person whose key lies here, when there is one. */
+/** Who moves a run, and why: the person whose key is here, if any. */
 function moving(dir: string, options: Options): { by: string | null; reason: string } {
   const { by = null } = starterHere(dir);
   return { by, reason: String(options["reason"] ?? "") };
 }
 
-/** Closed runs that git has below refs/cleared/runs/ and the store does not know are listed again. */
+/** Lists closed runs again that are in git below refs/cleared/runs/ and not in the store. */
 export const reindex: Command = async ({ output, dir }) => {
   const { runs } = await withApi(dir, (api) => api.reindex());
   output.result({ runs });

@@ -1,4 +1,4 @@
-/** `cleared secrets set|list|remove`: what trust.yaml names as secret:NAME. A value is read from a hidden prompt or standard input, and never printed. */
+/** `cleared secrets set|list|remove`: values of secret:NAME in trust.yaml, read from a hidden prompt or standard input, never printed. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";

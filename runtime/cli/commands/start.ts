@@ -1,6 +1,6 @@
 /**
- * `cleared start`: own the workspace. Triggers run, the status page is served, commands are answered over the socket, until Ctrl-C
- * or SIGTERM ends everything once.
+ * `cleared start`: owns the workspace: triggers run, the status page is served, commands are answered over the socket, until Ctrl-C or SIGTERM
+ * ends everything once.
  */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ const LOOK_MS = 1000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export const run: Command = async (at, _, options) => {
-  // What a person has read once, and not what it says when another process gives the workspace back.
+  // What a person has read once; it does not apply to a later version of the file, after another process had the workspace.
   if (options["acceptTrust"] === true) keepConfirmation(at.dir, lookAtTrust(at.dir));
   const wanted = { stop: false };
   for (let again = false; ; again = true) {
@@ -54,14 +54,14 @@ export const run: Command = async (at, _, options) => {
     } catch (error) {
       if (wanted.stop && isFenced(error)) return 0;
       const code = error instanceof ClearedError ? error.code : "";
-      // Taken over by a command: it ends, and then this process is wanted again. Another `cleared start` is not waited for.
+      // A command took the workspace over; when it ends, this process continues. Another `cleared start` is not waited for.
       if (code === "OWNER_FENCED") at.output.note(`${toWire(error).message} It goes on here when that one ends.`);
       else if (!again || code !== "OWNER_BUSY" || (error as ClearedError).data?.["pid"] === undefined) throw error;
     }
   }
 };
 
-/** @throws OWNER_FENCED once another process has taken the workspace over, with everything closed */
+/** @throws OWNER_FENCED once another process has taken the workspace over; everything is closed then */
 async function own(at: Invocation, options: Record<string, unknown>, wanted: { stop: boolean }): Promise<number> {
   const { output, dir } = at;
   const { config, trust } = readLocal(dir);
@@ -69,7 +69,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   const addresses = addressesOf(dir, options, trust.anonymous.length > 0);
   const ended = Promise.withResolvers<number>();
   const say = (error: unknown) => output.note(toWire(error).message);
-  // It may be lost before it is waited for.
+  // The rejection may happen before anything awaits it.
   ended.promise.catch(() => undefined);
   let triggers: Triggers | undefined;
   let guarding: ReturnType<typeof keepGuarding> | undefined;
@@ -101,14 +101,14 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       `\`cleared start\` runs here already${ownerOf(dir)}. Use it, or stop it first (Ctrl-C in its window, or SIGTERM).`,
     );
   }
-  // Once: a second Ctrl-C while it closes changes nothing.
+  // A second Ctrl-C while closing changes nothing.
   const stop = () => {
     wanted.stop = true;
     ended.resolve(0);
   };
   for (const signal of SIGNALS) process.on(signal, stop);
   const closing: (() => Promise<void>)[] = [() => host.close()];
-  /** Stopped when it ends, the last first. */
+  /** Stopped at the end, last one first. */
   const stopping = <T extends { stop(): Promise<void> }>(one: T): T => {
     closing.push(() => one.stop());
     return one;
@@ -174,7 +174,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     settle(host);
     stopping(keepChecking(host, async (agent) => (await import("../../app/check-api.ts")).checkAgent(host, agent), say));
     upkeep = stopping(keepUp(host, say));
-    // Another trust.yaml has told `ended`; one that could not be read now is read again.
+    // A changed trust.yaml has rejected `ended`; a failed read is repeated.
     stopping(
       keepLooking(
         LOOK_MS,
@@ -191,14 +191,14 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     output.line(`Watching ${dir}; Ctrl-C stops.`);
     return await ended.promise;
   } finally {
-    // What cannot be closed because the workspace is another's now is no reason to leave the rest open.
+    // If something cannot be closed because another process owns the workspace, the rest is still closed.
     for (const close of closing.reverse()) await close().catch((error: unknown) => (isFenced(error) ? undefined : say(error)));
     for (const signal of SIGNALS) process.off(signal, stop);
     if (triggers !== undefined) output.line("Stopped.");
   }
 }
 
-/** Where to listen, and the card's address. @throws USAGE for one that others reach while nothing says who may give tasks there */
+/** Where to listen, and the card's address. @throws USAGE for an address that others can reach while trust.yaml names nobody who may give tasks */
 function addressesOf(dir: string, { host: bind = LOOPBACK, cardUrl }: Record<string, unknown>, anybody: boolean) {
   const card = cardUrl === undefined ? undefined : URL.parse(String(cardUrl));
   if (card !== undefined && !/^https?:$/.test(card?.protocol ?? ""))
@@ -213,12 +213,12 @@ function addressesOf(dir: string, { host: bind = LOOPBACK, cardUrl }: Record<str
 
 const isFenced = (error: unknown): boolean => error instanceof ClearedError && error.code === "OWNER_FENCED";
 
-/** Opens the link where a person sits at a terminal with a screen; one that cannot be opened is printed anyway. */
+/** Opens the link if there is a terminal and a screen; it is printed in any case. */
 function openLink(link: string): void {
   if (process.stdout.isTTY !== true) return;
   const { platform, env } = process;
   if (platform === "linux" && env["DISPLAY"] === undefined && env["WAYLAND_DISPLAY"] === undefined) return;
-  // Not on the command line where other users could read it from there and be first; on Linux the page is not answered to them.
+  // Not as an argument, which other users could read and use first; on Linux the page does not answer them.
   const [command, args, input] =
     platform === "darwin"
       ? ["osascript", ["-"], `open location ${JSON.stringify(link)}\n`]
@@ -232,7 +232,7 @@ function openLink(link: string): void {
   child.unref();
 }
 
-/** ` (process 1234)` of the owner the store names. */
+/** ` (process 1234)`: the owner recorded in the store. */
 function ownerOf(dir: string): string {
   const database = new Database(join(dir, STORE));
   try {
@@ -243,7 +243,7 @@ function ownerOf(dir: string): string {
   }
 }
 
-/** One line a run, its receipts, and the bank's balance after an import. */
+/** One line per run, its receipts, and the bank's balance after an import. */
 async function told(output: Output, host: Host, record: RunRecord): Promise<void> {
   output.line(runLine(output, record).join("  ").trimEnd());
   if (record.error !== null) output.note(record.error.message);

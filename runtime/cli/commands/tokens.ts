@@ -31,7 +31,7 @@ export const run: Command = async ({ output, dir }, [verb, name], options) => {
   output.line(token);
 };
 
-/** @throws USAGE for an agent that takes no tasks */
+/** @throws USAGE for an agent that accepts no tasks */
 async function offeredOf(dir: string, list: string): Promise<string[]> {
   const wanted = [...new Set(list.split(",").map((one) => one.trim()))].filter((one) => one !== "");
   const offered = (await withLook(dir, (api) => api.agents()))

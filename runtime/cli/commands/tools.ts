@@ -1,4 +1,4 @@
-/** `cleared tools [list|test|show] [NAMES...]`: the synthesized tools of scripts/tools/ as they lie on disk. */
+/** `cleared tools [list|test|show] [NAMES...]`: the synthesized tools of scripts/tools/ on disk. */
 import { ClearedError } from "../../kernel/errors.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import type { Command } from "../invocation.ts";

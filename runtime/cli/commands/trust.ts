@@ -1,4 +1,4 @@
-/** `cleared trust`: what this workspace's trust.yaml would let run, connect to and decide, in words; a person's yes makes it count here. */
+/** `cleared trust`: what this workspace's trust.yaml would run, connect to and allow, in words; a person's confirmation puts it into force here. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -46,7 +46,7 @@ export const run: Command = async ({ output, dir }, _, options) => {
   output.result({ dir, confirmed: true, says: now, moved });
 };
 
-/** Older versions kept a person's key inside the workspace, where a copy takes it along. Answers what was moved, in sentences. */
+/** Older versions kept a person's key inside the workspace, where a copy includes it. Returns what was moved, in sentences. */
 function moveKeys(dir: string, trust: Trust): string[] {
   return holdersHere(dir, trust)
     .filter(({ file }) => file === join(dir, KEY))
@@ -60,7 +60,7 @@ function moveKeys(dir: string, trust: Trust): string[] {
 const unfinishedRuns = async (dir: string): Promise<number> =>
   (await withStore(dir, (look) => look.runs({ status: ["queued", "running", "waiting"], limit: 10_000 }))).length;
 
-/** A line for each thing that would count, most dangerous first. Text of the file is untrusted. */
+/** One line per item that would be in force, most dangerous first. Text of the file is untrusted. */
 function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): string[] {
   const { plugins, mcp, people, approvals, notices, webhooks, addresses, changes, anonymous } = trust;
   const { smtp } = notices;

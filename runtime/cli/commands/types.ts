@@ -11,7 +11,7 @@ import { workChanges } from "../../app/work-tree.ts";
 
 export const run: Command = async ({ output, dir }) => {
   const registry = createRegistry(primitives, await loadPlugins(dir, readLocal(dir).trust.plugins));
-  // Tools as they lie there: an editor shows what is being written.
+  // Tools on disk, so that an editor shows the one being written.
   const whole = await withLook(dir, async (_, { git, sandbox }) => {
     const head = git.tree(await git.head());
     return withTools(registry, treeOver(head, (await workChanges(dir, head)).files), sandbox);

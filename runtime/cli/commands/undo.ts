@@ -1,6 +1,6 @@
 /**
- * `cleared undo WHAT`: first what would change back, with the money; then, after a yes, one commit that takes it back. `cleared revive NAME`:
- * rows that somebody deleted from the books.
+ * `cleared undo WHAT`: shows what would be reverted, with the money; after a confirmation, reverts it in one commit. `cleared revive NAME`:
+ * books rows again that somebody deleted from the books.
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { UndoPlan } from "../../change/proposals/undo-plan.ts";
@@ -23,7 +23,7 @@ export const run: Command = async ({ output, dir }, [target = ""], options) => {
     output.line("Dry run: nothing was changed.");
     return 0;
   }
-  // Whoever says yes has seen what would change.
+  // Whoever confirms has seen the plan.
   const isShown = process.stdout.isTTY && !output.json;
   if (options["yes"] !== true && !(isShown && (await saysYes("Undo it?"))))
     throw new ClearedError("USAGE", "Nothing was undone: answer y here, or use --yes. --dry-run only shows it.");
@@ -33,10 +33,10 @@ export const run: Command = async ({ output, dir }, [target = ""], options) => {
 };
 
 const CHANGES = { restored: "comes back", removed: "goes", changed: "as it was before" } as const;
-// A year of a large import has some hundred sums; a person looks at the first.
+// A year of a large import has some hundred sums; the first are enough for a reader.
 const SHOWN = 40;
 
-/** What would change back, as people read it. */
+/** The plan, for readers. */
 function planLines(output: Output, { title, commits, files, money, entries, statements, notes }: UndoPlan): string[] {
   const { removed, reversed, restored } = entries;
   const counts = [
@@ -61,7 +61,7 @@ function planLines(output: Output, { title, commits, files, money, entries, stat
 
 const sign = (amount: string): string => (amount.startsWith("-") ? amount : `+${amount}`);
 
-/** Books rows again that somebody has deleted from the books, or leaves them out for good. */
+/** Books rows again that somebody deleted from the books, or excludes them permanently. */
 export const revive: Command = async ({ output, dir }, names, options) => {
   const by = starterHere(dir).by ?? NOBODY;
   const leave = options["leaveOut"] === true;

@@ -1,4 +1,4 @@
-/** `cleared verify`: every invariant of the books at HEAD, uncommitted edits, and with --independent what hledger and Ledger say. */
+/** `cleared verify`: every invariant of the books at HEAD, uncommitted edits, and with --independent the results of hledger and Ledger. */
 import { formatAt } from "../../kernel/errors.ts";
 import { withGit } from "../../workspace/git/git.ts";
 import { JOURNAL, MAIN_JOURNAL } from "../../workspace/layout.ts";

@@ -1,6 +1,6 @@
 /**
- * Tasks that runs give to agents elsewhere. Which remote task belongs to a call is kept in the run store, so that a run that goes on after
- * anything finds its own again: the message has an id that follows from run and step, and is sent a second time only where that is harmless.
+ * Tasks that runs give to remote agents. The run store records which remote task belongs to a call, so that a resumed run finds its own again:
+ * the message has an id derived from run and step, and is sent a second time only if that is harmless.
  */
 import { createHash } from "node:crypto";
 import type { Database } from "../../engine/store/database.ts";
@@ -13,7 +13,7 @@ import type { Remote, RemoteTask } from "./remote.ts";
 
 export type AgentPool = ReturnType<typeof createRemoteAgents>;
 
-/** Followed this long within one call; after that the run waits, and is woken. */
+/** Followed this long within one call; then the run waits and is woken later. */
 const FOLLOW_MS = 20_000;
 const FIRST_LOOK_MS = 1000;
 const LONGEST_LOOK_MS = 60_000;
@@ -68,7 +68,7 @@ export function createRemoteAgents(options: {
     data: redactor.json(data),
   });
 
-  /** `open`: it may still do what it was given. */
+  /** `open`: it may still carry out its task. */
   const lost = (agent: string, error: unknown, open: boolean) =>
     new ClearedError(
       "REMOTE_DOWN",
@@ -76,7 +76,7 @@ export function createRemoteAgents(options: {
       { data: { open } },
     );
 
-  /** Null where nobody can tell whether it was taken. */
+  /** Null if it is unknown whether the task was accepted. */
   const give = async (remote: Remote, call: RemoteCall, key: string, reads: boolean, harmless: boolean, abort: AbortSignal) => {
     const { text, data, skill } = call;
     for (let tries = 1; ; tries++) {
@@ -94,7 +94,7 @@ export function createRemoteAgents(options: {
     }
   };
 
-  /** Its time is over: canceled there where that works, so that nobody does it twice. */
+  /** Its time is over: it is canceled at the remote agent if possible, so that nobody does it twice. */
   const giveUp = async (remote: Remote, link: Link, timeoutMs: number, reads: boolean): Promise<RemoteStep> => {
     const end = await remote.cancel(link.task, quiet).catch(() => remote.get(link.task, quiet).catch(() => null));
     if (end !== null && ENDED.includes(end.state) && end.state !== "canceled") return ended(end);
@@ -138,7 +138,7 @@ export function createRemoteAgents(options: {
         }
         const until = performance.now() + FOLLOW_MS;
         for (;;) {
-          // That it cannot be reached now says nothing about its task.
+          // Being unreachable now says nothing about its task.
           task ??= await remote.get(link.task, abort).catch((error: unknown) => {
             if (error instanceof ClearedError && error.code === "REMOTE_REFUSED") throw error;
             return null;
@@ -177,7 +177,7 @@ export function createRemoteAgents(options: {
         const remote = await remoteOf(agent);
         const message = { id: uuidOf(question, key), context: uuidOf("context", key), task: link.task, ...said };
         await remote.send(message, abort).catch(async (error: unknown) => {
-          // An answer of before may have arrived already.
+          // An earlier answer may have arrived already.
           if ((await remote.get(link.task, abort)).question?.id !== question) return;
           throw error instanceof ClearedError ? error : lost(agent, error, true);
         });
@@ -189,7 +189,7 @@ export function createRemoteAgents(options: {
 
   return {
     forRun,
-    /** Whether what this waiting run waits for has moved on; asks at growing intervals. */
+    /** Whether the task that this run waits for has progressed; asks at growing intervals. */
     async moved(run: string): Promise<boolean> {
       const link = linkAtWork(database, run);
       // Without a task there is nothing to wait for.
@@ -200,17 +200,17 @@ export function createRemoteAgents(options: {
       const task = await remoteOf(link.agent)
         .then((remote) => remote.get(link.task, AbortSignal.timeout(LOOK_PATIENCE_MS)))
         .catch((error: unknown) => (error instanceof ClearedError && error.code === "REMOTE_UNKNOWN" ? undefined : null));
-      if (task === undefined) return true; // trust.yaml names it no more: the run is told
+      if (task === undefined) return true; // trust.yaml no longer names it: the run is told
       const late = link.state === "working" && clock.now() - link.at >= link.timeout;
       const moved = late || (task !== null && task.state !== link.state);
       if (moved) looks.delete(link.key);
       return moved;
     },
-    /** Tasks of runs that have ended are canceled there, and forgotten. */
+    /** Cancels remote tasks of runs that have ended, and forgets them. */
     async tidy(): Promise<void> {
       for (const link of linksLeft(database)) {
         looks.delete(link.key);
-        // It may have ended long ago, which is as good.
+        // It may have ended long ago, which is just as good.
         if (!["ended", "given_up", "sent"].includes(link.state))
           await remoteOf(link.agent)
             .then((remote) => remote.cancel(link.task, AbortSignal.timeout(LOOK_PATIENCE_MS)))
@@ -221,7 +221,7 @@ export function createRemoteAgents(options: {
   };
 }
 
-/** The same for the same call, and in the form by which others tell that a message is this very one (RFC 9562, version 8). */
+/** Equal for equal calls, in the form by which receivers recognize a repeated message (RFC 9562, version 8). */
 function uuidOf(...parts: string[]): string {
   const hex = createHash("sha256").update(parts.join("\n")).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,6 +1,6 @@
 /**
- * One agent elsewhere, spoken to over A2A 1.0 or 0.3, whichever its card offers; the only door to the SDK. What it sends is untrusted: cut to
- * text, data and a question. Its card decides nothing about where requests go: everything stays at the origin that trust.yaml names.
+ * A remote agent over A2A 1.0 or 0.3, whichever its card offers; the only door to the SDK. What it sends is untrusted and reduced to text, data
+ * and a question. Its card does not decide where requests go: all stay at the origin that trust.yaml names.
  */
 import { createHash } from "node:crypto";
 import { SendMessageRequest, type Message, type Part, type Task, TaskState } from "@a2a-js/sdk";
@@ -13,13 +13,13 @@ import { forPeople, mustBeShallow, parseJson } from "../mcp/answer.ts";
 type RemoteState = "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected";
 
 export interface RemoteTask {
-  /** Empty where it answered at once and made no task. */
+  /** Empty if it answered at once without a task. */
   id: string;
   state: RemoteState;
   text: string;
-  /** The data of its answer; a list where there are several. */
+  /** The data in its answer; a list if there are several. */
   data: Json;
-  /** What it asks for, while it asks. */
+  /** The question it asks, if it asks one. */
   question: { id: string; text: string; data: Json } | null;
 }
 
@@ -35,10 +35,10 @@ const STATES: Partial<Record<TaskState, RemoteState>> = {
   [TaskState.TASK_STATE_INPUT_REQUIRED]: "input-required",
   [TaskState.TASK_STATE_AUTH_REQUIRED]: "auth-required",
 };
-/** Of one request; a task itself takes as long as it takes. */
+/** Per request; a task itself has no such limit. */
 const PATIENCE_MS = 60_000;
 
-/** All it does throws REMOTE_DOWN: surely not taken; REMOTE_REFUSED: it says no; anything else: nobody can tell. */
+/** Every operation may throw REMOTE_DOWN: certainly not accepted; REMOTE_REFUSED: rejected; any other error: unknown. */
 export function createRemote(options: { name: string; url: string; fetch: Fetch; token(): Promise<string | null> }) {
   const { name, url, token } = options;
   const { origin } = new URL(url);
@@ -55,7 +55,7 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
     const answer = await options.fetch(to, sent).catch((error: unknown) => {
       throw error instanceof ClearedError && error.code === "TOOL_DOWN" ? down(forPeople(error.message)) : error;
     });
-    // What a server or a gateway answers so late may have been taken; only these two say that it was not (RFC 9110 15.6.4, RFC 6585 4).
+    // Other errors of a server or gateway may come after acceptance; these two say that it was not accepted (RFC 9110 15.6.4, RFC 6585 4).
     if (answer.status === 503 || answer.status === 429) throw down(`it answers ${answer.status}`);
     if (answer.status >= 500) throw new Error(`it answers ${answer.status}`);
     if (answer.status >= 400 || (answer.status >= 300 && answer.status < 400))
@@ -63,7 +63,7 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
         "REMOTE_REFUSED",
         `${name} refuses the request with ${answer.status}. Look at its token and address in trust.yaml.`,
       );
-    // No digit of an amount is lost on the way.
+    // Keeps every digit of an amount.
     return Object.defineProperty(answer, "json", { value: async () => mustBeShallow(parseJson(await answer.text())) });
   };
 
@@ -80,13 +80,13 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
       throw error instanceof ClearedError ? error : down(`its card cannot be read: ${forPeople((error as Error).message)}`);
     }));
   };
-  /** A refusal of the protocol is one; whatever else went wrong keeps its own error. */
+  /** A protocol error that rejects is REMOTE_REFUSED; any other failure keeps its own error. */
   const asking = async <T>(abort: AbortSignal, work: (client: Client, signal: AbortSignal) => Promise<T>): Promise<T> => {
     const one = await client();
     try {
       return await work(one, AbortSignal.any([abort, AbortSignal.timeout(PATIENCE_MS)]));
     } catch (error) {
-      // Where it is now may stand in its card.
+      // Its card may contain a new address.
       made = null;
       if (error instanceof ClearedError || !isRefusal(error)) throw error;
       throw new ClearedError("REMOTE_REFUSED", `${name} refuses the request: ${forPeople((error as Error).message)}`);
@@ -120,7 +120,7 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
       }),
     get: (id: string, abort: AbortSignal): Promise<RemoteTask> =>
       asking(abort, async (one, signal) => fromTask(await one.getTask({ tenant: "", id, historyLength: 1 }, { signal }))),
-    /** The task of a context, where it can be asked for that; null where there is none, or nobody can tell. */
+    /** The task of a context, if the agent can be asked for it; null if there is none or that is unknown. */
     find: (context: string, abort: AbortSignal): Promise<RemoteTask | null> =>
       asking(abort, async (one, signal) => {
         if (one.protocolVersion !== "1.0") return null;
@@ -131,7 +131,7 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
       }).catch(() => null),
     cancel: (id: string, abort: AbortSignal): Promise<RemoteTask> =>
       asking(abort, async (one, signal) => fromTask(await one.cancelTask({ tenant: "", id, metadata: undefined }, { signal }))),
-    /** Until something has happened to it, or a moment has passed. */
+    /** Waits until something has happened to it, or a short time has passed. */
     async moved(id: string, withinMs: number, abort: AbortSignal): Promise<void> {
       const stop = new AbortController();
       const over = AbortSignal.any([abort, stop.signal, AbortSignal.timeout(withinMs)]);
@@ -142,7 +142,7 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
           if (status !== undefined && STATES[status.state] !== undefined) return;
         }
       } catch {
-        // It has no streams, or this one broke: it is asked again in a moment.
+        // It has no streams, or this one broke: it is asked again later.
       } finally {
         stop.abort();
       }
@@ -153,7 +153,7 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
 }
 
 const isTask = (answer: Task | Message): answer is Task => "artifacts" in answer;
-/** An error of JSON-RPC or A2A that says no; an internal one of theirs, or an answer that is none, leaves open what has happened. */
+/** An error of JSON-RPC or A2A that rejects; an internal error of theirs, or an invalid answer, leaves open what has happened. */
 function isRefusal(error: unknown): boolean {
   const { envelopeCode: code } = error as { envelopeCode?: unknown };
   return typeof code === "number" && code !== -32603;

@@ -1,7 +1,7 @@
 /**
- * The way out over HTTP: which addresses may be reached, and a fetch that connects to exactly the address that was checked.
- * An address a run brings along is denied unless trust.yaml allows it. A name is resolved inside the connection itself, so a name
- * server that answers differently the second time (DNS rebinding) gains nothing; redirects are handed back, never followed here.
+ * Outgoing HTTP: which addresses may be reached, and a fetch that connects to exactly the address that was checked.
+ * An address given to a run is denied unless trust.yaml allows it. A name is resolved inside the connection itself, so a name server that
+ * answers differently the second time (DNS rebinding) gains nothing; redirects are returned, never followed here.
  */
 import { lookup as systemLookup } from "node:dns/promises";
 import { type IncomingMessage, request as http } from "node:http";
@@ -19,13 +19,13 @@ export interface Address {
 /** All addresses of a host name. */
 export type Resolve = (host: string) => Promise<Address[]>;
 
-/** What the MCP client and the plain endpoint use of `fetch`. Never follows a redirect. */
+/** The part of `fetch` that the MCP client and the plain endpoint use. Never follows a redirect. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 export interface FetchOptions {
-  /** Null: a person has named the address in trust.yaml, so it may be anywhere. */
+  /** Null: a person has named the address in trust.yaml, so any is allowed. */
   rules: AddressRules | null;
-  /** A longer answer is cut off with TOOL_ANSWER. */
+  /** A longer answer is refused with TOOL_ANSWER. */
   maxBytes: number;
   resolve?: Resolve | undefined;
 }
@@ -34,7 +34,7 @@ export interface FetchOptions {
 const SPECIAL_V4 =
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 " +
   "192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3";
-// Only 2000::/3 is public at all; inside it are protocol assignments, documentation, and 6to4, which carries an IPv4 address.
+// Only 2000::/3 is public; it contains protocol assignments, documentation, and 6to4, which embeds an IPv4 address.
 const SPECIAL_V6 = "2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20";
 
 const special = blockList(`${SPECIAL_V4} ${SPECIAL_V6}`.split(" "));
@@ -43,7 +43,7 @@ const loopback = blockList(["127.0.0.0/8", "::1/128"]);
 
 const systemResolve: Resolve = (host) => systemLookup(host, { all: true, verbatim: true });
 
-/** @throws CONFIG_INVALID for a range that is none */
+/** @throws CONFIG_INVALID for an invalid range */
 function blockList(ranges: string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
@@ -59,14 +59,14 @@ function blockList(ranges: string[]): BlockList {
 
 const has = (list: BlockList, { address }: Address): boolean => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
-/** An IPv4 address in IPv6 clothes (::ffff:10.0.0.1) is outside 2000::/3, so it is never public. */
+/** An IPv4-mapped IPv6 address (::ffff:10.0.0.1) is outside 2000::/3, so it is never public. */
 function isPublic(address: Address): boolean {
   return !has(special, address) && (!isIPv6(address.address) || has(globalV6, address));
 }
 
 /**
- * A judge of connections: `host` as the address writes it, `addresses` what it resolved to. Every one of them must be allowed: by a
- * listed range, as this machine, or as a public address of a listed host.
+ * Judges connections: `host` as written in the address, `addresses` what it resolved to. Every one of them must be allowed: by a listed range,
+ * as this machine, or as a public address of a listed host.
  * @throws TOOL_REFUSED naming host and reason
  */
 export function createJudge(rules: AddressRules): (host: string, addresses: Address[]) => void {
@@ -86,22 +86,22 @@ export function createJudge(rules: AddressRules): (host: string, addresses: Addr
   };
 }
 
-/** Asked before anything is sent there; createFetch asks again with each connection. @throws TOOL_REFUSED */
+/** Checked before anything is sent; createFetch checks again with each connection. @throws TOOL_REFUSED */
 export async function assertMayReach(url: string, rules: AddressRules, resolve = systemResolve): Promise<void> {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$/, "$1");
   const judge = createJudge(rules);
   if (isIP(host) !== 0) return judge(host, [{ address: host, family: isIP(host) }]);
-  // A name that cannot be looked up now may be later: then the list of hosts decides.
+  // A name that cannot be resolved now may be later; then the list of hosts decides.
   judge(host, await resolve(host).catch(() => [{ address: "1.1.1.1", family: 4 }]));
 }
 
 /**
- * A fetch over one connection per request: a call is never lost on a kept socket that the other side has just closed.
- * @throws TOOL_REFUSED (address), TOOL_DOWN (no connection: nothing was sent), TOOL_ANSWER (too long); what breaks later is the system's own error
+ * A fetch with one connection per request: no call is lost on a kept connection that the other side has just closed.
+ * @throws TOOL_REFUSED (address), TOOL_DOWN (no connection: nothing was sent), TOOL_ANSWER (too long); later failures are the system's own errors
  */
 export function createFetch({ rules, maxBytes, resolve = systemResolve }: FetchOptions): Fetch {
   const judge = rules === null ? () => undefined : createJudge(rules);
-  // Asked for all addresses, so that a host reachable over only one family is reached (RFC 8305).
+  // All addresses are looked up, so that a host with only one working family is reached (RFC 8305).
   const lookup: LookupFunction = (host, _, done) => {
     resolve(host).then(
       (addresses) => {
@@ -138,7 +138,7 @@ export function createFetch({ rules, maxBytes, resolve = systemResolve }: FetchO
         const given = connected || error instanceof ClearedError || init.signal?.aborted;
         failed(given ? error : new ClearedError("TOOL_DOWN", `No connection to ${url.host}: ${error.message || error}.`, { cause: error }));
       });
-      // An answer that switches to another protocol is none, and ends without a word.
+      // A switch to another protocol is not an answer, and ends without an event.
       asking.on("close", () => failed(new Error("it ended without an answer")));
       asking.end(init.body == null ? undefined : String(init.body));
     });

@@ -1,16 +1,16 @@
-/** What comes back from a tool, made into JSON that may be recorded: numbers kept exact, texts for people cut, secrets taken out. */
+/** Turns a tool's answer into JSON that may be recorded: numbers stay exact, texts for people are clipped, secrets removed. */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { oneLine } from "../../kernel/text.ts";
 import { mapScalars } from "../../rules/tools/shape.ts";
 
-/** One answer, from any transport. A page has a thousand records at most; 8 MiB is far more than that. */
+/** For one answer over any transport. A page has at most a thousand records, so 8 MiB is ample. */
 export const ANSWER_BYTES = 8 * 1024 * 1024;
 
 const LONG_NUMBER = /\d{16}|\d\.\d{15}/;
 
 /**
- * JSON.parse that loses no digit: a number that a double cannot hold becomes its text.
+ * JSON.parse without loss of digits: a number that a double cannot hold becomes its text.
  * @throws SyntaxError
  */
 export function parseJson(text: string): Json {
@@ -20,15 +20,15 @@ export function parseJson(text: string): Json {
   return JSON.parse(text, exact as (key: string, value: unknown) => unknown) as Json;
 }
 
-/** The digits that count: 1.20e3 and 1200 differ here, which only makes one more number a text. */
+/** The significant digits: 1.20e3 and 1200 differ here, which only turns one more number into text. */
 function digits(number: string): string {
   return number.includes(".") ? number.replace(/0+$/, "").replace(/\.$/, "") : number;
 }
 
-// Everything that looks at a value of a server goes down into it; a stack holds some thousand steps, and no record needs a hundred.
+// Values are traversed recursively; a stack holds some thousand levels, and no record needs a hundred.
 const DEEPEST = 100;
 
-/** Whether a value of a server is nested deeper than any record is. */
+/** True if a value is nested deeper than any record. */
 export function isTooDeep(value: unknown, left = DEEPEST): boolean {
   if (typeof value !== "object" || value === null) return false;
   return left === 0 || Object.values(value).some((one) => isTooDeep(one, left - 1));
@@ -40,7 +40,7 @@ export function mustBeShallow<T>(value: T): T {
   throw new ClearedError("TOOL_ANSWER", `The server's answer is nested deeper than ${DEEPEST} levels.`);
 }
 
-/** A text part of an answer: JSON where it is JSON, else the text. A bare number stays a text unless it reads back the same. */
+/** A text part of an answer: parsed if it is JSON, else the text. A bare number stays text unless it prints the same. */
 export function fromText(text: string): Json {
   try {
     const value = mustBeShallow(parseJson(text));
@@ -50,17 +50,17 @@ export function fromText(text: string): Json {
   }
 }
 
-/** A text of a server or a failure, for one line of a message: at most 500 characters. */
+/** A text of a server or a failure for one line of a message, at most 500 characters. */
 export const forPeople = (text: string): string => oneLine(text, 500);
 
-// The shortest secret there is (workspace/settings/secrets.ts), in characters.
+// Length of the shortest possible secret (workspace/settings/secrets.ts), in characters.
 const PIECE = 8;
 
-/** Replaces every secret that was handed out, in whatever crosses back from a server. */
+/** Replaces every issued secret in anything that comes back from a server. */
 export function createRedactor() {
   const known = new Map<string, string>();
   const pieces = new Map<string, string>();
-  /** A message that was cut and had its blanks joined: what is left of a secret then is hidden too. */
+  /** A message that was clipped and joined: remains of a secret are replaced too. */
   const words = (from: string): string => {
     const whole = text(from);
     let to = "";
@@ -83,7 +83,7 @@ export function createRedactor() {
   const scalar = (value: Json): Json =>
     typeof value === "string" || (typeof value === "number" && known.has(String(value))) ? text(String(value)) : value;
   const json = (value: Json): Json => mapScalars(value, scalar, text);
-  /** The same error with a message and data that name no secret. */
+  /** The same error without secrets in its message and data. */
   const error = (from: ClearedError): ClearedError =>
     new ClearedError(from.code, words(from.message), {
       at: from.at,
@@ -91,7 +91,7 @@ export function createRedactor() {
     });
   return {
     add: (name: string, value: string): void => {
-      // A server may echo a header as it stood there, or as a URL or a JSON text carries it.
+      // A server may echo a header as it was, or encoded in a URL or JSON text.
       const base64 = Buffer.from(value).toString("base64");
       for (const form of [value, encodeURIComponent(value), base64, JSON.stringify(value).slice(1, -1)]) known.set(form, name);
       const joined = value.replace(/\s+/g, " ");
@@ -101,7 +101,7 @@ export function createRedactor() {
     words,
     json: (value: Json): Json => (known.size === 0 ? value : json(value)),
     error,
-    /** Work whose failures name no secret. */
+    /** Runs work whose failures must not contain secrets. */
     safe: <T>(work: () => Promise<T>): Promise<T> =>
       work().catch((failure: unknown) => {
         throw failure instanceof ClearedError ? error(failure) : failure;

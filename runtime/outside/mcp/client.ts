@@ -1,7 +1,7 @@
 /**
- * MCP servers over stdio and streamable HTTP: the one door to the MCP SDK, loaded when a run first needs a server.
- * A connection lives as long as its owner and is opened anew when the server went away. A read is repeated once after that; a write is
- * sent once, after a ping when nothing was heard for a while, so that a dead connection is found before it and not by it.
+ * MCP servers over stdio and streamable HTTP: the only door to the MCP SDK client, loaded when a run first needs a server.
+ * A connection lives as long as its owner and is reopened after the server went away. A read is then repeated once; a write is sent once, after
+ * a ping if the connection was idle, so that a dead connection is found before the write and not by it.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -21,12 +21,12 @@ import { type Stdio, createStdio } from "./stdio.ts";
 export interface McpOptions {
   name: string;
   spec: Omit<ToolServer, "env" | "headers" | "oauth">;
-  /** What may name secrets, with their values; asked for each connection. */
+  /** Settings that may contain secrets, with values filled in; read for each connection. */
   filled(): Promise<Pick<ToolServer, "env" | "headers" | "oauth">>;
   /** The folder a command runs in. */
   dir: string;
   fetch: Fetch;
-  /** Hears each token that its credentials get, before it is used. */
+  /** Called with each token it obtains, before the token is used. */
   issued?(server: string, token: string): void;
 }
 
@@ -36,20 +36,20 @@ interface Session {
   stdio: Stdio | null;
   /** The transport has closed. */
   ended: boolean;
-  /** No further call goes over it; it closes once those under way are answered. */
+  /** No further call uses it; it closes once current calls are answered. */
   stale: boolean;
   busy: number;
-  /** Null: ask again. */
+  /** Null: must be requested again. */
   tools: Promise<ListedTool[]> | null;
   listedAt: number;
   heardAt: number;
 }
 
-// Where a server does not announce changes of its tools, its list is believed for this long.
+// For a server that does not announce changes, the list of its tools is cached this long.
 const LIST_MS = 60_000;
 const QUIET_MS = 2_000;
 const PING_MS = 5_000;
-// How long after the end of an unfinished answer its last event may still be on its way through the parser.
+// How long after the end of an incomplete answer its last event may still be in the parser.
 const TAIL_MS = 500;
 const FOREVER_MS = 2_147_483_647;
 
@@ -98,7 +98,7 @@ export function connectMcp({ name, spec, filled, dir, fetch, issued }: McpOption
     }
   };
 
-  /** The open session, or a new one; who finds it gone first opens it for all. */
+  /** The open session, or a new one, opened by the first caller for all. */
   const session = async (): Promise<Session> => {
     const seen = current;
     const known = await seen?.catch(() => null);
@@ -118,7 +118,7 @@ export function connectMcp({ name, spec, filled, dir, fetch, issued }: McpOption
     let resumable = false;
     const ended = (error?: unknown) => {
       const cut = clearedIn(error) ?? new ClearedError("TOOL_LOST", "The server broke off in the middle of its answer.");
-      // A resumable answer goes on in another request.
+      // A resumable answer continues in another request.
       setTimeout(() => resumable || broken.reject(cut), TAIL_MS).unref();
     };
     on.busy++;
@@ -144,14 +144,14 @@ export function connectMcp({ name, spec, filled, dir, fetch, issued }: McpOption
 
   const alive = async (on: Session): Promise<boolean> => {
     if (isOver(on) || performance.now() - on.heardAt < QUIET_MS) return !isOver(on);
-    // An error is an answer too: not every server knows ping.
+    // An error also counts as an answer: not every server supports ping.
     return on.client.ping({ timeout: PING_MS }).then(
       () => true,
       (error) => !isOver(on) && isWord(error),
     );
   };
 
-  /** Runs on an open session; once more on a new one where the old has gone and the work may be repeated. */
+  /** Runs work on an open session; once more on a new one if the old one is gone and the work may be repeated. */
   const onSession = async <T>(abort: AbortSignal, write: boolean, work: (on: Session) => Promise<T>): Promise<T> => {
     for (let attempt = 0; ; attempt++) {
       const on = await session().catch((error: ClearedError) => {
@@ -216,7 +216,7 @@ export function connectMcp({ name, spec, filled, dir, fetch, issued }: McpOption
 
 const isOver = ({ ended, stdio }: Session): boolean => ended || stdio?.over() === true;
 
-/** Broken, not connected, a session the server has forgotten (404), or a secret that has changed (401). */
+/** Broken, not connected, a session the server has forgotten (404), or a changed secret (401). */
 function isGone({ code, data }: ClearedError): boolean {
   return (
     code === "TOOL_LOST" || data?.["status"] === 404 || data?.["status"] === 401 || (code === "TOOL_DOWN" && data?.["status"] === undefined)

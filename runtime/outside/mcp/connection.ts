@@ -1,4 +1,4 @@
-/** What a tool server is to the rest, whatever it is reached over; how long it may take; and what the failure of a call means. */
+/** A tool server as seen by the rest of the runtime, whatever its transport; time limits; and what a failed call means. */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { afterAwake } from "../../kernel/processes.ts";
@@ -9,7 +9,7 @@ export interface ListedTool {
   name: string;
   description: string;
   input_schema: Json;
-  /** Null when it promises nothing about its answer. */
+  /** Null if it declares no schema for its answer. */
   output_schema: Json;
   annotations: { readOnlyHint?: boolean | undefined; destructiveHint?: boolean | undefined };
 }
@@ -17,10 +17,10 @@ export interface ListedTool {
 export interface CallOptions {
   /** The run's id: the session of the plain HTTP endpoint. */
   run: string;
-  /** A write is sent at most once: when its outcome is not known, that is said (TOOL_LOST), and nothing is repeated. */
+  /** A write is sent at most once: if its outcome is unknown, that is reported (TOOL_LOST), and nothing is repeated. */
   write: boolean;
   abort: AbortSignal;
-  /** Called right before a write is sent; may throw, and then it is not. */
+  /** Called right before a write is sent; if it throws, nothing is sent. */
   leaving?: (() => void) | undefined;
 }
 
@@ -29,12 +29,12 @@ export interface Connection {
   list(options: { run: string; abort: AbortSignal }): Promise<ListedTool[]>;
   /** The next `list` asks the server again. */
   forget(): void;
-  /** @throws TOOL_FAILED with the tool's words, TOOL_DOWN (it did not happen), TOOL_TIMEOUT, TOOL_ANSWER, TOOL_REFUSED; TOOL_LOST for a write */
+  /** @throws TOOL_FAILED with the tool's message, TOOL_DOWN (it did not happen), TOOL_TIMEOUT, TOOL_ANSWER, TOOL_REFUSED; TOOL_LOST for a write */
   call(tool: string, args: Record<string, Json>, options: CallOptions): Promise<Json>;
   close(): Promise<void>;
 }
 
-// A tool that reports progress may take this many times its server's timeout.
+// A tool that reports progress may take its server's timeout times this.
 const PROGRESS = 10;
 
 export function createPatience(ms: number, abort: AbortSignal) {
@@ -44,14 +44,14 @@ export function createPatience(ms: number, abort: AbortSignal) {
   let timer = give(ms);
   return {
     signal: AbortSignal.any([abort, own.signal]),
-    /** There was progress: the time begins anew, up to the maximum. */
+    /** Progress: the time starts again, up to the maximum. */
     renew: (): void => {
       clearInterval(timer);
       timer = give(Math.min(ms, last - performance.now()));
     },
-    /** True when the time, and not the caller, ended it. */
+    /** True if the time limit, not the caller, ended it. */
     late: () => own.signal.aborted,
-    /** That the time or the caller ended it before its answer; null where neither did. */
+    /** The error if the time limit or the caller ended it before its answer, else null. */
     fault: (said = ""): ClearedError | null => {
       const late = own.signal.aborted;
       const why = late ? `It did not answer within ${ms / 1000} s.${said}` : "The call was given up.";
@@ -61,15 +61,15 @@ export function createPatience(ms: number, abort: AbortSignal) {
   };
 }
 
-/** The ClearedError something was thrown with, or was caused by: streams wrap what broke them. */
+/** The ClearedError in an error or its causes: streams wrap what broke them. */
 export function clearedIn(error: unknown): ClearedError | null {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) if (one instanceof ClearedError) return one;
   return null;
 }
 
 /**
- * What a failure means for the caller. TOOL_FAILED is the tool's word and TOOL_DOWN and TOOL_REFUSED say that nothing happened; after
- * anything else a write may have happened. A read that was lost has changed nothing.
+ * The meaning of a failure for the caller. TOOL_FAILED is the tool's own statement, TOOL_DOWN and TOOL_REFUSED mean that nothing happened; after
+ * anything else a write may have happened. A lost read has changed nothing.
  */
 export function meaningOf(error: ClearedError, where: string, write: boolean): ClearedError {
   const message = `${where}: ${forPeople(error.message)}`;
@@ -80,18 +80,18 @@ export function meaningOf(error: ClearedError, where: string, write: boolean): C
   return new ClearedError("TOOL_LOST", `${message} Whether it happened is not known.`, { data: { ...error.data, why: error.code } });
 }
 
-/** What an HTTP status says about a call that was sent. */
+/** The meaning of an HTTP status for a call that was sent. */
 export function statusError(status: number, body: string): ClearedError {
   const says = body.trim() === "" ? "" : `: ${forPeople(body)}`;
   if (status >= 300 && status < 400) {
     return new ClearedError("TOOL_REFUSED", `The server points to another address${says}. Name that address itself.`, { data: { status } });
   }
-  // 408: it may have been read; 5xx: it may have been done. Every other 4xx is a refusal.
+  // 408: it may have been read; 5xx: it may have been carried out. Any other 4xx is a refusal.
   const refused = status >= 400 && status < 500 && status !== 408;
   return new ClearedError(refused ? "TOOL_DOWN" : "TOOL_ANSWER", `The server answered with HTTP ${status}${says}.`, { data: { status } });
 }
 
-/** A connection whose code is loaded with its first use. */
+/** A connection whose code is loaded on first use. */
 export function later(make: () => Promise<Connection>): Connection {
   let made: Promise<Connection> | null = null;
   const use = () => (made ??= make());

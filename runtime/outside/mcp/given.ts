@@ -1,4 +1,4 @@
-/** Endpoints that come with a run: found out to be MCP or plain, untrusted, and reached only where the address rules allow it. */
+/** Endpoints given to a run: detected as MCP or plain, untrusted, and reached only if the address rules allow it. */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { ToolServer } from "../../workspace/settings/config.ts";
 import { variables } from "../../workspace/settings/variables.ts";
@@ -9,7 +9,7 @@ import { connectPlain } from "./plain-http.ts";
 /** The server name of its tools. */
 export const GIVEN = "given";
 
-/** What trust.yaml would say of it by default. */
+/** The defaults that trust.yaml would have for it. */
 export const UNDECLARED: Pick<ToolServer, "timeout_ms" | "concurrency" | "trusted" | "tools" | "aliases"> = {
   timeout_ms: variables().toolTimeoutMs,
   concurrency: 4,
@@ -18,7 +18,7 @@ export const UNDECLARED: Pick<ToolServer, "timeout_ms" | "concurrency" | "truste
   aliases: {},
 };
 
-// Connections kept; a run that comes back to an older endpoint connects again.
+// Number of connections kept; a run that returns to an older endpoint reconnects.
 const KEPT = 32;
 
 export function createGiven(fetch: Fetch, dir: string) {
@@ -46,7 +46,7 @@ export function createGiven(fetch: Fetch, dir: string) {
   };
 }
 
-/** MCP at the address itself or below it, else the plain endpoint. @throws TOOL_REFUSED, TOOL_DOWN */
+/** MCP at the address or below it, else the plain endpoint. @throws TOOL_REFUSED, TOOL_DOWN */
 async function find(url: string, run: string, fetch: Fetch, dir: string): Promise<Connection> {
   const { connectMcp } = await import("./client.ts");
   const filled = async () => ({ env: {}, headers: {}, oauth: undefined });
@@ -65,7 +65,7 @@ async function find(url: string, run: string, fetch: Fetch, dir: string): Promis
     } catch (error) {
       await connection.close();
       const { data } = error as ClearedError;
-      // Who does not answer at all will not answer another way either.
+      // A host that does not answer at all will not answer another protocol either.
       const answered = data?.["status"] !== undefined || data?.["why"] === "TOOL_ANSWER" || data?.["why"] === "TOOL_FAILED";
       if (!answered || tried === ways.length - 1) throw error;
     }

@@ -1,4 +1,4 @@
-/** The messages of MCP: what is asked, what an answer holds, and one of our codes for whatever the SDK throws. */
+/** The messages of MCP: requests, contents of answers, and the mapping of the SDK's errors to our codes. */
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import {
   CallToolResultSchema,
@@ -15,10 +15,10 @@ import type { Stdio } from "./stdio.ts";
 
 export const TOOLS_CHANGED = ToolListChangedNotificationSchema;
 const TOOL_PAGES = 50;
-/** What a gateway in front of the tool's own service says in its place. */
+/** What a gateway returns in place of the tool's own service. */
 const ERROR_PAGE = /^\s*<(?:!doctype html|html)[\s\S]*?<(?:title|h1)[^>]*>\s*([45]\d\d\b[^<]*)/i;
 
-/** How the SDK is to wait for an answer. */
+/** How the SDK must wait for an answer. */
 export interface Asking {
   signal: AbortSignal;
   timeout: number;
@@ -26,7 +26,7 @@ export interface Asking {
   onresumptiontoken(): void;
 }
 
-/** All pages of the list. Not the SDK's own listTools: that one gives up on all tools when it cannot compile the schema of one. */
+/** All pages of the list. The SDK's own listTools drops all tools if it cannot compile the schema of one. */
 export async function askTools(client: Client, request: <T>(ask: (options: Asking) => Promise<T>) => Promise<T>): Promise<ListedTool[]> {
   if (client.getServerCapabilities()?.tools === undefined) return [];
   const tools: ListedTool[] = [];
@@ -49,7 +49,7 @@ export async function askTool(client: Client, name: string, args: Record<string,
   return answerOf(await client.request({ method: "tools/call", params: { name, arguments: args } }, CallToolResultSchema, asking));
 }
 
-/** structuredContent, else the text parts. @throws TOOL_FAILED when the tool says that it failed, TOOL_ANSWER */
+/** structuredContent, else the text parts. @throws TOOL_FAILED if the tool reports a failure, TOOL_ANSWER */
 function answerOf(result: { content?: { type: string }[]; structuredContent?: unknown; isError?: boolean | undefined }): Json {
   const parts = result.content ?? [];
   const texts = parts.filter((part): part is { type: "text"; text: string } => part.type === "text").map((part) => part.text);
@@ -64,7 +64,7 @@ function answerOf(result: { content?: { type: string }[]; structuredContent?: un
   return texts.length === 1 ? fromText(texts[0] ?? "") : texts.length === 0 ? null : texts.map(fromText);
 }
 
-/** What a tool tells of its failure beside its words; it may name the columns it does not know. */
+/** Data of a tool's failure besides its message; it may name the columns it does not know. */
 const fieldsOf = (told: unknown) =>
   typeof told === "object" && told !== null && !Array.isArray(told) && !isTooDeep(told) ? { ...told } : {};
 
@@ -73,12 +73,12 @@ export function saidBy(stdio: Stdio | null): string {
   return said === "" ? "" : ` It said: ${said}`;
 }
 
-/** Whether an error is the server's own word, and not the want of one. */
+/** True if an error was sent by the server, as opposed to a missing answer. */
 export function isWord(error: unknown): boolean {
   return error instanceof McpError && error.code !== ErrorCode.RequestTimeout;
 }
 
-/** One of our codes for whatever the SDK throws. */
+/** One of our codes for any error of the SDK. */
 export function errorOf(error: unknown, { ended, stdio }: { ended: boolean; stdio: Stdio | null }): ClearedError {
   const known = stdio?.fault() ?? clearedIn(error);
   if (known !== null) return known;
@@ -89,7 +89,7 @@ export function errorOf(error: unknown, { ended, stdio }: { ended: boolean; stdi
     return new ClearedError("TOOL_FAILED", text.replace(/^MCP error -?\d+: /, ""), { data: fieldsOf(error.data) });
   }
   const name = error instanceof Error ? error.constructor.name : "";
-  // Known by name, because a copy of the SDK inside another package has classes of its own.
+  // Recognized by name, because a copy of the SDK inside another package has its own classes.
   const status = name === "StreamableHTTPError" ? ((error as { code?: number }).code ?? -1) : 0;
   if (status > 0) return statusError(status, text.replace(/^Streamable HTTP error: (?:Error POSTing to endpoint: )?/, ""));
   if (status < 0 || error instanceof SyntaxError || /^\$?Zod/.test(name)) {

@@ -1,6 +1,6 @@
 /**
  * The seeds' endpoint: GET {base}/mcp/tools?session_id= -> [{name, description, input_schema}], POST {base}/mcp {tool, params, session_id}
- * -> bare JSON of any type, `{error}` where the tool failed. The session is the run's id.
+ * -> bare JSON of any type, `{error}` if the tool failed. The session is the run's id.
  */
 import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -85,10 +85,10 @@ function bodyOf(text: string, { status }: Response, write: boolean): Json {
     const read = parseJson(text);
     if (!isTooDeep(read)) value = read;
   } catch {
-    // Not JSON, or nested without sense: said below, with the status if that is one of failure.
+    // Not JSON, or nested too deeply: reported below, with the status if that is a failure.
   }
   const fault = isObject(value) ? value["error"] : undefined;
-  // A write that ended in a 5xx may have been done before something broke, whatever its body says.
+  // A write answered with 5xx may have been carried out before the failure, whatever its body says.
   if (fault && (status < 500 || !write)) {
     throw new ClearedError("TOOL_FAILED", typeof fault === "string" ? fault : JSON.stringify(fault), {
       data: value as Record<string, Json>,
@@ -120,13 +120,13 @@ function listedIn(value: Json, name: string): ListedTool[] {
 
 /** What a request made in this context is told. */
 export interface RequestContext {
-  /** The HTTP answer has ended, with what broke it. */
+  /** The HTTP answer has ended, with the error that broke it, if any. */
   ended(error?: unknown): void;
-  /** It is about to be sent, which may have waited for credentials; may throw. */
+  /** Called when it is about to be sent, which may have waited for credentials; may throw. */
   leaving: (() => void) | undefined;
 }
 
-/** MCP over streamable HTTP: headers, client credentials, and word of an answer that broke off, which the SDK keeps to itself. */
+/** MCP over streamable HTTP: headers, client credentials, and notification of an answer that broke off, which the SDK hides. */
 export function createHttpTransport(
   spec: Pick<ToolServer, "url" | "headers" | "oauth">,
   fetch: Fetch,
@@ -138,7 +138,7 @@ export function createHttpTransport(
     ...(spec.oauth === undefined ? {} : { authProvider: credentials(url, spec.oauth, issued) }),
     fetch: async (target, init) => {
       const headers = new Headers(init?.headers);
-      // Never to the server that issues tokens, which may be somebody else's.
+      // Never to the server that issues tokens, which may belong to somebody else.
       if (new URL(target).origin === url.origin) for (const [name, value] of Object.entries(spec.headers)) headers.set(name, value);
       const told = init?.method === "POST" ? context.getStore() : undefined;
       told?.leaving?.();
@@ -153,7 +153,7 @@ export function createHttpTransport(
   return transport as Transport;
 }
 
-/** Client credentials are only ever presented to the issuer that is named: the server cannot redirect them to another. `issued` hears each token. */
+/** Client credentials are presented only to the configured issuer: the server cannot redirect them. `issued` is called with each token. */
 function credentials(url: URL, oauth: NonNullable<ToolServer["oauth"]>, issued?: (token: string) => void): ClientCredentialsProvider {
   const { client_id: clientId, client_secret: clientSecret, scope, token_url } = oauth;
   const issuer = oauth.issuer ?? new URL(token_url ?? url).origin;

@@ -1,4 +1,4 @@
-/** Values checked by a tool's JSON schema before anything is sent: the door to the validator that comes with the MCP SDK. */
+/** Validates values against a tool's JSON schema before anything is sent: the door to the validator in the MCP SDK. */
 import { Script, createContext } from "node:vm";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -8,8 +8,8 @@ import { forPeople } from "./answer.ts";
 const validators = new WeakMap<object, (args: unknown) => string | null>();
 
 /**
- * What is wrong with a value by a tool's schema, or null. Patterns of untrusted servers are left out: theirs could run for ever on ours.
- * @throws TOOL_ANSWER for a schema that is none, or has no end
+ * What is wrong with a value by a tool's schema, or null. Patterns of untrusted servers are ignored, because they could run forever.
+ * @throws TOOL_ANSWER for a schema that is invalid or takes too long
  */
 export function schemaFault(schema: Json, value: Json, trusted: boolean): string | null {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return null;
@@ -17,7 +17,7 @@ export function schemaFault(schema: Json, value: Json, trusted: boolean): string
     const fault = within(() => {
       const validator = validators.getOrInsertComputed(schema, () => {
         if (JSON.stringify(schema).length > LARGEST) throw new Error(`it is longer than ${LARGEST / 1000} kB`);
-        // One each, because two tools may use the same $id.
+        // One validator each, because two tools may use the same $id.
         const compiled = new AjvJsonSchemaValidator().getValidator((trusted ? schema : withoutPatterns(schema)) as Record<string, unknown>);
         return (args) => compiled(args).errorMessage ?? null;
       });
@@ -25,7 +25,7 @@ export function schemaFault(schema: Json, value: Json, trusted: boolean): string
     });
     return fault === null ? null : forPeople(fault);
   } catch (error) {
-    // Once is enough: the next call does not wait again.
+    // Recorded, so that the next call does not wait again.
     const unreadable = new ClearedError(
       "TOOL_ANSWER",
       `its schema cannot be read: ${error instanceof Error ? error.message : String(error)}`,
@@ -37,14 +37,14 @@ export function schemaFault(schema: Json, value: Json, trusted: boolean): string
   }
 }
 
-// A compiled schema takes a hundred times its own size; an honest one is a few kB.
+// A compiled schema takes a hundred times its own size; an honest one has a few kB.
 const LARGEST = 500_000;
-// Forty definitions that name the next one twice are a terabyte of work; an honest schema takes milliseconds.
+// Forty definitions that each name the next one twice are a terabyte of work; an honest schema takes milliseconds.
 const LONGEST_MS = 3000;
 const script = new Script("work()");
 const room = createContext({ work: null as unknown });
 
-/** Work that is broken off when it takes too long, by the only thing that can break off work of this thread. */
+/** Interrupts work that takes too long, by the only means to interrupt work in this thread. */
 function within<T>(work: () => T): T {
   room["work"] = work;
   try {

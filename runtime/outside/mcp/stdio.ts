@@ -1,6 +1,6 @@
 /**
- * Speaking with a tool server that is a child process: one JSON message a line on its stdin and stdout. The SDK's own transport gives the
- * child our user's whole shell environment and leaves it running when we are killed while it does not watch its stdin; this one does not.
+ * Talks to a tool server that is a child process: one JSON message per line on its stdin and stdout. The SDK's own transport passes the user's
+ * whole shell environment, and leaves a child running that does not watch its stdin when we are killed; this one does neither.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -13,39 +13,39 @@ import { parseJson } from "./answer.ts";
 export interface StdioOptions {
   command: string;
   args: string[];
-  /** Beside PATH and HOME (Windows: what a process needs to start); nothing else is inherited. */
+  /** In addition to PATH and HOME (Windows: what a process needs to start); nothing else is inherited. */
   env: Record<string, string>;
   cwd: string;
   maxBytes: number;
-  /** What is around a server that trust.yaml does not call trusted; null for one that it does. */
+  /** The jail of a server that trust.yaml does not call trusted; null for a trusted one. */
   way(): Promise<Way | null>;
 }
 
 export interface Stdio extends Transport {
-  /** Why it ended, when it ended by a fault of its answer. */
+  /** Why it ended, if an invalid answer was the cause. */
   fault(): ClearedError | null;
-  /** It takes no further message, though its last words may still come. */
+  /** It accepts no further message, though its last output may still arrive. */
   over(): boolean;
-  /** The last it printed that was no message, for messages to people. */
+  /** The last output that was not a message, for error texts. */
   said(): string;
 }
 
 const INHERITED = process.platform === "win32" ? ["PATH", "SYSTEMROOT", "TEMP", "USERPROFILE", "APPDATA", "PATHEXT"] : ["PATH", "HOME"];
 const SAID = 600;
-// What a server gets to end by itself once its stdin is closed; the guard gives it two seconds more after SIGTERM.
+// How long a server has to end after its stdin is closed; the guard adds two seconds after SIGTERM.
 const PATIENCE_MS = 1000;
 const GUARD_MS = 3000;
-// Last words that are still in the pipe when a server has ended. Longer, whoever it started holds the pipe open.
+// How long to read output still in the pipe after a server has ended. A process it started may keep the pipe open.
 const DRAIN_MS = 200;
-// What a server may print, and how many messages it may send, without having been asked anything; what it may leave unread of what it was
-// told. More is a flood.
+// How much a server may print, and how many messages it may send, without having been asked anything; and how much of what it is sent it may
+// leave unread. More is a flood.
 const MAX_PRINTED = 64 * 1024 * 1024;
 const MAX_MESSAGES = 20_000;
 const MAX_UNREAD = 16 * 1024 * 1024;
 
 /**
- * A guard around the server: when fd 3 closes - we have closed it, or died, however - it ends the server and what the server started,
- * which share a process group of their own. `<&4` because a shell gives what it starts in the background an empty stdin.
+ * A guard around the server: when fd 3 closes, because we closed it or died in any way, it ends the server and whatever the server started,
+ * which share a process group. `<&4` because a shell gives background processes an empty stdin.
  */
 const GUARD = `exec 4<&0; "$@" <&4 3<&- 4<&- & server=$!; exec 4<&- </dev/null
 { read -r _ <&3; trap '' TERM; kill 0; sleep 2; kill -9 0; } >/dev/null 2>&1 &
@@ -60,7 +60,7 @@ export function createStdio(options: StdioOptions): Stdio {
   const hear = (text: string) => {
     said = (said + text).slice(-SAID);
   };
-  /** It is not listened to any more: what it prints would only keep us busy. */
+  /** Its output is no longer read: it would only keep us busy. */
   const broken = (server: ChildProcess, why: ClearedError) => {
     fault ??= why;
     server.stdout?.destroy();
@@ -119,9 +119,9 @@ export function createStdio(options: StdioOptions): Stdio {
       const stdin = child?.stdin;
       if (!child || !stdin?.writable) throw new ClearedError("TOOL_DOWN", "The server has ended.");
       if (stdin.writableLength > MAX_UNREAD) broken(child, new ClearedError("TOOL_ANSWER", "The server does not read its input."));
-      // An answer to what it asks itself is no reason to let it print more.
+      // Answers to its own requests do not allow it to print more.
       if ("method" in message) [printed, messages] = [0, 0];
-      // A broken pipe is a server that ends: its close says so, with its last words.
+      // A broken pipe means that the server is ending: its close event reports that, with its last output.
       await new Promise<void>((sent) => void stdin.write(`${JSON.stringify(message)}\n`, () => sent()));
     },
     close: async () => {
@@ -157,7 +157,7 @@ function messageOf(line: Buffer): Message | null {
   }
 }
 
-/** Cuts a stream into lines; hands over null, once, when a line is longer than `max`. */
+/** Cuts a stream into lines; calls back once with null if a line is longer than `max`. */
 function lines(max: number, each: (line: Buffer | null) => void): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let length = 0;

@@ -1,6 +1,6 @@
 /**
- * The tools of a workspace, as its runs may use them: connections to the servers of trust.yaml and to the endpoint a run was given, opened
- * when first needed and kept until the owner ends. What a call may do beyond being sent is decided by runtime/tools; no secret crosses back.
+ * The tools of a workspace for its runs: connections to the servers of trust.yaml and to an endpoint given to a run, opened on demand and kept
+ * until the owner ends. runtime/tools decides what a call may do besides being sent; no secret comes back.
  */
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
@@ -22,12 +22,12 @@ import { connectPlain } from "./plain-http.ts";
 
 export interface ToolsOptions {
   trust: Pick<Trust, "mcp" | "addresses">;
-  /** The workspace; commands start in it. */
+  /** The workspace; server commands start in it. */
   dir: string;
-  /** What secrets.ts reads; asked for each connection. @throws SECRET_MISSING */
+  /** As read by secrets.ts; called for each connection. @throws SECRET_MISSING */
   secrets(): Promise<(name: string) => string>;
   resolve?: Resolve;
-  /** Asked each time before a command is started. @throws TRUST_CHANGED once it is not what a person has confirmed */
+  /** Called each time before a command is started. @throws TRUST_CHANGED if trust.yaml is not what a person has confirmed */
   mayStart?(): void;
 }
 
@@ -38,7 +38,7 @@ interface Server {
   spec: typeof UNDECLARED;
 }
 
-/** What a server offers, with what trust.yaml says of it. */
+/** A server's tools with their declarations in trust.yaml. */
 interface Offer {
   infos: ToolInfo[];
   raw: Map<string, ListedTool>;
@@ -90,7 +90,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
 
   const given = createGiven(createFetch({ rules: trust.addresses, maxBytes: ANSWER_BYTES, resolve }), dir);
 
-  /** `given`: the address of an endpoint for this run only; its tools are `given/NAME`. `note` is told what a list had to leave out. */
+  /** `given`: the address of an endpoint for this run only; its tools are `given/NAME`. `note` is called with what a list had to omit. */
   const forRun = (options: { run: string; given?: string | undefined; note?: (message: string) => void }): Tools => {
     const { run, given: url, note } = options;
     const server = async (name: string): Promise<Server> =>
@@ -135,7 +135,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       throw new ClearedError("TOOL_UNKNOWN", `There is no tool "${tool}".${near} mcp_list shows what is offered.`);
     };
 
-    // What the engine has judged is what is called: a server that takes back in between that a tool only reads gains nothing.
+    // The call uses the class that the engine has judged: a server gains nothing by changing its hints in between.
     const classes = new Map<string, ToolInfo["class"]>();
     const sameClass = (found: ToolInfo): ToolInfo => {
       const before = classes.get(found.tool) ?? found.class;
@@ -147,7 +147,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       );
     };
 
-    /** One call as it is sent: a known tool, arguments that fit its schema, at most once for a write. */
+    /** One call as sent: a known tool, valid arguments, at most once for a write. */
     const send = async (
       { tool, params }: Call,
       write: boolean,
@@ -174,7 +174,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
           connection.forget();
           await get(tool, abort);
         }
-        // Here and not only at the end: a failure that becomes a result is what a run keeps.
+        // Here and not only at the end, because a failure may become a recorded result.
         throw error instanceof ClearedError ? redactor.error(error) : error;
       }
     };
@@ -207,7 +207,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
           const { declared, spec } = await declaredFor(info, abort);
           let notes: string[] = [];
           const record = spec?.key(isObject(call.params) ? call.params : {}, null) ?? key;
-          // Another run may be writing the same record: what it is before is read once that write is over.
+          // Another run may be writing the same record: its state before this write is read once that write is over.
           const { answer, write } = await inTurn(canonicalJson([spec?.read ?? null, record]), () =>
             verifiedWrite({
               call,
@@ -265,7 +265,7 @@ function split(tool: string): [server: string | null, name: string] {
   return at === -1 ? [null, tool] : [tool.slice(0, at), tool.slice(at + 1)];
 }
 
-/** What is wrong with an answer. A promise that cannot be read is one, too: the call has been made, and is not undone by it. */
+/** What is wrong with an answer. An invalid schema counts too: the call was made, and is not undone by it. */
 function oddity(fault: () => string | null): string | null {
   try {
     return fault();
@@ -274,7 +274,7 @@ function oddity(fault: () => string | null): string | null {
   }
 }
 
-/** The run's key in the parameter the tool deduplicates by; a key the script gives itself stays, as it is what was approved. */
+/** The run's key in the parameter by which the tool deduplicates; a key given by the script stays, because it was approved. */
 function withKey(params: Json, parameter: string | undefined, key: string): Json {
   if (parameter === undefined || !isObject(params)) return params;
   return Object.hasOwn(params, parameter) ? params : { ...params, [parameter]: key };

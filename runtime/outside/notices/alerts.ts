@@ -1,4 +1,4 @@
-/** What nobody has read yet: alert cards, and agents that should have run and did not. The page and every command tell of it. */
+/** Alerts that nobody has read yet: alert cards, and agents whose scheduled run did not happen. Shown on the page and by every command. */
 import { minuteOf } from "../../kernel/day.ts";
 import type { Database } from "../../engine/store/database.ts";
 import { openAlertCards, unremindedCards } from "../../engine/store/card-queries.ts";
@@ -8,14 +8,14 @@ import { lateRuns } from "../../engine/store/run-queries.ts";
 import { openPauses, pauseOf, pauseWords } from "../../engine/store/pauses.ts";
 import { oneLine } from "../../kernel/text.ts";
 
-/** So late is late, in ms: a busy owner may take some minutes over a large import. */
+/** A run counts as late after this many ms: a busy owner may need some minutes for a large import. */
 export const LATE_MS = 300_000;
 
-/** What the store keeps of an agent's schedule, under `schedule:AGENT`. Times in ms. */
+/** The stored state of an agent's schedule, under `schedule:AGENT`. Times in ms. */
 export interface KeptSchedule {
   expression: string;
   timezone: string;
-  /** Ticks up to here are dealt with. */
+  /** Ticks up to this time are handled. */
   last: number;
   /** The tick after it, or null. */
   next: number | null;
@@ -23,7 +23,7 @@ export interface KeptSchedule {
 
 export const SCHEDULE = "schedule:";
 
-/** A sentence each, most urgent first. */
+/** One sentence each, most urgent first. */
 export function openAlerts(database: Database, now: number): string[] {
   const cards = openAlertCards(database).map(({ id, title }) => `Card ${id}: ${oneLine(title)}`);
   const overdue = factsNamed(database, SCHEDULE).flatMap(({ name, value }) => {

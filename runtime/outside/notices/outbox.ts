@@ -1,5 +1,5 @@
 /**
- * The outbox: a table of the run store, one row a notice, and the alerts that come of it. A row is written before anybody is told, and
+ * The outbox: a table of the run store with one row per notice, and the alerts caused by notices. A row is written before anything is sent, and
  * moves only forward: queued -> (sending, for mail) -> sent; or -> doubt or dead, each with an alert card whose answer moves it on.
  */
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import type { Decision, Json, Notice, Notices, NoticeState } from "../../kernel/
 import { oneLine } from "../../kernel/text.ts";
 import type { Config, NoticeChannels } from "../../workspace/settings/config.ts";
 
-/** A notice on its way out. `id` is what the receiver deduplicates by; `at` (ms) is when it was written, the same at each try. */
+/** An outgoing notice. The receiver deduplicates by `id`; `at` (ms) is the time of writing, the same for each attempt. */
 export interface Letter extends Notice {
   id: string;
   at: number;
@@ -23,30 +23,30 @@ export interface Letter extends Notice {
 }
 
 /**
- * How a try ended. `retry`: surely not delivered, may be later. `never`: surely not, and a repeat would end alike.
- * `unknown`: nobody can tell.
+ * The result of an attempt. `retry`: certainly not delivered, may succeed later. `never`: certainly not delivered, a repeat would fail too.
+ * `unknown`: it may have been delivered.
  */
 export type Delivered = { status: "sent" } | { status: "retry" | "never" | "unknown"; why: string };
 
-// A person reads it: one line, not a page of HTML.
+// For a reader: one line, not a page of HTML.
 export const whyOf = (error: unknown): string => oneLine(error instanceof Error ? error.message : String(error));
 
 const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+$/;
 
 /**
- * What a receiver deduplicates by: of the key and of the run that wrote it first, so that two workspaces never share one. And of what it says to
- * whom: the step that asked for it keeps the id, by which other words in the row are known.
+ * The id for deduplication: from the key and the run that wrote it first, so that two workspaces never share one, and from text and recipient:
+ * the step that requested the notice records the id, which shows if the row was changed.
  */
 export function noticeId({ key, run, to, subject, text }: Pick<Notice, "key" | "run" | "to" | "subject" | "text">): string {
   return `notice_${createHash("sha256").update([run, key, to, subject, text].join("\n")).digest("hex").slice(0, 24)}`;
 }
 
-/** The sending half, for a run's view: quiet hours and the default channel are those of the run's commit. */
+/** The sending half for a run's view: quiet hours and the default channel are those of the run's commit. */
 export function createOutbox(database: Database, channels: NoticeChannels, config: Config): Pick<Notices, "send"> {
   const { quiet_hours: quiet, default: fallback } = config.notify;
   return {
     async send(given, { now, live }) {
-      // Card numbers, keys and the like are hidden before anything is kept.
+      // Card numbers, keys and the like are masked before anything is stored.
       const said = `${given.subject}\n${given.text}`;
       const barred = scan(said, groupsOf(["refuse"], "outbound", config.privacy))[0];
       if (barred !== undefined)
@@ -59,7 +59,7 @@ export function createOutbox(database: Database, channels: NoticeChannels, confi
       const notice = { ...given, key, subject, text };
       const channel = channelOf(notice, channels, fallback);
       const hours = quiet === undefined ? null : { ...quiet, timezone: quiet.timezone ?? config.timezone };
-      // A card on the page rings no bell.
+      // A card on the page disturbs nobody.
       const due = channel === "page" || notice.urgent === true ? now : nextOpen(now, hours);
       const state: NoticeState = channel === "page" ? "sent" : "queued";
       if (!live) return { notice: noticeId(notice), channel, state, due };
@@ -94,14 +94,14 @@ function openNote(database: Database, { key, run, agent, to, subject, text }: No
   openCard(database, `notice:${key}`, { ...note(subject, { to, text, agent }), run }, now);
 }
 
-// ---------------------------------------------------------------- the sender's half
+// ---------------------------------------------------------------- for the sender
 
-/** A card that every command tells of until a person has answered it. */
+/** A card that every command reports until a person has answered it. */
 export function openAlert(database: Database, key: string, title: string, about: Json, now: number): void {
   database.write(() => openCard(database, ALERT + key, { ...note(title, about), run: null }, now));
 }
 
-/** The notice stops here until a person has answered its card. Call inside a transaction. */
+/** Stops the notice until a person has answered its card. Call inside a transaction. */
 export function raise(database: Database, row: NoticeRow, state: "doubt" | "dead", why: string, now: number): void {
   moveNotice(database, row.key, state, { why, attempts: row.attempts + 1 });
   const { to, subject, run, agent, text } = JSON.parse(row.payload) as Notice;
@@ -115,7 +115,7 @@ export function raise(database: Database, row: NoticeRow, state: "doubt" | "dead
 /** Whether a person gave this answer to that question: a row of the store alone proves nothing. */
 export type IsAnswer = (decision: Decision, card: number, question: string) => boolean;
 
-/** Does what people answered: a dead notice is sent again or let be, one in doubt counts as sent or is sent again. */
+/** Carries out answers: a dead notice is sent again or dropped, one in doubt counts as sent or is sent again. */
 export function heedAnswers(database: Database, now: number, isAnswer: IsAnswer): void {
   for (const row of answeredNotices(database)) {
     const decision = JSON.parse(row.decision) as Decision;
@@ -127,9 +127,7 @@ export function heedAnswers(database: Database, now: number, isAnswer: IsAnswer)
   }
 }
 
-/**
- * Quiet hours: what is not urgent waits for the next minute whose wall clock is not quiet. Right over midnight and over both changes of the clock, because every minute is asked.
- */
+/** Quiet hours: what is not urgent waits for the next minute outside of them. Every minute is tested, so midnight and clock changes are handled. */
 export interface QuietHours {
   /** HH:MM; before `to` they begin and end on one day, else they go over midnight. */
   from: string;
@@ -140,11 +138,11 @@ export interface QuietHours {
 
 const MINUTE = 60_000;
 
-/** `now`, or the first full minute after it (ms) that is not quiet. */
+/** `now`, or the first full minute after it (ms) outside of quiet hours. */
 export function nextOpen(now: number, quiet: QuietHours | null): number {
   if (quiet === null || !isQuiet(now, quiet)) return now;
   let at = Math.floor(now / MINUTE) * MINUTE;
-  // Ends: `from` differs from `to`, so a day has an open minute (at a change of the clock at the latest the next one has).
+  // Terminates: `from` differs from `to`, so a day has an open minute (with a clock change at the latest the next day).
   do at += MINUTE;
   while (isQuiet(at, quiet));
   return at;

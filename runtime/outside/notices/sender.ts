@@ -1,6 +1,6 @@
 /**
- * Delivers what the outbox holds; one sender for a workspace, in the process that owns it. At least once by webhook (the receiver knows
- * the key); by mail at most once without a person: a mail that may be out and has no answer becomes a question, never a second mail.
+ * Delivers the outbox; one sender per workspace, in the process that owns it. Webhooks are delivered at least once (the receiver knows the
+ * key); mail at most once without a person: a mail that may have been sent, without an answer, becomes a question, never a second mail.
  */
 import type { Database } from "../../engine/store/database.ts";
 import { type NoticeRow, dueNotices, moveNotice, sendingNotices } from "../../engine/store/notices.ts";
@@ -15,28 +15,28 @@ interface SenderOptions {
   database: Database;
   clock: Clock;
   channels: NoticeChannels;
-  /** The notice as a run, or a card, has asked for it: a row of the outbox alone proves nothing. False: none has; null: the run is still at it. */
+  /** The notice as requested by a run or a card: a row of the outbox alone proves nothing. False: not requested; null: the run is not finished. */
   asked(notice: Notice, channel: string): Promise<Notice | false | null>;
   isAnswer: IsAnswer;
   /** Value of a secret by name. @throws SECRET_MISSING */
   secret(name: string): Promise<string>;
   /** Address of the status page, or null. */
   page: string | null;
-  /** Hears once of each notice that is given up or in doubt. */
+  /** Called once for each notice that is given up or in doubt. */
   note(message: string): void;
 }
 
-// 30 s, 2 min, 8 min, 32 min, then every 2 h: a mail server that is down for an afternoon is outlived.
+// 30 s, 2 min, 8 min, 32 min, then every 2 h: enough for a mail server that is down for an afternoon.
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 7_200_000;
 export const MOST_TRIES = 8;
 
-/** How long after its n-th failure (1 is the first) a notice is tried again, ms. */
+/** Time from a notice's n-th failure (1 is the first) to the next attempt, ms. */
 export function waitAfter(failures: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 4 ** (failures - 1));
 }
 
-/** Mails that a process before this one left under way are in doubt from here on. */
+/** Mails that an earlier process left in flight become doubtful. */
 export function createSender({ database, clock, channels, asked, isAnswer, secret, page, note }: SenderOptions) {
   let pass: Promise<void> | null = null;
 
@@ -75,7 +75,7 @@ export function createSender({ database, clock, channels, asked, isAnswer, secre
 
   const deliverAll = async () => {
     heedAnswers(database, clock.now(), isAnswer);
-    // Channels do not wait for each other; behind a server that is down the rest of its channel waits for the next pass.
+    // Channels are independent; behind a server that is down, the rest of its channel waits for the next pass.
     await Promise.all(
       [...Map.groupBy(dueNotices(database, clock.now()), (row) => row.channel).values()].map(async (rows) => {
         for (const row of rows) {

@@ -1,6 +1,6 @@
 /**
- * Notices by mail; the door to nodemailer. SMTP has no key to deduplicate by, so the moment from which a mail may be out (the server has
- * said yes to DATA, and the first byte is asked for) is told through `leaving` before that byte goes.
+ * Notices by mail; the door to nodemailer. SMTP has no idempotency key, so the moment from which a mail may have been sent (the server has
+ * accepted DATA, and the first byte is requested) is reported through `leaving` before that byte goes out.
  */
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
@@ -10,7 +10,7 @@ import { type Delivered, type Letter, whyOf } from "./outbox.ts";
 
 const PATIENCE = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000, dnsTimeout: 10_000 };
 
-/** `leaving` is called once, before anything of the message goes; what it throws stops the mail. `password`: null without a user. */
+/** `leaving` is called once, before any byte of the message goes out; if it throws, nothing is sent. `password`: null without a user. */
 export async function mailNotice(
   server: NonNullable<NoticeChannels["smtp"]>,
   letter: Letter,
@@ -25,7 +25,7 @@ export async function mailNotice(
     subject: letter.subject,
     text: letter.text + footer,
     date: new Date(letter.at),
-    // The same at every try: a mailbox that gets it twice can tell.
+    // The same for every attempt, so that duplicates in a mailbox can be recognized.
     messageId: `<${createHash("sha256").update(letter.id).digest("hex").slice(0, 32)}@${server.from.split("@")[1]}>`,
     headers: { "auto-submitted": "auto-generated" },
     disableFileAccess: true,
@@ -65,11 +65,11 @@ export async function mailNotice(
   } catch (error) {
     connection.close();
     const { responseCode } = error as { responseCode?: number };
-    // A server may tell back what it was sent, as it was sent.
+    // A server may echo what it was sent.
     const redactor = createRedactor();
     for (const one of password === null ? [] : [password, `\0${server.user}\0${password}`]) redactor.add("password", one);
     const why = redactor.words(whyOf(error));
-    // 4xx and 5xx are the server's own no: RFC 5321 4.2.1, transient and permanent.
+    // 4xx and 5xx are rejections by the server: RFC 5321 4.2.1, transient and permanent.
     if (responseCode !== undefined && responseCode >= 400) return { status: responseCode >= 500 ? "never" : "retry", why };
     return { status: left ? "unknown" : "retry", why };
   }

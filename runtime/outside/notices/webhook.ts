@@ -1,10 +1,10 @@
-/** Notices as signed webhooks. A repeat after a crash carries the same Idempotency-Key, by which the receiver knows it. */
+/** Notices as signed webhooks. A repeat after a crash carries the same Idempotency-Key, so the receiver can recognize it. */
 import type { NoticeChannels } from "../../workspace/settings/config.ts";
 import { type Delivered, type Letter, whyOf } from "./outbox.ts";
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 const PATIENCE_MS = 10_000;
-// Busy, or not yet there; every other 4xx says the same to a repeat.
+// Busy, or not ready; any other 4xx would be repeated.
 const TRANSIENT = new Set([408, 425, 429]);
 
 export async function postNotice(
@@ -19,7 +19,7 @@ export async function postNotice(
       method: "POST",
       headers: { "content-type": "application/json", [KEY_HEADER]: id, [SIGNATURE_HEADER]: signBody(body, secret, now) },
       body,
-      // A redirect would carry the notice to an address nobody has confirmed.
+      // A redirect would carry the notice to an unconfirmed address.
       redirect: "manual",
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
@@ -34,12 +34,12 @@ export async function postNotice(
 }
 
 /**
- * The signature of webhooks, ours and others': `t=UNIX,v1=HEX`, where v1 is HMAC-SHA256 over `t.body` with the shared secret.
- * The time is signed too, so that what was overheard is worth nothing five minutes later.
+ * The signature of webhooks, outgoing and incoming: `t=UNIX,v1=HEX`, where v1 is HMAC-SHA256 over `t.body` with the shared secret.
+ * The time is signed too, so that a captured request is worthless five minutes later.
  */
 export const SIGNATURE_HEADER = "x-cleared-signature";
 export const KEY_HEADER = "idempotency-key";
-/** How far the sender's clock may be off, and how long a request may take: 5 minutes, in ms. */
+/** Tolerance for the sender's clock and the duration of a request: 5 minutes, in ms. */
 export const WINDOW_MS = 300_000;
 
 export function signBody(body: Uint8Array | string, secret: string, now: number): string {
@@ -47,7 +47,7 @@ export function signBody(body: Uint8Array | string, secret: string, now: number)
   return `t=${t},v1=${mac(body, secret, String(t)).toString("hex")}`;
 }
 
-/** The signature's hex, or null when it is not this body's, not this secret's or not of now. */
+/** The signature's hex, or null if it is not for this body, this secret and this time. */
 export function checkSignature(header: string, body: Uint8Array | string, secret: string, now: number): string | null {
   const [, t = "", hex = ""] = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header.trim()) ?? [];
   const given = Buffer.from(hex, "hex");

@@ -1,7 +1,7 @@
 /**
- * Plain schedules: node-cron rings at the minute, croner says which ticks are due, were missed and come next. A tick's key is its minute,
- * so that it starts one run however often it is heard (a restart within the minute, two processes). Both packages are loaded when a
- * schedule needs them.
+ * Schedules: node-cron signals each minute, croner computes which ticks are due, were missed and come next. The key of a tick is its minute, so
+ * that it starts one run however often it is seen (a restart within the minute, two processes). Both packages are loaded when a schedule needs
+ * them.
  */
 import type { Cron } from "croner";
 import type { ScheduledTask } from "node-cron";
@@ -22,21 +22,21 @@ export interface Schedule {
   timezone: string;
 }
 
-/** The next tick after a moment, or null when there is none, as for an expression that is not cron. */
+/** The next tick after a time, or null if there is none, as for an invalid expression. */
 export function nextTick(schedule: Schedule, after: number): Promise<number | null> {
   return asked(schedule, null, (cron) => cron.nextRun(new Date(after))?.getTime() ?? null);
 }
 
-/** Why a schedule never starts anything, as a sentence; null when it has a next tick. */
+/** Why a schedule never starts anything, as a sentence; null if it has a next tick. */
 export async function scheduleProblem(schedule: Schedule, after: number): Promise<string | null> {
   if ((await nextTick(schedule, after)) !== null) return null;
   return `schedule: "${schedule.expression}" never comes: it is not a cron expression, or no calendar has such a day. Write five fields: minute hour day month weekday, for example "0 6 * * *".`;
 }
 
-/** The last `count` ticks until a moment (inclusive), oldest first. */
+/** The last `count` ticks up to a time (inclusive), oldest first. */
 function lastTicks(schedule: Schedule, until: number, count: number): Promise<number[]> {
   return asked(schedule, [], (cron) =>
-    // croner counts whole seconds and leaves out the one it is given.
+    // croner counts whole seconds and excludes the one it is given.
     cron
       .previousRuns(count + 1, new Date(until + 1000))
       .map((tick) => tick.getTime())
@@ -48,35 +48,35 @@ function lastTicks(schedule: Schedule, until: number, count: number): Promise<nu
 
 async function asked<T>({ expression, timezone }: Schedule, none: T, ask: (cron: Cron) => T): Promise<T> {
   const { Cron } = await import("croner");
-  // A sixth field would mean seconds: no business process of one run a second.
+  // A sixth field would mean seconds, which no business process needs.
   if (expression.trim().split(/\s+/).length !== 5) return none;
   try {
     return ask(new Cron(expression, { timezone, paused: true }));
   } catch {
-    return none; // `scheduleProblem` tells what is wrong with it
+    return none; // `scheduleProblem` reports the error
   }
 }
 
-/** What makes a tick unique: the schedule as it is written and the minute. */
+/** Identifies a tick: the expression as written, and the minute. */
 export function tickKey(expression: string, at: Date): string {
   return `${expression}@${at.toISOString().slice(0, 16)}`;
 }
 
-/** Rings at each tick of the schedules it was set to. */
+/** Signals each tick of its schedules. */
 export function createBell(ring: () => void) {
   const tasks = new Map<string, ScheduledTask>();
   const stop = (keep: ReadonlySet<string>): void => {
     for (const [key, task] of tasks) if (!keep.has(key) && tasks.delete(key)) void task.destroy();
   };
   return {
-    /** Replaces the schedules that changed and leaves the others alone. */
+    /** Replaces changed schedules and keeps the others. */
     async set(schedules: readonly Schedule[]): Promise<void> {
       const wanted = new Map(schedules.map((one) => [`${one.expression}\n${one.timezone}`, one]));
       stop(new Set(wanted.keys()));
       for (const [key, { expression, timezone }] of wanted) {
         if (tasks.has(key)) continue;
         const { schedule, validate } = await import("node-cron");
-        // One of croner's that node-cron does not take (`0 0 31 2 1`) is not rung for; the look at what is due finds it.
+        // node-cron rejects some valid expressions of croner (`0 0 31 2 1`); the periodic check finds their ticks.
         if (validate(expression)) tasks.set(key, schedule(expression, ring, { timezone, suppressMissedWarning: true }));
       }
     },
@@ -85,8 +85,8 @@ export function createBell(ring: () => void) {
 }
 
 /**
- * What is due of each schedule, and the runs for it. The store keeps until where ticks are dealt with, so a restart, a machine that slept
- * and a clock that was set lose none and start none twice: a tick's key is its instant, and the same key never starts two runs.
+ * What is due for each schedule, and the runs for it. The store records up to where ticks are handled, so a restart, a sleeping machine or a
+ * changed clock loses none and starts none twice: a tick's key is its time, and one key never starts two runs.
  */
 export type DuePorts = Omit<StartPorts, "agents">;
 
@@ -94,10 +94,10 @@ export interface Planned extends Schedule {
   missed: Header["missed"];
 }
 
-// run-all of a minute's schedule after a week asleep would be ten thousand runs.
+// run-all of a minute's schedule after a week of sleep would be ten thousand runs.
 const MOST_RUNS = 100;
 
-/** Starts the runs that are due by now. Answers when the schedule is due next (ms), or null when never. */
+/** Starts the runs that are due. Returns when the schedule is due next (ms), or null for never. */
 export async function startDue(ports: DuePorts, planned: Planned): Promise<number | null> {
   const { database } = ports;
   const { agent, expression, timezone, missed } = planned;
@@ -109,10 +109,10 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
     if (JSON.stringify(value) !== JSON.stringify(kept)) setFact(database, SCHEDULE + agent, JSON.stringify(value));
     return next;
   };
-  // New, or written anew: it counts from here. A clock that was set back counts from here too, and what it ticks again has its key already.
+  // A new or changed schedule counts from now. So does one whose clock was set back; repeated ticks have known keys.
   if (kept === null || kept.expression !== expression || kept.timezone !== timezone || kept.last > now) return keep(now);
   if (kept.next === null || kept.next > now) return kept.next;
-  // While it is paused its ticks stay due; afterwards they are missed ones, and the header says what becomes of those.
+  // While it is paused its ticks stay due; afterwards they are missed ones, which the header says how to handle.
   if (pauseOf(database, agent) !== null) return kept.next;
 
   const latest = await lastTicks(planned, now, missed === "run-all" ? MOST_RUNS + 1 : 2);
@@ -152,7 +152,7 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
   return keep(last);
 }
 
-/** Schedules that are gone are not overdue. */
+/** Removed schedules are not overdue. */
 export function forgetOthers(database: Database, agents: readonly string[]): void {
   for (const { name } of factsNamed(database, SCHEDULE)) if (!agents.includes(name.slice(SCHEDULE.length))) dropFact(database, name);
 }

@@ -1,4 +1,4 @@
-/** Events: what a committed run emitted starts the agents that listen, once each, with their own rights. */
+/** Events: what a committed run emitted starts the listening agents, once each, with their own rights. */
 import type { Database } from "../../engine/store/database.ts";
 import { pauseOf } from "../../engine/store/pauses.ts";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -6,7 +6,7 @@ import type { Cause, Json } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
 import { IMPORT } from "../../workspace/layout.ts";
 
-/** What triggers start runs with. */
+/** What triggers need to start runs. */
 export interface StartPorts {
   database: Database;
   now(): number;
@@ -15,7 +15,7 @@ export interface StartPorts {
   note(message: string): void;
 }
 
-/** The script or its input is refused, and would be each time: it is said once, so that what comes behind is not held up. */
+/** The script or its input is refused, and would be every time: reported once, so that later events are not held up. */
 export const isRefusal = (error: unknown): error is ClearedError =>
   error instanceof ClearedError && (error.kind === "input" || error.kind === "script");
 
@@ -26,12 +26,12 @@ export interface EventPorts extends Omit<StartPorts, "now"> {
   cause(run: string): Promise<Cause | null>;
 }
 
-// Two agents that answer each other's events would go on for ever; no business process is this long.
+// Two agents that answer each other's events would continue forever; no business process is this long.
 const LONGEST_CHAIN = 32;
 
 /**
- * Starts the listeners of everything emitted so far. An event that a paused agent listens to stays in the outbox for it; `served` keeps who
- * has had such an event. Answers whether anything moved. A crash in between starts nothing twice: the emission's key is the run's.
+ * Starts the listeners of everything emitted so far. An event stays in the outbox for listeners that are paused; `served` records who has
+ * received it. Returns whether anything was started. A crash in between starts nothing twice: the run's key is the emission's.
  */
 export async function deliverEvents(ports: EventPorts, served = new Set<string>()): Promise<boolean> {
   const emitted = ports.emitted();
@@ -76,7 +76,7 @@ export function listensTo(header: Header | null, trigger: string): header is Hea
   return header !== null && (header.trigger as readonly string[]).includes(trigger);
 }
 
-/** The folder an agent watches, with one slash at its end. */
+/** The folder that an agent watches, with one slash at its end. */
 export function watchedFolder(header: Header): string {
   return `${(header.watch ?? IMPORT).replace(/\/+$/, "")}/`;
 }

@@ -1,7 +1,7 @@
 /**
- * Files start runs: one run per agent for all whole files of its folder. What makes such a run unique is what is in the files, the script
- * and the settings that say how statements are read, so nothing is tried twice, and what failed is tried again once it can end otherwise.
- * When a run over several files fails, each is tried alone: the one that fails alone is refused with a card, the others are imported.
+ * Files start runs: one run per agent for all complete files of its folder. A run is identified by the contents of the files, the script and the
+ * settings for parsing statements, so nothing is tried twice, and a failed file is tried again once the result can be different.
+ * If a run over several files fails, each is tried alone: one that fails alone is refused with a card, the others are imported.
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { Json, RunStatus } from "../../kernel/ports.ts";
@@ -13,39 +13,39 @@ import { join } from "node:path";
 import type { FSWatcher } from "chokidar";
 
 export interface FoundFile extends ImportFile {
-  /** What a file with a receipt is imported again for: changes with what its refusal depends on, or with the rows that are left. "" for a new one. */
+  /** What a file with a receipt is imported again for: changes with what its refusal depends on, or with the rows that remain. "" for a new file. */
   mark: string;
 }
 
-/** A run over files that failed after it had read one of them. */
+/** A run over files that failed after it had read at least one of them. */
 export interface Failure {
   run: string;
   code: string;
   files: readonly FoundFile[];
-  /** How many rows it got, where that was less than usual. */
+  /** The number of rows it got, if reduced. */
   rows: number | null;
 }
 
 export interface FilePorts extends Pick<StartPorts, "agents" | "start"> {
-  /** Whole files in a folder that are to be imported, and those that wait. */
+  /** Complete files in a folder that must be imported, and those that are not complete. */
   look(folder: string): Promise<{ files: FoundFile[]; waiting: Waiting[] }>;
   /** Changes with config.yaml and importers/ at HEAD. */
   settings(): Promise<string>;
-  /** True while a run that files started is not over, or the agent is paused: what came since is looked at when it is not. */
+  /** True while a run started by files is not over, or the agent is paused: later files are handled afterwards. */
   importing(agent: string): Promise<boolean>;
   status(run: string): Promise<RunStatus | null>;
-  /** The last commit that took away a receipt of these contents (an import was undone), or null. */
+  /** The last commit that removed a receipt of these contents (an undone import), or null. */
   undone(hashes: readonly string[]): Promise<string | null>;
-  /** Newest first. `state`: what their keys hold, which stands for the script and the settings. */
+  /** Newest first. `state`: the part of their keys for the script and the settings. */
   failures(agent: string, state: string): Promise<Failure[]>;
-  /** The file made its run fail, alone: its receipt and a card say so. */
+  /** Records that the file alone made its run fail, in a receipt and on a card. */
   refuse(file: FoundFile, failure: Failure): Promise<void>;
 }
 
 export interface FileStart {
-  /** A person wants them imported although they have been. */
+  /** A person wants them imported again. */
   again?: boolean;
-  /** A person asks: what ended before is tried once more. */
+  /** A person asks: a failed attempt is repeated once. */
   insist?: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface FileRun {
 }
 
 const ENDED: readonly (RunStatus | null)[] = ["done", "failed", "diverged", "canceled"];
-// Fewer rows than this go over no limit by their number.
+// Fewer rows than this cannot exceed a limit by their number.
 const FEWEST_ROWS = 100;
 
 /** Starts at most one run for each agent that watches the folder. */
@@ -107,7 +107,7 @@ export async function startForFiles(
   return started;
 }
 
-/** What becomes of a file, by the runs over it that failed: nothing is known against it, it is tried alone, or it has failed alone. */
+/** What to do with a file, given the failed runs over it: import it normally, with fewer rows, alone, or refuse it. */
 function planFor(file: FoundFile, failures: readonly Failure[]): "fresh" | { rows: number | null } | { refuse: Failure } {
   const alone = failures.filter(({ files: [first, second] }) => first?.hash === file.hash && second === undefined);
   const overLimit = alone.filter(({ code }) => code.startsWith("LIMIT_"));
@@ -115,7 +115,7 @@ function planFor(file: FoundFile, failures: readonly Failure[]): "fresh" | { row
     .filter(({ files: [first] }) => first !== undefined && idOf(first) === idOf(file))
     .sort((a, b) => rowsOf(a) - rowsOf(b));
   if (last !== undefined && (!overLimit.includes(last) || rowsOf(last) <= FEWEST_ROWS)) return { refuse: last };
-  // A script that goes over its limits gets fewer rows at once, of this file's next part, too.
+  // A script that exceeds its limits gets fewer rows at once, also for the next part of this file.
   if (overLimit.length > 0) return { rows: Math.floor(Math.min(...overLimit.map(rowsOf)) / 4) };
   return failures.some(({ files }) => files.some((one) => idOf(one) === idOf(file))) ? { rows: null } : "fresh";
 }
@@ -127,15 +127,15 @@ function digest(parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\n")).digest("hex");
 }
 
-// One look for the many events of one copy. Whether a file is whole is not decided by this: whoever looks says when to look again.
+// Combines the many events of one copy. Whether a file is complete is decided elsewhere, which also says when to look again.
 const SETTLE_MS = 300;
-// A watcher that misses events (network drives, full inotify tables) is made up for by looking anyway.
+// A periodic scan makes up for lost events (network drives, full inotify tables).
 const LOOK_MS = 15_000;
 
 /**
- * File triggers: folders are watched with chokidar, a change settles for a moment, then the caller looks at what is there.
- * What is there decides, not the event: a lost or doubled event changes nothing.
- * Calls `look(folder)` some time after something changed below a folder, once at the start and now and then.
+ * File triggers: folders are watched with chokidar; after a change and a short delay the caller scans the folder. The scan decides, not the event:
+ * a lost or repeated event changes nothing.
+ * Calls `look(folder)` some time after a change below a folder, once at the start, and periodically.
  */
 export function createWatch(dir: string, look: (folder: string) => void) {
   const watchers = new Map<string, FSWatcher>();
@@ -154,7 +154,7 @@ export function createWatch(dir: string, look: (folder: string) => void) {
   const follow = async () => {
     const { watch } = await import("chokidar");
     for (const folder of wanted) {
-      // A watched folder that was removed and made anew is another one to the kernel.
+      // A watched folder that was removed and created again is a different one to the kernel.
       if (!existsSync(join(dir, folder))) await drop(folder);
       else if (!watchers.has(folder)) {
         const watcher = watch(join(dir, folder), { depth: 0, ignoreInitial: true });
@@ -174,7 +174,7 @@ export function createWatch(dir: string, look: (folder: string) => void) {
       for (const folder of [...watchers.keys()]) if (!wanted.includes(folder)) await drop(folder);
       await follow();
     },
-    /** Look again in so many ms: something there may be whole by then. */
+    /** Scan again after this many ms, when a file may be complete. */
     lookAgain: (folder: string, inMs: number): void => {
       if (wanted.includes(folder)) after(Math.max(SETTLE_MS, inMs), folder, "waiting");
     },

@@ -1,6 +1,6 @@
 /**
- * What starts runs by itself: schedules, files, events. All follow HEAD of the configured branch, so an agent changed by plain git
- * counts within seconds; while nothing may be committed (another branch, a merge) they wait and say so once.
+ * Automatic starts of runs: schedules, files, events. All follow HEAD of the configured branch, so a change of an agent by plain git takes
+ * effect within seconds; while nothing can be committed (another branch, a merge) they wait and report it once.
  */
 import { toWire } from "../../kernel/errors.ts";
 import { createTurns } from "../../kernel/turns.ts";
@@ -13,24 +13,24 @@ export interface TriggerPorts extends EventPorts, FilePorts {
   dir: string;
   timezone(): Promise<string>;
   head(): Promise<string>;
-  /** Who is paused, as text: when it changes, what waited in watched folders is looked at. */
+  /** Who is paused, as text: when it changes, watched folders are scanned. */
   paused(): string;
-  /** Null, or a sentence that says why nothing may be committed now. */
+  /** Null, or a sentence that says why nothing can be committed now. */
   blockedBy(): Promise<string | null>;
-  /** Queue again the runs whose obstacle (a person's edit, a foreign branch) is gone. */
+  /** Queues the runs whose obstacle (a person's edit, another branch) is gone. */
   wakeWaiting(): Promise<void>;
-  /** The books moved: open cards of entries follow them. False while a run is at work, whose own cards come with its commit. */
+  /** Brings cards of entries in line with changed books. False while a run is executing, whose own cards come with its commit. */
   reconcile(): Promise<boolean>;
-  /** Does it unless an import by hand is about to start, whose end is looked at as well. */
+  /** Does the work unless a manual import is about to start, after which the folder is scanned anyway. */
   inTurn(work: () => Promise<unknown>): Promise<unknown>;
-  /** Statement files whose import is complete move away. */
+  /** Moves away statement files whose import is complete. */
   tidy(): Promise<void>;
-  /** What was found in the import folder since it was asked last, a sentence each. */
+  /** What was found in the import folder since the last call, one sentence each. */
   found(): string[];
 }
 
 const LOOK_MS = 500;
-// The bell rings at the minute. What it did not ring for (a machine that slept, a change of the clock) is looked after a little later.
+// The timer signals each minute. What it missed (a sleeping machine, a clock change) is found a little later.
 const BELL_MS = 5000;
 
 export type Triggers = ReturnType<typeof startTriggers>;
@@ -47,7 +47,7 @@ export function startTriggers(ports: TriggerPorts) {
   const told = new Set<string>();
   const served = new Set<string>();
 
-  /** One look at a time; a failure is said once and the next look tries again. */
+  /** One execution at a time; a failure is reported once and the next execution tries again. */
   const serial = (work: () => Promise<void>): Promise<void> =>
     inTurn(async () => {
       if (stopped) return;
@@ -81,7 +81,7 @@ export function startTriggers(ports: TriggerPorts) {
       const { files, waiting } = await ports.look(folder);
       const keys = new Set(waiting.map(({ name }) => `${folder}${name}\0`));
       for (const { name, why, kind, tell } of waiting) if (tell) sayOnce(`${folder}${name} ${why}.`, `${folder}${name}\0${kind}`);
-      // Each reason once for a file; one that comes again later is told again.
+      // Each reason is reported once per file; one that returns later is reported again.
       for (const key of told) if (key.startsWith(folder) && !keys.has(key.slice(0, key.indexOf("\0") + 1))) told.delete(key);
       const soon = waiting.flatMap(({ inMs }) => inMs ?? []);
       if (soon.length > 0) watcher.lookAgain(folder, Math.min(...soon));
@@ -126,17 +126,17 @@ export function startTriggers(ports: TriggerPorts) {
       if (problem === null) ringing.push(one);
       else sayOnce(`agents/${one.agent}.ts: ${problem}`);
     }
-    // One that never comes is due no more either, whatever it was before.
+    // A schedule without ticks is no longer due, whatever it was before.
     planned = schedules;
     await bell.set(ringing);
     forgetOthers(
       ports.database,
-      // A header that cannot be read may hold a schedule: it stays overdue until somebody has looked.
+      // A header that cannot be parsed may contain a schedule, which stays overdue until somebody has seen it.
       agents.filter(({ header }) => header === null || listensTo(header, "schedule")).map(({ name }) => name),
     );
     folders = [...watched];
     await watcher.set(folders);
-    // Settings or an undone import may have made files new again.
+    // Changed settings or an undone import may make files importable again.
     if (head !== "") lookEverywhere();
     head = now;
     await startAllDue();
@@ -161,12 +161,12 @@ export function startTriggers(ports: TriggerPorts) {
   void serial(followHead);
 
   return {
-    /** A run is over: files that came while it worked are looked at now. */
+    /** A run is over: files that arrived meanwhile are handled now. */
     rested: lookEverywhere,
     async stop(): Promise<void> {
       stopped = true;
       clearInterval(timer);
-      // A look under way may still set schedules and watchers.
+      // An execution in progress may still set schedules and watchers.
       await inTurn(async () => undefined);
       bell.stop();
       await watcher.stop();

@@ -1,6 +1,6 @@
 /**
- * Webhooks start runs: `POST /hooks/NAME`, signed with the secret that trust.yaml names for it (outside/notices/webhook.ts has the form).
- * Each signed request counts once, durably: a captured one starts nothing, under whatever key it is sent again.
+ * Webhooks start runs: `POST /hooks/NAME`, signed with the secret named for it in trust.yaml (format: outside/notices/webhook.ts). Each signed
+ * request counts once, durably: a captured one starts nothing, whatever key it is sent with.
  */
 import { dropFacts, keepFact } from "../../engine/store/facts.ts";
 import { pauseOf, pauseWords } from "../../engine/store/pauses.ts";
@@ -13,13 +13,13 @@ import { type StartPorts, listensTo } from "./events.ts";
 const HOOK = "hook:";
 
 export interface HookPorts extends Omit<StartPorts, "note"> {
-  /** The shared secret of a webhook, or null when trust.yaml names none. @throws SECRET_MISSING */
+  /** The shared secret of a webhook, or null if trust.yaml has none. @throws SECRET_MISSING */
   secret(name: string): Promise<string | null>;
 }
 
 export interface HookRequest {
   name: string;
-  /** As received, byte for byte: that is what is signed. */
+  /** As received, byte for byte: the signature covers it. */
   body: Uint8Array;
   signature: string;
   /** Idempotency-Key, or empty: then the signature is the key. */
@@ -27,7 +27,7 @@ export interface HookRequest {
 }
 
 /**
- * Starts the agents that listen. `created` is false when this key has started them before.
+ * Starts the listening agents. `created` is false if this key has started them before.
  * @throws WEBHOOK_REFUSED, AGENT_UNKNOWN, RUN_PAUSED, RUN_INPUT, RUN_KEY with another body, SECRET_MISSING
  */
 export async function acceptHook(
@@ -35,7 +35,7 @@ export async function acceptHook(
   { name, body, signature, key }: HookRequest,
 ): Promise<{ runs: string[]; created: boolean }> {
   const secret = await ports.secret(name);
-  // An unknown name is checked like a wrong secret, and answered alike.
+  // An unknown name is checked like a wrong secret, and answered in the same way.
   const proof = checkSignature(signature, body, secret ?? crypto.randomUUID(), ports.now());
   if (secret === null || proof === null) throw refused("it is not signed with this webhook's secret, or more than 5 minutes off");
   if (!/^[\x21-\x7e]{0,200}$/.test(key)) throw refused("its Idempotency-Key is longer than 200 characters or not plain text");
@@ -45,7 +45,7 @@ export async function acceptHook(
       "AGENT_UNKNOWN",
       `No agent at HEAD has webhook: ${name}. Commit one with trigger: webhook and webhook: ${name}.`,
     );
-  // Before anything of it is kept, and for all of them or none: its sender tries again later.
+  // Before anything is stored, and for all or none: the sender tries again later.
   const pause = listeners.map(({ name: agent }) => pauseOf(ports.database, agent)).find((one) => one !== null);
   if (pause != null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Send the webhook again then.`);
   const payload = parse(body);
@@ -71,13 +71,13 @@ function parse(body: Uint8Array): Json {
   }
 }
 
-/** An agent that names its fields gets the body as its fields; one that names `payload`, or none, gets the whole body as that. */
+/** An agent with named fields gets the body as its fields; one that names `payload`, or none, gets the whole body as that. */
 function inputFor(header: Header | null, payload: Json): Json {
   const fields = Object.keys(header?.input ?? {});
   return fields.length === 0 || fields.includes("payload") ? { payload } : payload;
 }
 
-/** The key is not signed, so the signature remembers the one it came with, for as long as its time would be believed. */
+/** The key is not signed, so the key first seen with a signature is recorded for as long as its time is accepted. */
 function isFirst({ database, now }: HookPorts, proof: string, key: string): boolean {
   const kept = (value: string) => JSON.parse(value) as { at: number; key: string };
   return database.write(() => {
