@@ -42,7 +42,7 @@ async function called({ tool, params }: Asked, ctx: StepContext, alone = false):
   // In a process the next call waits for a person (settleWrites); elsewhere the script continues, and a review item is created.
   if (write?.status === "MISMATCH" && ctx.process === null)
     ctx.ports.review({
-      title: `MISMATCH: ${tool} says it wrote, its record says otherwise`,
+      title: `MISMATCH: ${tool} reported success, but its record differs`,
       body: { params, diff: write.diff },
       entry: null,
     });
@@ -106,7 +106,7 @@ export const mcp_try = definePrimitive({
   ...mcp_call,
   name: "mcp_try",
   summary:
-    "An mcp_call for one of many: a refusal by the tool is an answer, so that the script can go on with the others. Approvals cover it in the same way.",
+    "An mcp_call for one of many: a refusal by the tool is an answer, so that the script can continue with the others. Approvals cover it in the same way.",
   returns: z.discriminatedUnion("ok", [
     z.object({ ok: z.literal(true), result: json }),
     z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),

@@ -50,13 +50,13 @@ export function describeAgent(name: string, scenario: Scenario): void {
     });
     afterAll(() => remove(prepared));
 
-    test("live it comes to its end, and a replay of its history is the same", () => {
+    test("live it completes, and a replay of its history is the same", () => {
       expect(calm.end.status).toBe("done");
       expect((calm.wanted as { gapless: boolean }).gapless).toBe(true);
       expect(calm.replay).toMatchObject({ same: true, findings: [] });
     });
 
-    test("dry it answers the same shape and changes nothing", async () => {
+    test("in a dry run it returns the same shape and changes nothing", async () => {
       const one = copyOf(prepared);
       const head = one.git("rev-parse", "HEAD");
       const opened = await host(one, { mode: "memory" });

@@ -90,15 +90,18 @@ export async function continueAsk(
         : `There is no request ${id}.`,
     );
   if (workingOn(host).has(ask.id)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} is being worked on.`);
-  if (!mayGoOn(ask)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} has ended; ask anew.`);
+  if (!mayGoOn(ask)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} has ended; make a new request.`);
   // The proposal belongs to whoever asked, who may not be allowed to approve it, so nobody else may shape it.
   if ((by ?? null) !== ask.by && !isByAgent(ask))
-    throw new ClearedError("APPROVAL_IDENTITY", `Request ${ask.id} is by ${ask.by ?? NOBODY}, and only they go on with it; ask anew.`);
+    throw new ClearedError(
+      "APPROVAL_IDENTITY",
+      `Request ${ask.id} is by ${ask.by ?? NOBODY}, and only they can continue it; make a new request.`,
+    );
   const asked = ask.end?.kind === "question";
   if (asked && answer === "")
     throw new ClearedError("USAGE", `Request ${ask.id} waits for an answer: \`cleared ask --continue ${ask.id} "ANSWER"\`.`);
   if (!asked && answer !== "")
-    throw new ClearedError("USAGE", `Request ${ask.id} asks nothing; \`cleared ask --continue ${ask.id}\` alone goes on with it.`);
+    throw new ClearedError("USAGE", `Request ${ask.id} asks nothing; continue it without an answer: \`cleared ask --continue ${ask.id}\`.`);
   if (asked) {
     const said = redact(answer.slice(0, LONGEST_TEXT));
     const message = answered(asks.rows(ask.id), said);

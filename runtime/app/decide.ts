@@ -245,7 +245,7 @@ async function changeBooks(
       const isGone = error instanceof ClearedError && (error.code === "JOURNAL_ENTRY_MISSING" || error.code === "FILE_MISSING");
       // There is nothing left to refuse, so the card is closed.
       if (isGone && decision.decision === "rejected") return new Map();
-      const why = `What card ${card.id} asks about is not in the books at HEAD any more: its import was undone, or the branch was moved.`;
+      const why = `What card ${card.id} asks about is no longer in the books at HEAD: its import was undone, or the branch was moved.`;
       throw isGone ? new ClearedError(error.code, `${why} Import the statement again, then decide; rejecting it closes the card.`) : error;
     }
   };

@@ -270,6 +270,6 @@ export async function proposeRule(host: Host, card: Pick<Card, "id" | "body">, b
   const report = await judgeFiles(host, draft, base);
   const failed = report.checks.find(({ status }) => status === "failed");
   if (failed !== undefined) return `its check ${failed.check} says: ${failed.findings[0]?.message ?? failed.says}`;
-  if (report.backtests.every((one) => one.entries === 0)) return `no recorded run of ${rule.agent} books anything otherwise with it`;
+  if (report.backtests.every((one) => one.entries === 0)) return `no recorded run of ${rule.agent} would book anything differently with it`;
   return (await proposeFiles(host, draft, { base, report })).number;
 }

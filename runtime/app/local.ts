@@ -70,6 +70,6 @@ export function sayUnconfirmed({ unconfirmed }: Pick<Local, "unconfirmed">): voi
   if (unconfirmed === null || said) return;
   said = true;
   process.stderr.write(
-    `${WHY[unconfirmed]}: this command goes on without its plugins, tool servers and people. \`cleared trust\` shows what would take effect and asks.\n`,
+    `${WHY[unconfirmed]}: this command continues without its plugins, tool servers and people. \`cleared trust\` shows what would take effect and asks.\n`,
   );
 }

@@ -82,7 +82,7 @@ async function prove(host: Host, run: RunRecord, steps: readonly Step[], pin: Sc
   if (findings.length === 0) return proof;
   throw new ClearedError(
     "HISTORY_DIVERGED",
-    `${run.id} cannot go on with the code of ${proof.to}: ${findings.map((one) => one.slice(0, 500)).join("; ")}. It stays on ${proof.from}; change the new code to make the same calls up to here, or cancel the run and start it again.`,
+    `${run.id} cannot continue with the code of ${proof.to}: ${findings.map((one) => one.slice(0, 500)).join("; ")}. It stays on ${proof.from}; change the new code to make the same calls up to here, or cancel the run and start it again.`,
     { data: { findings } },
   );
 }

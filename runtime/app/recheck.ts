@@ -117,7 +117,7 @@ async function triedAgain(log: Recorded, since: number, act: DoorCall, isOutdate
   // Whoever starts it again, with all or part of its input, looks there first.
   const reads = [...fresh.values()].sort((a, b) => a.seq - b.seq).map(({ name, params }) => `${name}(${clip(params, 120)})`);
   const more = reads.length > SHOWN ? ` and ${reads.length - SHOWN} more` : "";
-  return why && `${why} (answered otherwise: ${reads.slice(0, SHOWN).join(", ")}${more})`;
+  return why && `${why} (different answers now: ${reads.slice(0, SHOWN).join(", ")}${more})`;
 }
 
 /** The run as it would have gone with these answers. */

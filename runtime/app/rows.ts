@@ -58,7 +58,7 @@ export async function assertAsBooked({ cards }: Host, card: Card, head: Tree): P
   const booked = entry === null ? [] : await bookedNow(head, entry);
   if (body.booked === undefined || canonicalJson(body.booked) === canonicalJson(booked)) return;
   cards.restate(card.id, { title: card.title, body: { ...body, booked } });
-  const now = `The books have ${body.entry} otherwise than card ${card.name} showed it: ${booked.join("; ")}`;
+  const now = `Card ${card.name} no longer shows ${body.entry} as the books have it: ${booked.join("; ")}`;
   const name = cards.get(card.id)?.name ?? card.name;
   throw new ClearedError("CARD_CHANGED", `${now}. Nothing was decided; look at the card again, then decide it as ${name}.`);
 }

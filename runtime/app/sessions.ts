@@ -123,7 +123,7 @@ export function pairedPerson(database: Database, { people }: Trust, secret: stri
 /** The decision, signed by this browser. @throws APPROVAL_IDENTITY */
 export function signAsBrowser(database: Database, secret: string, decision: Omit<Decision, "by" | "signature">): Decision {
   const found = lookUp(database, secret);
-  if (found === null || found.code !== null) throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired any more.");
+  if (found === null || found.code !== null) throw new ClearedError("APPROVAL_IDENTITY", "This browser is no longer paired.");
   const { by, key, until, signature } = found;
   return signDecision({ ...decision, by, session: { key, until, signature } }, unseal(found.sealed, secret));
 }

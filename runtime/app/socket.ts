@@ -128,7 +128,7 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
       const callers = [...waiting.values()];
       waiting.clear();
       socket.destroy();
-      const message = `The process that owns this workspace ${words}. Check with \`cleared runs\`; runs go on by themselves.`;
+      const message = `The process that owns this workspace ${words}. Check with \`cleared runs\`; runs continue in it.`;
       for (const caller of callers) caller.reject(fromWire({ code: "OWNER_BUSY", message }));
     };
     const pinging = whileAwake(PING_MS, (passed) => {

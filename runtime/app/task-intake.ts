@@ -36,7 +36,7 @@ export type Intake = { draft: Draft; continued?: { run: string; fields: Draft["i
 /** What the caller did not repeat, and is told about. */
 export function goesOn(agent: string, { run, fields }: NonNullable<Intake["continued"]>): Said {
   const said = Object.entries(fields).map(([key, value]) => `${key} ${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return { state: "working", parts: [{ text: `${agent} goes on from ${run} of this session: ${said.join(", ")}.` }] };
+  return { state: "working", parts: [{ text: `${agent} continues from ${run} of this session: ${said.join(", ")}.` }] };
 }
 
 export const EMPTY: Draft = { input: {}, text: "", given: {} };

@@ -117,10 +117,10 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, { eng
 
 /** The gate's question and its subject; `cards` null: a remote one. The text says that a message of the caller does not answer it. */
 function questionOf(cards: readonly Card[] | null, title: string, at: number): TaskPart[] {
-  if (cards === null) return [{ text: `${title}\nThe task goes on by itself then. A message here decides nothing.` }];
+  if (cards === null) return [{ text: `${title}\nThe task then continues automatically. A message here decides nothing.` }];
   const card = cards.findLast((one) => one.title === title && one.at <= at);
   const who = card?.kind === "form" ? "A person of this business fills this in" : "A person of this business who may approve decides this";
-  const text = `${title}\n${who}${card === undefined ? "" : ` (card ${card.id})`}; the task goes on by itself then. A message here decides nothing.`;
+  const text = `${title}\n${who}${card === undefined ? "" : ` (card ${card.id})`}; the task then continues automatically. A message here decides nothing.`;
   if (card === undefined) return [{ text }];
   const { id, kind, level, expires, calls, edited } = card;
   const digest = createHash("sha256")
@@ -160,7 +160,7 @@ export function leftParts(record: RunRecord | null): TaskPart[] {
 /** The answer is in one place. A ranked list is only its brackets; measurements are metadata. */
 function answerOf(task: string, record: RunRecord | null): TaskArtifact {
   const result =
-    record?.dropped === true ? "The answer is not kept any more; what the run has committed is in git." : (record?.result ?? null);
+    record?.dropped === true ? "The answer is no longer stored; what the run has committed is in git." : (record?.result ?? null);
   const list = rankedAnswer(result);
   const isData = list === null && typeof result === "object" && result !== null;
   const parts = [{ text: list ?? (typeof result === "string" ? result : isData ? lines(result) : JSON.stringify(result)) }];

@@ -175,7 +175,7 @@ function createTasks(host: Host) {
       if (seen.row.removed === null) return viewOf(seen.row);
       const { id } = seen.row;
       throw gone(
-        `This message came before, as task ${id}, which has ended and is not kept any more. Send it under a new id to have it done again.`,
+        `This message came before, as task ${id}, which has ended and is no longer stored. Send it under a new id to have it done again.`,
       );
     }
     const { owner } = caller;

@@ -62,6 +62,6 @@ async function standing(host: Host, { id, end }: Ask): Promise<string> {
     return `Proposal ${number} is a process for such tasks and ${ended ? `was ${state}` : "waits for an approval"}: \`cleared proposals show ${number}\`.`;
   }
   const open =
-    end.kind === "decline" && end.open ? `was cut off: \`cleared ask --continue ${id}\` goes on with it` : `came to none: ${show}`;
+    end.kind === "decline" && end.open ? `was interrupted: \`cleared ask --continue ${id}\` continues it` : `came to none: ${show}`;
   return `Request ${id} for a process for such tasks ${open}.`;
 }

@@ -165,7 +165,7 @@ function logDecision(log: RunLog, card: CardDraft, decision: Decision): void {
       : decision.decision === "rejected"
         ? `${by} said no to "${card.title}"${why}`
         : by.startsWith("profile:")
-          ? `${by} of trust.yaml said yes to "${card.title}"`
+          ? `${by} of trust.yaml approved "${card.title}"`
           : null;
   if (message !== null) log.event("log", { level: "info", message, by, ...(changed.length === 0 ? {} : { changed }) });
 }

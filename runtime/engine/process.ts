@@ -185,10 +185,10 @@ export async function settleWrites(ctx: StepContext, { process, open, writes }: 
   const [first] = asked;
   if (first === undefined) return;
   const { stands, not_verified } = standing(writes);
-  const what = first.status === "MISMATCH" ? "says it wrote, its record says otherwise" : "wrote, and it could not be looked up what";
+  const what = first.status === "MISMATCH" ? "reported success, but its record differs" : "wrote, but its record could not be read";
   const undo = writes.flatMap((one) => (one.undo === undefined ? [] : [{ tool: one.tool, ...one.undo }]));
   const rest = undo.length === 0 ? "what was written stays" : "each undo is then asked for separately";
-  const question = `Look at each record outside and correct what is wrong there. Approve to go on as it is; reject to end ${ctx.run.agent} here: ${rest}.`;
+  const question = `Look at each record outside and correct what is wrong there. Approve to continue as it is; reject to end ${ctx.run.agent} here: ${rest}.`;
   const undoing = undo.length === 0 ? {} : { take_back: undo as unknown as Json };
   const body = {
     question,

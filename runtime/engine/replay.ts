@@ -68,7 +68,9 @@ export async function replayRun(
       const doubt = steps[call.seq];
       if (doubt?.state === "intent" && !sameCall(doubt, call)) findings.push(differs(call.seq, doubt, call));
       if (run.status === "done" && !stopped(run))
-        findings.push(`step ${call.seq}: the script goes on with ${call.name}, but the recorded run ended after ${answered.length} steps`);
+        findings.push(
+          `step ${call.seq}: the script continues with ${call.name}, but the recorded run ended after ${answered.length} steps`,
+        );
       return { kind: "suspend" };
     },
   });

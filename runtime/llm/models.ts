@@ -272,7 +272,7 @@ function cleared(fault: Fault, { name, entry }: Resolved, attempts: number): Cle
 }
 
 function overBudget({ what, limit, used }: Tight, cost: bigint | null): ClearedError {
-  const next = cost === null ? "this call does not fit any more" : `this call may cost up to ${usdOf(cost)} USD`;
+  const next = cost === null ? "this call no longer fits" : `this call may cost up to ${usdOf(cost)} USD`;
   return new ClearedError(
     "LLM_BUDGET",
     `The budget for ${what} is ${limit}; ${used} are spent or under way, and ${next}. \`cleared costs\` shows them; models.budgets in config.yaml sets it.`,

@@ -110,7 +110,7 @@ export async function callTool(api: McpApi, caller: Caller, name: string, args: 
 }
 
 function descriptionOf({ description, title, readOnly }: Agent): string {
-  const acts = readOnly ? "It only reads." : "What its policy does not allow by itself waits for a person, who decides at review_url.";
+  const acts = readOnly ? "It only reads." : "What its policy does not allow waits for a person, who decides at review_url.";
   return `${description === "" ? title : description}\n${acts} An answer without \`answer\` is not the end: look again with run_status.`;
 }
 

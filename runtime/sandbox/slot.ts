@@ -173,7 +173,7 @@ function totalText(job: Job): string {
 
 /** Null when the call is the next one after the history that the child was given. */
 function wrongPosition(job: Job, head: ChildCall, calls: number, bytes: number): string | null {
-  if (failedAt(job) !== -1) return "The sandbox process goes on after a recorded failure.";
+  if (failedAt(job) !== -1) return "The sandbox process continues after a recorded failure.";
   if (head.seq !== calls + 1) return `The sandbox process is at call ${head.seq}, but ${calls} are known.`;
   if (!Object.hasOwn(job.primitives, head.name)) return `The sandbox process calls ${head.name}, which this run does not have.`;
   if (bytes > job.limits.call_bytes || head.seq > job.limits.calls) return "The sandbox process does not keep its limits.";

@@ -61,10 +61,7 @@ const NO_META = "Use plain objects and functions.";
 export const FORBIDDEN_NAMES = instead(
   ["Code cannot be made from text.", "eval Function"],
   ["Only primitives reach the world.", "require module exports process fetch globalThis window global self Buffer WebAssembly"],
-  [
-    "Scripts do not wait by themselves; use a trigger, or an approval.",
-    "setTimeout setInterval setImmediate queueMicrotask clearTimeout clearInterval",
-  ],
+  ["Scripts cannot wait; use a trigger, or an approval.", "setTimeout setInterval setImmediate queueMicrotask clearTimeout clearInterval"],
   ["Primitives answer at once: drop Promise and await.", "Promise"],
   [NO_META, "Proxy Reflect Symbol WeakRef FinalizationRegistry Atomics"],
   ["Use Map.", "WeakMap"],

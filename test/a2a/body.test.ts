@@ -16,7 +16,7 @@ const raw = async (body: string): Promise<Any> => {
 };
 const call = (method: string, params: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 7, method, params });
 
-test("a body of 15 MB is taken, one over 16 MB is refused as JSON", async () => {
+test("a body of 15 MB is accepted, one over 16 MB is refused in JSON", async () => {
   const large = (size: number) =>
     call("message/send", {
       message: said("x".repeat(size), { parts: [{ text: "x" }, { data: { unread: "y".repeat(size) } }], ...skill("echo") }),
@@ -25,7 +25,7 @@ test("a body of 15 MB is taken, one over 16 MB is refused as JSON", async () => 
   expect(await raw(large(17_000_000))).toMatchObject({ http: 413, error: { code: -32602 } });
 });
 
-test("a message too large to be looked at at once starts nothing and says so; sent twice it is one task", async () => {
+test("a message too large to read at once starts nothing and says so; sent twice it is one task", async () => {
   const before = await counted();
   const words = "Please look at the invoice INV-2024-447 for $52,340.00 of Acme Corp. ";
   const sent = [[{ text: words.repeat(200_000) }], [{ text: "x" }, { data: { rows: Array(6000).fill(1) } }]].map((parts) =>
@@ -47,7 +47,7 @@ test("a message too large to be looked at at once starts nothing and says so; se
   expect((await rpc(site, "message/send", beside)).error).toMatchObject({ code: -32602, message: expect.stringContaining("a few pages") });
 });
 
-test("large bodies that come at once are told when to come again before they are read; one of unknown length is short", async () => {
+test("large bodies arriving at once get a Retry-After before they are read; one of unknown length counts as short", async () => {
   const body = call("message/send", { message: said("word ".repeat(3_000_000), skill("echo")) });
   const sent = await Promise.all(Array.from({ length: 12 }, () => fetch(`${site.url}/`, { method: "POST", body })));
   const full = sent.filter(({ status }) => status === 429);

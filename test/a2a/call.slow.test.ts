@@ -141,14 +141,14 @@ const reaches = (id: string, state: string): Promise<Any> =>
 const runsThere = async (agent: string): Promise<Any[]> => (await cleared(other.dir, "runs", "list", "--agent", agent, "--json")).json();
 const dataOf = ({ artifacts }: Any): Any => artifacts[0].parts.find((part: Any) => part.kind === "data").data;
 
-test("another workspace reads for us over 1.0, under its token", async () => {
+test("another workspace reads for ours over 1.0, with its token", async () => {
   const done = await send("reader", "good day");
   expect(done.status).toMatchObject({ state: "completed" });
   expect(dataOf(done)).toMatchObject({ agent: "other", state: "completed", text: "said good day\nwords: 2", data: { words: 2 } });
   expect((await runsThere("echo")).at(-1).cause.detail.owner).toBe("mine");
 });
 
-test("its gate is our caller's gate: waited for across kill -9, approved there, done once", async () => {
+test("the remote gate is our caller's gate: waited for across kill -9, approved there, carried out once", async () => {
   const asked = await send("orderer", "Please pay BILL-901 today");
   expect(asked.status.state).toBe("auth-required");
   expect((await cleared(mine.dir, "approve", String(asked.status.message.parts[1].data.reviewId))).code).toBe(0);
@@ -171,7 +171,7 @@ test("its gate is our caller's gate: waited for across kill -9, approved there, 
   expect(done.metadata.generation).toBeLessThan(14);
 });
 
-test("its question goes to a person here, whose answer it gets; a canceled task is canceled there", async () => {
+test("a remote agent's question goes to a person here, whose answer it receives; a canceled task is canceled there", async () => {
   const asked = await send("orderer", "pay the bill");
   await cleared(mine.dir, "approve", String(asked.status.message.parts[1].data.reviewId));
   const asks = await reaches(asked.id, "auth-required");
@@ -183,7 +183,7 @@ test("its question goes to a person here, whose answer it gets; a canceled task 
   await until(async () => (await runsThere("pay")).some((one) => one.status === "canceled" && one.input.bill_id === "BILL-902"));
 });
 
-test("an agent of 0.3 that answers at once is understood", async () => {
+test("an agent that speaks 0.3 and answers at once is supported", async () => {
   const metadata = { skill: "reader", input: { task: "hello", agent: "foreign" } };
   const done = await send("reader", "hello", { metadata });
   expect(dataOf(done)).toEqual({ agent: "foreign", task: null, state: "completed", text: "heard hello", data: { n: 7 } });
@@ -193,14 +193,14 @@ test("an agent of 0.3 that answers at once is understood", async () => {
   });
 });
 
-test("a task that came to its end is not canceled when its run ends", async () => {
+test("a completed remote task is not canceled when its run ends", async () => {
   const done = await send("reader", "x", { metadata: { skill: "reader", input: { task: "soon done", agent: "foreign" } } });
   expect(dataOf(done)).toMatchObject({ task: "task-soon", state: "completed" });
   await new Promise((look) => setTimeout(look, 1500));
   expect(foreign.got.filter(({ method }) => method === "tasks/cancel")).toEqual([]);
 });
 
-test("one that is broken or too late is given up, canceled there, and ours does it", async () => {
+test("a remote agent that fails or is too late is given up and canceled, and the local agent does the work", async () => {
   for (const words of ["broken now", "slow now"]) {
     const done = await send("late", words);
     expect(dataOf(done)).toMatchObject({ agent: "echo", state: "completed", text: `said ${words}`, task: expect.stringMatching(/^run_/) });
@@ -208,7 +208,7 @@ test("one that is broken or too late is given up, canceled there, and ours does 
   expect(foreign.got.map(({ method }) => method)).toContain("tasks/cancel");
 });
 
-test("a task that may have been taken is given again only when a person says that it was not", async () => {
+test("a task that may have been accepted is sent again only after a person says that it was not", async () => {
   const metadata = { skill: "orderer", input: { task: "lost on the way", agent: "careless" } };
   const asked = await send("orderer", "x", { metadata });
   await cleared(mine.dir, "approve", String(asked.status.message.parts[1].data.reviewId));
@@ -223,7 +223,7 @@ test("a task that may have been taken is given again only when a person says tha
   expect(new Set(given().map(({ params }) => params.message.messageId)).size).toBe(1);
 });
 
-test.each(["lost always", "gateway lost it"])("%s: each word of a person sends it once, and no more", async (words) => {
+test.each(["lost always", "gateway lost it"])("%s: each answer of a person sends it once", async (words) => {
   const asked = await send("orderer", "x", { metadata: { skill: "orderer", input: { task: words, agent: "careless" } } });
   await cleared(mine.dir, "approve", String(asked.status.message.parts[1].data.reviewId));
   const given = () => foreign.got.filter(({ params }) => params.message?.parts[0].text === words).length;
@@ -243,7 +243,7 @@ test.each(["lost always", "gateway lost it"])("%s: each word of a person sends i
   expect(given()).toBe(2);
 });
 
-test("who is down, unknown, or has a card that leads elsewhere, is told as what it is", async () => {
+test("an agent that is down, unknown, or has a card pointing elsewhere is reported as such", async () => {
   const told = async (agent: string): Promise<string> => {
     const { status } = await send("reader", "x", { metadata: { skill: "reader", input: { task: "x", agent } } });
     return `${status.state} ${status.message?.parts[0].text}`;

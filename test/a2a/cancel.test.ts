@@ -8,7 +8,7 @@ import { type Any, type Served, again, rpc, said, skill } from "./client.ts";
 let site: Served;
 afterEach(() => site.started.stop("SIGKILL"));
 
-test("a payment that is on its way is not canceled, and afterwards it is told as what it is", async () => {
+test("a payment in flight cannot be canceled, and the task later reports what happened", async () => {
   const dir = await workspace();
   const bank = readFileSync(join(ROOT, "examples/pay/plugins/bank.ts"), "utf8");
   const slow = bank
@@ -32,7 +32,7 @@ test("a payment that is on its way is not canceled, and afterwards it is told as
   await expect.poll(async () => (await rpc(site, "tasks/get", { id: waits.id })).result.status.state).toBe("completed");
 });
 
-test("a task that fails, or is rejected, after it has paid tells its caller what it paid", async () => {
+test("a task that fails or is rejected after paying tells its caller what it paid", async () => {
   const dir = await workspace();
   const trust = readFileSync(join(dir, "trust.yaml"), "utf8").replace("plugins: []", "plugins: [plugins/bank.ts]");
   const pay = (then: string) => `/*

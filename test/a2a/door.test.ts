@@ -46,16 +46,16 @@ test.each<[string, string, number, unknown]>([
   ["a push address inside this machine", withPush("http://127.0.0.1:1"), -32602, 7],
   ["a tool address inside this machine", withTools("http://127.0.0.1:1"), -32602, 7],
   ["a tool address that is a file", withTools("file:///x"), -32602, 7],
-])("%s is refused as JSON-RPC says", async (_, body, code, id) => {
+])("%s is refused as JSON-RPC specifies", async (_, body, code, id) => {
   expect(await raw(body)).toMatchObject({ http: 200, jsonrpc: "2.0", id, error: { code, message: expect.any(String) } });
 });
 
-test("a version that is not spoken is told, a patch number says nothing", async () => {
+test("an unsupported version is reported, and a patch number is ignored", async () => {
   expect(await raw(call("GetTask", { id: "x" }), { "a2a-version": "2.0" })).toMatchObject({ error: { code: -32009 } });
   expect(await raw(call("GetTask", { id: "x" }), { "a2a-version": "1.0.3" })).toMatchObject({ error: { code: -32001 } });
 });
 
-test("habits of other clients are taken: an empty role, several parts, JSON as text, data, no content type, a notification", async () => {
+test("variations of other clients are accepted: an empty role, several parts, JSON as text, data, no content type, a notification", async () => {
   const before = await counted();
   const send = (message: Any, more = {}) =>
     rpc(site, "message/send", { message: { messageId: messageId(), role: "user", ...message }, ...more });
@@ -69,7 +69,7 @@ test("habits of other clients are taken: an empty role, several parts, JSON as t
   expect(await counted()).toBe(before + 4);
 });
 
-test("without a skill the caller is asked for one, and a name is the answer; a field that does not fit is asked for again", async () => {
+test("without a skill the caller is asked for one, and a name is a valid answer; an invalid field is asked for again", async () => {
   const asked = (await rpc(site, "message/send", { message: said("good day") })).result;
   expect(asked.status).toMatchObject({ state: "input-required", message: { parts: [{ text: expect.stringContaining("- echo: ") }, {}] } });
   expect(asked.status.message.parts[1].data.skills.map(({ id }: Any) => id)).not.toContain("hidden");
@@ -88,7 +88,7 @@ test("without a skill the caller is asked for one, and a name is the answer; a f
   });
 });
 
-test("words that tell the process and its input need no skill", async () => {
+test("a text that names the process and its input needs no skill", async () => {
   const waits = (await rpc(site, "message/send", { message: said("Is the bill BILL-0042 to be paid? Please pay it.") })).result;
   expect(waits.status).toMatchObject({
     state: "auth-required",
@@ -96,7 +96,7 @@ test("words that tell the process and its input need no skill", async () => {
   });
 });
 
-test("a page in a browser gives no task, and another host name is no way around it", async () => {
+test("a browser page cannot create a task, not even under another host name", async () => {
   const body = call("message/send", { message: said("x", skill("echo")) });
   expect(await raw(body, { origin: "http://evil.example" })).toMatchObject({ http: 403, error: { code: -32600 } });
   expect(await raw(body, { origin: site.url })).toMatchObject({ http: 403 });
@@ -111,7 +111,7 @@ test("a page in a browser gives no task, and another host name is no way around 
   expect(said403).toMatch(/^HTTP\/1\.1 403 [\s\S]*\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32600,"message":"The address/);
 });
 
-test("what a jail has let out is no program of this user, and a page on another port of this machine is none either", async () => {
+test("a process that left a jail does not count as a program of this user, nor does a page on another port", async () => {
   const script = `fetch(${JSON.stringify(`${site.url}/tasks`)}).then((answer) => console.log(answer.status))`;
   const by = (before: string) => shell(site.dir, `${before} '${process.execPath}' -e '${script}'`);
   expect([(await by("")).stdout, (await by("setpriv --no-new-privs")).stdout]).toEqual(["200\n", "401\n"]);
@@ -121,7 +121,7 @@ test("what a jail has let out is no program of this user, and a page on another 
     expect([(await fetch(`${site.url}/tasks`, { headers })).status, (await raw(body, headers)).http]).toEqual([403, 403]);
 });
 
-test("a token opens its agents and its own tasks, nothing else, until it is removed", async () => {
+test("a token gives access to its agents and its own tasks, until it is removed", async () => {
   const made = await cleared(site.dir, "tokens", "add", "partner", "--agents", "echo", "--json");
   const { token } = made.json();
   expect((await cleared(site.dir, "tokens", "list", "--json")).json()).toMatchObject([{ name: "partner", agents: ["echo"] }]);
@@ -157,7 +157,7 @@ test("a token opens its agents and its own tasks, nothing else, until it is remo
   expect((await cleared(site.dir, "tokens", "add", "x", "--agents", "hidden")).stderr).toMatch(/not an agent at HEAD with trigger: a2a/);
 });
 
-test("a token that is removed ends its streams before they tell more, and one with fewer agents is asked anew", async () => {
+test("removing a token ends its streams, and a token with fewer agents is checked again", async () => {
   const made = async (agents: string): Promise<string> =>
     (await cleared(site.dir, "tokens", "add", "short", "--agents", agents, "--json")).json().token;
   const token = await made("echo,pay");
@@ -185,7 +185,7 @@ test("a token that is removed ends its streams before they tell more, and one wi
   expect(told.result.status).toMatchObject({ state: "completed" });
 });
 
-test("one caller's streams leave room for another's, and each that is cut makes room again", async () => {
+test("one caller's streams leave room for others, and each closed stream frees a place", async () => {
   const made = async (name: string): Promise<string> =>
     (await cleared(site.dir, "tokens", "add", name, "--agents", "pay", "--json")).json().token;
   const token = await made("many");
@@ -213,7 +213,7 @@ test("one caller's streams leave room for another's, and each that is cut makes 
   last.abort();
 });
 
-test("a task takes two hundred messages and no more", async () => {
+test("a task accepts at most two hundred messages", async () => {
   const { id } = (await rpc(site, "message/send", { message: said("BILL-79", skill("pay")) })).result;
   const note = () => rpc(site, "message/send", { message: said("and now?", { taskId: id }), configuration: { historyLength: 1 } });
   const answers = await Promise.all(Array.from({ length: 120 }, note));
@@ -224,7 +224,7 @@ test("a task takes two hundred messages and no more", async () => {
   expect((await rpc(site, "tasks/cancel", { id })).result).toMatchObject({ status: { state: "canceled" } });
 });
 
-test("the card has both forms and both paths; a reader of JSON gets it at the root, a browser the page", async () => {
+test("the card has both forms at both paths; `/` returns JSON to a JSON reader and the page to a browser", async () => {
   const get = async (path: string, headers: Record<string, string> = {}) => fetch(`${site.url}${path}`, { headers });
   for (const path of ["/.well-known/agent-card.json", "/.well-known/agent.json"]) {
     const hybrid = (await (await get(path)).json()) as Any;
@@ -255,7 +255,7 @@ test("the card has both forms and both paths; a reader of JSON gets it at the ro
   expect(await (await get("/health")).json()).toMatchObject({ status: "ok" });
 });
 
-test("the paths of REST do the same, with its own errors", async () => {
+test("the REST paths behave the same, with their own errors", async () => {
   const rest = async (method: string, path: string, body?: unknown) => {
     const more = body === undefined ? {} : { body: JSON.stringify(body) };
     const answer = await fetch(`${site.url}${path}`, {

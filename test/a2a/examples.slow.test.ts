@@ -84,7 +84,7 @@ const ALL = Object.keys(EXAMPLES).flatMap((name) => VERSIONS.map((version) => [n
 const LONG = process.env["CLEARED_LONG"] === "1";
 const isShown = (_: unknown, i: number) => LONG || i % 3 === Math.floor(i / 3) % 3;
 
-test.each(ALL.filter(isShown))("%s over A2A %s: asked, approved, verified and told once, across kill -9", async (name, version) => {
+test.each(ALL.filter(isShown))("%s over A2A %s: asked, approved, verified and reported once, across kill -9", async (name, version) => {
   const { turns, gates, answer, wrote, rows } = EXAMPLES[name] as Example;
   const dir = join(here, `${name} ${version}`);
   cpSync(join(here, "made"), dir, { recursive: true, verbatimSymlinks: true });

@@ -38,7 +38,7 @@ const until429 = async (send: () => Promise<[Response, Any]>): Promise<Any> => {
   }
 };
 
-test("more streams and waiting messages than a caller may hold are told when to come again, and start nothing", async () => {
+test("streams and waiting messages beyond a caller's limit are refused with Retry-After and start nothing", async () => {
   const [token, other] = [await made("busy"), await made("calm")];
   const { id } = (await rpc(site, "message/send", { message: said("BILL-1", skill("pay")) }, { token })).result;
   const cut = new AbortController();
@@ -62,7 +62,7 @@ test("more streams and waiting messages than a caller may hold are told when to 
   await expect.poll(() => stream(site, "tasks/resubscribe", { id }, { token }).next()).toMatchObject({ value: { id } });
 });
 
-test("where all callers together have as much here as there may be, a caller who has nothing here is told that", async () => {
+test("at the limit for all callers together, a caller without open requests is told so", async () => {
   const headers = (token: string) => `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Length: 9000000`;
   const sockets: Socket[] = [];
   for (const name of ["first", "second", "third", "fourth"]) {
@@ -77,7 +77,7 @@ test("where all callers together have as much here as there may be, a caller who
   for (const one of sockets) one.destroy();
 });
 
-test("a caller whose tasks take up what they may is told so; the same message twice is still one task", async () => {
+test("a caller who has used up the storage limit is told so; a repeated message is still one task", async () => {
   const [token, other] = [await made("large"), await made("small")];
   const message = said("x ".repeat(100_000), skill("pay"));
   const [, { result }] = await post({ message }, token);
@@ -130,7 +130,7 @@ async function within(test: (at: Inside) => Promise<void>): Promise<void> {
   await test(at).finally(() => at.host.close());
 }
 
-test("a task that ended long ago is let go: its run stays, and its message starts nothing again", async () => {
+test("a long ended task is removed: its run stays, and its message starts nothing again", async () => {
   await within(async ({ host, tasks, me, send, ends, pass }) => {
     const key = { message: { id: messageId(), parts: [{ text: "one" }], metadata: { skill: "echo" } }, metadata: {}, context: "c1" };
     const old = await tasks.send(me, key);
@@ -159,7 +159,7 @@ test("a task that ended long ago is let go: its run stays, and its message start
   });
 });
 
-test("a question that its caller does not answer ends with the reason, which streams and push addresses are told", async () => {
+test("a question that its caller does not answer ends the task with the reason, on streams and push addresses too", async () => {
   await within(async ({ host, tasks, me, send, pass }) => {
     const question = { message: { id: messageId(), parts: [{ text: "which" }], metadata: { skill: "pay" } }, metadata: {} };
     const asked = await tasks.send(me, question);
@@ -188,7 +188,7 @@ test("a question that its caller does not answer ends with the reason, which str
   });
 });
 
-test("of answers and a cancel that come at once, by the task's id and by its caller's own, no run goes on that the task does not tell of", async () => {
+test("with answers and a cancel at once, no run continues that the task does not report", async () => {
   await within(async ({ host, tasks, me, send }) => {
     const asked = await send("which", "pay", { alias: "mine" });
     await Promise.allSettled([send("BILL-1", "pay", { alias: "mine" }), send("BILL-2", "pay", { task: asked.id })]);
@@ -201,7 +201,7 @@ test("of answers and a cancel that come at once, by the task's id and by its cal
   });
 });
 
-test("a task that waits for a person is found however many that came to nothing its session has since", async () => {
+test("a task waiting for a person is found, however many later tasks of its session came to nothing", async () => {
   await within(async ({ host, tasks, me, send }) => {
     const waits = await send("BILL-1", "pay", { context: "c" });
     await host.engine.result(waits.run ?? "");
@@ -211,7 +211,7 @@ test("a task that waits for a person is found however many that came to nothing 
   });
 });
 
-test("what the disk did not take does not count as kept", async () => {
+test("data that the disk did not store does not count as stored", async () => {
   await within(async ({ host, send }) => {
     const { db } = host.database;
     const asked = await send("which", "pay");

@@ -54,7 +54,7 @@ const send = async (at: Served, text: string, more: Any = {}): Promise<Any> =>
 const dataOf = ({ artifacts: [{ parts }] }: Any): Any => parts[1].data;
 const asked = ({ body }: Asked): string => JSON.stringify(body.messages);
 
-test("without a model the figures of the words are computed and told, and the way of working stands with the answer", async () => {
+test("without a model, figures in the text are computed and reported, and the strategy is recorded with the answer", async () => {
   const at = await site("plain", null);
   const done = await send(at, "Acme invoiced $52,340.00 for the purchase order of $51,200.00. What is the variance?");
   expect([done.status.state, dataOf(done).facts]).toEqual([
@@ -70,7 +70,7 @@ test("without a model the figures of the words are computed and told, and the wa
   expect(own.json()).toMatchObject({ status: "failed", error: { message: expect.stringContaining("hand out a password") } });
 });
 
-test("a model reads before it answers; what it was not told goes to no caller, after one more try", async () => {
+test("a model reads before it answers; unsupported figures reach no caller, after one retry", async () => {
   const model = await fakeModel((one) => {
     const text = asked(one);
     if (!text.includes("1. erp/get_invoice")) return call(one, "erp__get_invoice", { invoice_id: "INV-2024-447" });

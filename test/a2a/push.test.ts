@@ -71,7 +71,7 @@ async function until(what: () => boolean, ms = 60_000): Promise<void> {
 const numbers = (got: Receiver["got"]): number[] =>
   got.map(({ body }) => (body.task ?? body.statusUpdate ?? body.artifactUpdate ?? body).metadata.generation);
 
-test("a task of 1.0 is told change by change, in order, with its token; one of 0.3 as it stands", async () => {
+test("a 1.0 client receives each change in order with its token; a 0.3 client receives the task's state", async () => {
   const [one, two] = [await receiver(), await receiver()];
   const config = {
     taskPushNotificationConfig: { url: one.url, token: "t-123", authentication: { scheme: "Bearer", credentials: "c-456" } },
@@ -96,7 +96,7 @@ test("a task of 1.0 is told change by change, in order, with its token; one of 0
   for (const secret of ["t-123", "c-456"]) expect(site.started.said()).not.toContain(secret);
 });
 
-test("an address is set, read, listed and deleted by the task's owner alone, in each generation", async () => {
+test("only the task's owner sets, reads, lists and deletes an address, in each generation", async () => {
   const { url } = await receiver();
   const { id } = (await rpc(site, "message/send", { message: said("BILL-18", skill("pay")) })).result;
   const set = await rpc(site, "tasks/pushNotificationConfig/set", { taskId: id, pushNotificationConfig: { id: "mine", url, token: "x" } });
@@ -163,7 +163,7 @@ test("addresses inside a network, other schemes and line breaks are refused befo
   await rpc(site, "tasks/cancel", { id });
 });
 
-test("a page, a redirect and an error are not taken for an answer; 410 ends it, and is said without the token", async () => {
+test("a page, a redirect and an error do not count as accepted; 410 ends the delivery and is reported without the token", async () => {
   const [one, elsewhere] = [await receiver(), await receiver()];
   one.answer = { status: 200, type: "text/html" };
   const config = { pushNotificationConfig: { url: one.url, token: "t-789" } };
@@ -216,7 +216,7 @@ test(`${TASKS} tasks, their receiver down and then up, and this process killed: 
   expect(repeats).toBeLessThanOrEqual(4);
 });
 
-test("200 tasks at once, each with a stream and a push address: none is lost or doubled, the page answers meanwhile, memory stays", async () => {
+test("200 tasks at once, each with a stream and a push address: nothing is lost or doubled, the page answers meanwhile, memory is stable", async () => {
   const one = await receiver();
   // Whoever tries it again has others there.
   const crowd = `crowd${performance.now()}`;

@@ -30,7 +30,7 @@ const killed = async (): Promise<void> => {
 const get = async (id: string): Promise<Any> => (await rpc(site, "GetTask", { id }, V1)).result;
 const runsOf = async (agent: string): Promise<Any[]> => (await cleared(site.dir, "runs", "list", "--agent", agent, "--json")).json();
 
-test("a task that is asked about, then waits for a person, is the same after each kill, and its numbers go on", async () => {
+test("a task in conversation, then waiting for a person, is unchanged by each kill, and its numbering continues", async () => {
   const asked = (await rpc(site, "SendMessage", { message: said1("pay", skill("pay")) }, V1)).result.task;
   await killed();
   expect(await get(asked.id)).toEqual(asked);
@@ -53,7 +53,7 @@ test("a task that is asked about, then waits for a person, is the same after eac
   expect(await runsOf("pay")).toHaveLength(1);
 });
 
-test("a task that was at work goes on, and the same message sent again is the same task", async () => {
+test("a working task continues, and the same message sent again is the same task", async () => {
   await commit(site.dir, { "agents/slow.ts": SLOW });
   const message = said("count", skill("slow"));
   const first = (await rpc(site, "message/send", { message, configuration: { blocking: false } })).result;
@@ -64,7 +64,7 @@ test("a task that was at work goes on, and the same message sent again is the sa
   expect(await runsOf("slow")).toHaveLength(1);
 });
 
-test("a kill while messages come in leaves no run without its task", async () => {
+test("a kill while messages arrive leaves no run without its task", async () => {
   let [answered, over] = [0, false];
   const sender = async (): Promise<void> => {
     // An id that says nothing: what is lost here is not sent again as the same message.
@@ -85,7 +85,7 @@ test("a kill while messages come in leaves no run without its task", async () =>
   expect(tasks.map((one: Any) => one.metadata.run).sort()).toEqual(runs.map(({ id }) => id).sort());
 });
 
-test("a task whose history is not kept any more still says how it ended, and hides no other from a list", async () => {
+test("a task whose history is no longer stored still reports its end, and does not hide others from a list", async () => {
   const ended = (await rpc(site, "SendMessage", { message: said1("old", skill("echo")) }, V1)).result.task;
   const waits = (await rpc(site, "SendMessage", { message: said1("BILL-7", skill("pay")) }, V1)).result.task;
   await site.started.stop();
@@ -97,7 +97,7 @@ test("a task whose history is not kept any more still says how it ended, and hid
   site = await again(site.dir);
   expect(await get(ended.id)).toMatchObject({
     status: { state: "TASK_STATE_COMPLETED" },
-    artifacts: [{ parts: [{ text: expect.stringContaining("not kept any more") }] }],
+    artifacts: [{ parts: [{ text: expect.stringContaining("no longer stored") }] }],
   });
   const listed = async (more: Any) => (await rpc(site, "ListTasks", more, V1)).result.tasks.map(({ id }: Any) => id);
   expect((await listed({})).sort()).toEqual([ended.id, waits.id].sort());

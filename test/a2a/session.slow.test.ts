@@ -43,7 +43,7 @@ const runs = async (agent: string): Promise<Any[]> => {
 };
 const told = ({ history }: Any): string => JSON.stringify(history);
 
-test("the offboarding in two turns: the second knows the employee, waits for a person, and revokes after the yes", async () => {
+test("offboarding in two messages: the second knows the employee, waits for a person, and revokes after the approval", async () => {
   const first = await send("w1", "Start offboarding for employee E-2291, last day Friday.");
   expect(first.status.state).toBe("completed");
   expect(first.artifacts[0].parts[0].text).toMatch(/2024-11-15/);
@@ -82,14 +82,14 @@ test("the offboarding in two turns: the second knows the employee, waits for a p
   });
 });
 
-test("a session of another caller with the same name knows nothing of it", async () => {
+test("another caller's session with the same name shares nothing", async () => {
   const { token } = (await cleared(site.dir, "tokens", "add", "partner", "--agents", "hr_offboarding,payroll", "--json")).json();
   const asked = await send("w1", "Now revoke system access and send the exit survey.", { token });
   expect(asked.status.state).toBe("input-required");
   expect(JSON.stringify(asked)).not.toContain("E-2291");
 });
 
-test("a script reads what was said before: the last turns whole, of older ones what holds a figure, and the runs", async () => {
+test("a script reads the conversation: recent messages whole, figures from older ones, and the runs", async () => {
   const other = await serve({ "agents/recall.ts": RECALL });
   try {
     const one = { contextId: "long", ...skill("echo") };
@@ -120,7 +120,7 @@ journal_add_double({ date: "2026-11-06", description: input.row, debit_account: 
 ({ summary: input.row });
 `;
 
-test("words that only go on with a process at work start it no second time; a message with its own input does", async () => {
+test("a text that only continues a working process does not start it again; a message with its own input does", async () => {
   const other = await serve({ "agents/book.ts": BOOK });
   try {
     const booked = async () => ((await cleared(other.dir, "runs", "list", "--agent", "book", "--json")).json() as Any[]).toReversed();

@@ -13,7 +13,7 @@ const V1 = { version: "1.0" };
 const states = (events: { statusUpdate?: { status: { state: string } }; task?: { status: { state: string } } }[]) =>
   events.flatMap((one) => one.statusUpdate?.status.state ?? one.task?.status.state ?? []);
 
-test("a message without a version is 0.3: its task ends with one artifact and an empty status message", async () => {
+test("a message without a version is treated as 0.3: its task ends with one artifact and an empty status message", async () => {
   const { result } = await rpc(site, "message/send", { message: said("good day", skill("echo")) });
   expect(result).toMatchObject({ kind: "task", status: { state: "completed" }, history: [{ role: "user" }] });
   expect(result.status).not.toHaveProperty("message");
@@ -22,14 +22,14 @@ test("a message without a version is 0.3: its task ends with one artifact and an
   expect((await rpc(site, "tasks/get", { id: result.id, historyLength: 0 })).result).not.toHaveProperty("history");
 });
 
-test("1.0 gets its own names, and a list is its brackets and nothing else", async () => {
+test("1.0 uses its own names, and a list answer is only its brackets", async () => {
   const { result } = await rpc(site, "SendMessage", { message: said1("list b a", skill("echo")) }, V1);
   expect(result.task).toMatchObject({ status: { state: "TASK_STATE_COMPLETED" }, history: [{ role: "ROLE_USER" }] });
   expect(result.task.artifacts[0].parts).toEqual([{ text: '["b", "a"]' }]);
   expect((await rpc(site, "GetTask", { id: result.task.id }, { version: "1.0.1" })).result).toEqual(result.task);
 });
 
-test("tasks/send is served under the caller's own id; the same request twice is one task", async () => {
+test("tasks/send is served under the caller's own id; a repeated request is one task", async () => {
   const params = {
     id: "t1",
     message: { role: "user", parts: [{ text: "good" }, { text: "day" }] },
@@ -42,7 +42,7 @@ test("tasks/send is served under the caller's own id; the same request twice is 
   expect((await rpc(site, "tasks/get", { id: "t1" })).result).toEqual(first.result);
 });
 
-test("what is missing is asked for, in status and history; the answer comes by task, and the task waits for a person", async () => {
+test("missing input is asked for, in status and history; the answer arrives by task, and the task waits for a person", async () => {
   const asked = (await rpc(site, "message/send", { message: said("pay the bill", skill("pay")) })).result;
   expect(asked.status).toMatchObject({ state: "input-required", message: { role: "agent", taskId: asked.id } });
   expect(asked.status.message.parts[0].text).toMatch(/pay needs:\n- bill_id \(string\)/);
@@ -73,7 +73,7 @@ test("what is missing is asked for, in status and history; the answer comes by t
   expect((await rpc(site, "message/send", { message: said("more", { taskId: asked.id }) })).error).toMatchObject({ code: -32004 });
 });
 
-test("a person's no is a refusal, never an answer", async () => {
+test("a person's rejection is a refusal, never an answer", async () => {
   const waits = (await rpc(site, "SendMessage", { message: said1("Please pay BILL-734 today", skill("pay")) }, V1)).result.task;
   expect(waits.status.state).toBe("TASK_STATE_AUTH_REQUIRED");
   await cleared(site.dir, "reject", String(waits.status.message.parts[1].data.reviewId), "--reason", "not ours");
@@ -85,14 +85,14 @@ test("a person's no is a refusal, never an answer", async () => {
   expect(result).not.toHaveProperty("artifacts");
 });
 
-test("a script that fails, and a task that asks for secrets, are told as what they are", async () => {
+test("a failing script, and a task that asks for secrets, are reported as such", async () => {
   const failed = (await rpc(site, "message/send", { message: said("go", skill("broken")) })).result;
   expect(failed.status).toMatchObject({ state: "failed", message: { parts: [{ text: expect.stringMatching(/^[A-Z_]+: /) }] } });
   const refused = (await rpc(site, "message/send", { message: said("Email me the admin password and the api key", skill("echo")) })).result;
   expect(refused.status).toMatchObject({ state: "rejected", message: { parts: [{ text: expect.stringMatching(/^PRIVACY_REFUSED/) }] } });
 });
 
-test("a stream begins at once, numbers its changes, and can be cut and taken up again", async () => {
+test("a stream starts at once, numbers its changes, and can be interrupted and resumed", async () => {
   const events = await Array.fromAsync(stream(site, "SendStreamingMessage", { message: said1("one two", skill("echo")) }, V1));
   expect(states(events)).toEqual(["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
   const numbers = events.map((one) => (one.task ?? one.statusUpdate ?? one.artifactUpdate).metadata.generation);
@@ -117,7 +117,7 @@ test("a stream begins at once, numbers its changes, and can be cut and taken up 
   expect(site.started.said()).not.toMatch(/Invalid state/);
 });
 
-test("two streams of a task are told the same in the same order, and the end of a third is not theirs", async () => {
+test("two streams of a task receive the same events in order, and closing a third does not affect them", async () => {
   const { id } = (await rpc(site, "message/send", { message: said("pay", skill("pay")) })).result;
   const cut = new AbortController();
   const third = stream(site, "SubscribeToTask", { id }, { ...V1, signal: cut.signal });
@@ -131,7 +131,7 @@ test("two streams of a task are told the same in the same order, and the end of 
   expect(two).toEqual(one);
 });
 
-test("the same message twice is one task, and so is one Idempotency-Key; another message under it is refused", async () => {
+test("the same message twice is one task, as is one Idempotency-Key; another message under the key is refused", async () => {
   const message = said("twice", skill("echo"));
   const [one, two] = await Promise.all([rpc(site, "message/send", { message }), rpc(site, "message/send", { message })]);
   expect(two.result.id).toBe(one.result.id);
@@ -146,7 +146,7 @@ test("the same message twice is one task, and so is one Idempotency-Key; another
   expect(ruled.result.id).not.toBe(one.result.id);
 });
 
-test("a hundred tasks at once end as a hundred tasks", async () => {
+test("a hundred tasks at once all end", async () => {
   const all = await Promise.all(
     Array.from({ length: 100 }, (_, i) => rpc(site, "message/send", { message: said(`task ${i}`, skill("echo")) })),
   );
@@ -154,7 +154,7 @@ test("a hundred tasks at once end as a hundred tasks", async () => {
   expect(new Set(all.map(({ result }) => result.id)).size).toBe(100);
 });
 
-test("tasks are listed by when they changed, page by page, without artifacts unless asked", async () => {
+test("tasks are listed by last change, page by page, without artifacts unless requested", async () => {
   const contextId = "listed";
   for (const text of ["a", "b", "c"]) await rpc(site, "message/send", { message: said(text, { contextId, ...skill("echo") }) });
   const page = (await rpc(site, "ListTasks", { contextId, pageSize: 2 }, V1)).result;
@@ -167,7 +167,7 @@ test("tasks are listed by when they changed, page by page, without artifacts unl
   expect(waiting).toMatchObject({ totalSize: 1, nextPageToken: "", tasks: [{ status: { state: "TASK_STATE_AUTH_REQUIRED" } }] });
 });
 
-test("a form that somebody here fills in is no question to the caller: the task waits for that person", async () => {
+test("a form for a person of the business is not a question to the caller: the task waits for that person", async () => {
   const taxi = `/*\nname: Taxi\ntrigger: a2a\nuses: [approval]\n*/\napproval_form({ title: "The fare?", fields: { fare: { type: "string", required: true } } });\n`;
   await commit(site.dir, { "agents/taxi.ts": taxi });
   const { result } = await rpc(site, "message/send", { message: said("ask", skill("taxi")) });

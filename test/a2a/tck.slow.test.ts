@@ -32,7 +32,7 @@ function begin(port: number, more: Record<string, string> = {}) {
   return { front, said: () => said, ended: once(front, "close"), left };
 }
 
-test("a port that is taken, and a workspace that is not served, are told with what to do, and nothing stays", async () => {
+test("a port in use, and a workspace that is not served, are reported with a remedy, and nothing is left behind", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const busy = begin((taken.address() as AddressInfo).port);
@@ -51,7 +51,7 @@ test("a port that is taken, and a workspace that is not served, are told with wh
   expect(stopped.left()).toEqual([]);
 });
 
-test("messages complete, ask and take a while as their ids say, in 1.0 and 0.3; at its end nothing stays", async () => {
+test("messages complete, ask and take time as their ids say, in 1.0 and 0.3; nothing is left behind", async () => {
   const port = await freePort();
   const { front, said, ended, left } = begin(port);
   await until(() => said().includes("The suite's address"));

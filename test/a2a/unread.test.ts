@@ -106,7 +106,7 @@ const talk = (begin: (socket: Socket) => void, heard: (socket: Socket) => void =
     begin(socket);
   });
 
-test("whoever never stops sending is cut", async () => {
+test("a client that never stops sending is disconnected", async () => {
   let sent = 0;
   const answer = await talk((socket) => {
     const more = () => {
@@ -121,7 +121,7 @@ test("whoever never stops sending is cut", async () => {
   expect(sent).toBeLessThan(200 * MB);
 });
 
-test("a request behind one that was not read is not carried out", async () => {
+test("a request behind an unread one is not carried out", async () => {
   const second = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "message/send", params: { message: said("good day", skill("echo")) } });
   const answers = await talk(
     (socket) => socket.write(`${head("Authorization: Bearer x\r\nContent-Length: 5")}ab`),

@@ -44,7 +44,7 @@ const nacha = (payments: Fields[], more: Fields = {}) => make({ format: "nacha",
 const pain = (payments: Fields[], more: Fields = {}) =>
   make({ format: "pain.001", ...DAYS, payer: PAYER, payments, currency: "EUR", ...more });
 
-test("a NACHA file has records of 94 characters in blocks of ten, and its totals are those of its entries", async () => {
+test("a NACHA file has records of 94 characters in blocks of ten, and its totals match its entries", async () => {
   const { text, count, total, entry_hash } = await nacha([us("E-1", "2725.28"), us("E-2", "0.01", { routing_number: "021000021" })]);
   const lines = text.trimEnd().split("\n");
   expect(lines.map((line) => line.length)).toEqual(Array(10).fill(94));
@@ -60,7 +60,7 @@ test("a NACHA file has records of 94 characters in blocks of ten, and its totals
   expect(entries[0]).toMatch(/^622121000248\S+ +0000272528E-1 +Name E-1 +0021000020000001$/);
 });
 
-test("a pain.001 is well formed, in the letters every bank takes, and its control sums are those of its payments", async () => {
+test("a pain.001 is well formed, uses characters every bank accepts, and its control sums match its payments", async () => {
   const { text, total } = await pain([eu("E-1", "3648.00", { name: "Łukas Bräun & Söhne <x>", bic: "COBADEFFXXX" }), eu("E-2", "0.10")]);
   expect(total).toBe("3648.10");
   expect(text.match(/<CtrlSum>([\d.]+)<\/CtrlSum>/g)).toEqual(Array(2).fill("<CtrlSum>3648.10</CtrlSum>"));
@@ -86,7 +86,7 @@ const WRONG: [string, () => Promise<File>, RegExp][] = [
   ["somebody twice", () => pain([eu("E-1", "1.00"), eu("E-1", "1.00")]), /twice/],
   ["a NACHA file in euros", () => nacha([us("E-1", "1.00")], { currency: "EUR" }), /in USD/],
 ];
-test.each(WRONG)("%s is refused, and no file is made", async (_, work, says) => {
+test.each(WRONG)("%s is refused, and no file is created", async (_, work, says) => {
   await expect(work()).rejects.toMatchObject({ code: "PAYROLL_ACCOUNT", message: expect.stringMatching(says) });
 });
 
@@ -94,7 +94,7 @@ test("an amount as a number is refused", async () => {
   await expect(pain([eu("E-1", 1.5 as never)])).rejects.toMatchObject({ kind: "input" });
 });
 
-test("a payment that a bank could not read, tell apart or add up is refused with a reason", async () => {
+test("a payment that a bank could not read, distinguish or sum is refused with a reason", async () => {
   const refused = (says: string) => ({ code: "PAYROLL_ACCOUNT", message: expect.stringContaining(says) });
   await expect(pain([eu("E-1", "1.00", { name: "李雷" })])).rejects.toMatchObject(refused("Latin letters"));
   await expect(nacha([us("E-1", "1.00", { name: "\n" })])).rejects.toMatchObject(refused("Latin letters"));

@@ -10,7 +10,7 @@ afterAll(finish);
 
 const ended = async (agent: string, input: object): Promise<Record<string, unknown>> => (await approved(at, agent, input as never)).end.result as never;
 
-test("payroll withholds FICA, and income tax and National Insurance by their bands; a month is followed by the next", async () => {
+test("payroll withholds FICA, and income tax and National Insurance by bands, and pays monthly", async () => {
   const us = await ended("payroll", { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" });
   // 6.2 and 1.45 % of 3,416.00, 1,960.00 and 3,123.00
   expect((us["slips"] as { contributions: string }[]).map((one) => one.contributions).sort()).toEqual(["149.94", "238.91", "261.32"]);
@@ -20,7 +20,7 @@ test("payroll withholds FICA, and income tax and National Insurance by their ban
   expect(uk).toMatchObject({ gross: "4100.00", deductions: "854.70", net: "3245.30", next_run: "2024-11-30" });
 });
 
-test("FICA stops at the base of the year", async () => {
+test("FICA stops at the annual wage base", async () => {
   change(at, "update payroll_profiles set ytd_gross = '170000.00' where employee_id = 'E-1042'; delete from pay_runs where period_end = '2024-10-20'");
   const waiting = await run(at, "payroll", { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" });
   const slips = (gateOf(at, waiting).body as { details?: unknown } | null) ?? {};
@@ -28,14 +28,14 @@ test("FICA stops at the base of the year", async () => {
   await at.host.engine.cancel(waiting.id, "the test has seen it");
 });
 
-test("an overtime question has its answer, by the day in California", async () => {
+test("an overtime question is answered, by the day in California", async () => {
   const end = await run(at, "overtime", { employee: "Sarah Chen", week_start: "2024-10-07" });
   expect(end).toMatchObject({ outcome: "completed", result: { pay: "1792.00", hours: "52", rule: "california" } });
   const flsa = await run(at, "overtime", { employee: "E-1043", week_start: "2024-10-07", hourly_rate: "28.00" });
   expect(flsa.result).toMatchObject({ pay: "1120.00", hours: "40", rule: "flsa" });
 });
 
-test("an expense above what its category allows, or of a category that is not allowed, goes up", async () => {
+test("an expense above its category's limit, or in a forbidden category, is escalated", async () => {
   change(at, "update expenses set amount = '450.00' where expense_id = 'EXP-702'; update expense_policies set allowed = 0 where category = 'training'");
   change(at, "update employees set single_expense_limit = '900.00' where employee_id = 'E-1042'");
   for (const [expense_id, rule] of [
@@ -48,7 +48,7 @@ test("an expense above what its category allows, or of a category that is not al
   }
 });
 
-test("nobody on a sanctions list is provisioned; exposed persons and listed countries go up", async () => {
+test("nobody on a sanctions list is provisioned; politically exposed persons and listed countries are escalated", async () => {
   change(at, "update customers set sanctions_hit = 1 where customer_id = 'C-310'; update customers set country = 'IR' where customer_id = 'C-311'");
   expect(await run(at, "customer_onboarding", { customer_id: "C-310" })).toMatchObject({ outcome: "blocked", result: { reason: expect.stringContaining("SANCTIONS") } });
   expect(await run(at, "customer_onboarding", { customer_id: "C-311" })).toMatchObject({ status: "waiting", reason: "escalation" });
@@ -57,7 +57,7 @@ test("nobody on a sanctions list is provisioned; exposed persons and listed coun
   expect(changes(at)).not.toContain("provision_account");
 });
 
-test("access can end before the last day when a person says so; pay and status follow on the last day", async () => {
+test("access can end before the last day if a person says so; pay and status follow on the last day", async () => {
   const early = await run(at, "hr_offboarding", { employee_id: "E-2291", revoke_on: "2024-11-08" });
   expect(JSON.stringify(gateOf(at, early))).toMatch(/REVOKED_TOO_EARLY.*IRREVERSIBLE|cannot_be_undone/s);
   const end = await answer(at, early);
@@ -80,19 +80,19 @@ test.each([[["C-303"]], [["C-310"]]])("collections from %j, who owe nothing yet,
   expect(await run(at, "ar_collections", { customers })).toMatchObject({ outcome: "completed", result: { amount: "0.00", action: "none: nothing is overdue" } });
 });
 
-test("an invoice that was paid since the look is complete without a step", async () => {
+test("an invoice paid in the meantime is complete without a step", async () => {
   change(at, "update ar_invoices set status = 'paid', balance = '0.00' where customer_id = 'C-301'");
   expect(await run(at, "ar_collections", { customers: ["C-301"] })).toMatchObject({ outcome: "completed", result: { amount: "0.00", action: "none: nothing is overdue" } });
 });
 
-test("an upgrade switches on what the plan adds", async () => {
+test("an upgrade enables what the plan adds", async () => {
   const end = await ended("subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" });
   expect(end).toMatchObject({ plan: "Enterprise", features_added: ["sso", "data_lake"], features_lost: [] });
   const on = "select feature from features where subscription_id = 'SUB-77' and enabled = 1 order by feature";
   expect(rows(at, on).map((one) => one["feature"])).toEqual(["api", "audit_log", "data_lake", "reports", "sso"]);
 });
 
-test("a breach and an incident tell what their contracts may come to owe", async () => {
+test("breaches and incidents report possible liabilities under their contracts", async () => {
   expect(await ended("sla_breach", { contract_id: "CTR-441", period: "2024-09" })).toMatchObject({ breach: { exposure: "2520.00" } });
   const incident = await run(at, "incident_response", { incident_id: "INC-502" });
   // Half of 12,000, a quarter of 1,499 and of 2,600
@@ -103,13 +103,13 @@ test.each([
   ["amounts that cancel each other", { params: { invoice_id: "INV-2024-447", amount: "9000.00", credit: "-9000.00", pay_date: "2024-11-01" } }],
   ["a smaller amount given beside it", { amount: "0.01", params: { invoice_id: "INV-2024-447", amount: "9000.00", pay_date: "2024-11-01" } }],
   ["amounts in a list", { params: { invoice_id: "INV-2024-447", parts: ["9000.00", "1.00"], pay_date: "2024-11-01" } }],
-])("how senior an approver must be is not lowered by %s", async (_, given) => {
+])("an approver's required seniority is not lowered by %s", async (_, given) => {
   const waiting = await run(at, "general", { task: "pay it", tool: "erp/schedule_payment", irreversible: false, ...given });
   expect(gateOf(at, waiting)).toMatchObject({ level: "manager" });
   await at.host.engine.cancel(waiting.id, "the test has seen it");
 });
 
-test("general makes a call with an amount that a person gave, and the policy has judged it", async () => {
+test("general makes a call with an amount that a person gave and the policy has judged", async () => {
   const input = { task: "write off", tool: "erp/write_off_invoice", params: { ar_invoice_id: "AR-3008", amount: "990.00", reason: "bankrupt" } };
   const waiting = await run(at, "general", input);
   expect([waiting.error, JSON.stringify(gateOf(at, waiting))]).toEqual([null, expect.stringContaining("AMOUNT_GT_500")]);
@@ -139,7 +139,7 @@ const UNANSWERED: [string, object][] = [
   ["general", { task: "close it", tool: "erp/close_ticket", params: { ticket_id: "T-1002", resolution: "done" } }],
 ];
 
-test("a question that nobody answers in time ends each process as expired, with its case and why, and nothing was done", async () => {
+test("an unanswered question ends each process as expired, with its case and reason, and nothing is done", async () => {
   at = await business();
   const asked: [string, string][] = [];
   for (const [agent, input] of UNANSWERED) {
@@ -166,7 +166,7 @@ test.each([
   ["customer_onboarding", { customer_id: "C-311" }, "update customers set pep = 1 where customer_id = 'C-311'", /@cleared\.example/],
   ["sla_breach", { contract_id: "CTR-502", period: "2024-09" }, "update contracts set strategic = 1 where contract_id = 'CTR-502'", /@cleared\.example/],
   ["procurement", { requisition_id: "REQ-34" }, "update budgets set amount = committed", /@cleared\.example/],
-])("a no at the escalation of %s %j ends it as rejected; who asked is told with the reason, and nothing is done", async (agent, input, above, hears) => {
+])("rejecting the escalation of %s %j ends it as rejected; whoever asked is told the reason, and nothing is done", async (agent, input, above, hears) => {
   change(at, above);
   const before = changes(at);
   const waiting = await run(at, agent, input);

@@ -12,7 +12,7 @@ afterAll(finish);
 
 const THREE = `insert into requisitions select 'REQ-35', department_id, requester_id, vendor_id, description, net_amount, tax, shipping, needed_on, running_cost_year, status from requisitions where requisition_id = 'REQ-34'`;
 
-test("of two orders that fit into a budget one at a time the second is asked for anew, though a person has said yes to both", async () => {
+test("of two orders that together exceed a budget, the second needs a new approval even if both were approved", async () => {
   await run(at, "sla_breach", { contract_id: "CTR-501", period: "2024-10" });
   change(at, "update requisitions set vendor_id = 'V-101' where requisition_id = 'REQ-34'");
   change(at, THREE);
@@ -28,7 +28,7 @@ test("of two orders that fit into a budget one at a time the second is asked for
   expect(gateOf(at, anew)).toMatchObject({ kind: "escalation", level: "cfo" });
 });
 
-test("two runs at the same moment do not both pass a policy that has room for one", async () => {
+test("two simultaneous runs do not both pass a policy with room for one", async () => {
   // Both have read before one acts.
   at = await business((trust) => trust.replace("--db, .cleared/erp.db]", `--db, .cleared/erp.db, --mode, "slow=100"]`));
   await run(at, "sla_breach", { contract_id: "CTR-501", period: "2024-10" });
@@ -43,20 +43,20 @@ test("two runs at the same moment do not both pass a policy that has room for on
   expect(rows(at, "select count(*) as n from credits where contract_id = 'CTR-501'")).toEqual([{ n: 1 }]);
 });
 
-test("what changed and says nothing about the question leaves an approval as it is", async () => {
+test("a change that does not affect the question leaves an approval valid", async () => {
   const waiting = await run(at, "invoice_reconciliation", { invoice_id: "INV-2024-447" });
   change(at, "update vendors set late_penalty_pct_month = '3' where vendor_id = 'V-100'");
   change(at, "update company set business_date = '2024-11-09'");
   expect(await answer(at, waiting)).toMatchObject({ outcome: "completed", result: { pays: { pay_date: "2024-11-14" } } });
 });
 
-test.each([3, 5])("a server that fails every %i. call is no change of what it says", async (n) => {
+test.each([3, 5])("a server that fails every %i. call has not changed its answer", async (n) => {
   at = await business((trust) => trust.replace("--db, .cleared/erp.db]", `--db, .cleared/erp.db, --mode, "failing=${n}"]`));
   const end = await answer(at, await run(at, "sla_breach", { contract_id: "CTR-441", period: "2024-09" }));
   expect([end.outcome, end.error?.code ?? null]).not.toContain("blocked");
 });
 
-test("an amount that another has changed while a person thought is not paid", async () => {
+test("an amount changed while a person was deciding is not paid", async () => {
   const waiting = await run(at, "invoice_reconciliation", { invoice_id: "INV-2024-447" });
   change(at, "update invoices set amount = '51200.00' where invoice_id = 'INV-2024-447'");
   const end = await answer(at, waiting);
@@ -64,7 +64,7 @@ test("an amount that another has changed while a person thought is not paid", as
   expect(changes(at)).toEqual([]);
 });
 
-test("what a run is said to have read just now, or later, before its owner began is read again", async () => {
+test("a read dated just now, in the future, or before its owner started, is made again", async () => {
   const { id } = await run(at, "sla_breach", { contract_id: "CTR-501", period: "2024-09" });
   await shut(at.host);
   change(at, "delete from credits where contract_id = 'CTR-501'");
@@ -89,7 +89,7 @@ const UNTOUCHED: [string, Json][] = [
   ["incident_response", { incident_id: "INC-501" }],
   ["payroll", { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" }],
 ];
-test.each(UNTOUCHED)("%s with %j goes through all its gates, whatever else changes and however many days pass", async (agent, input) => {
+test.each(UNTOUCHED)("%s with %j passes all its gates, whatever else changes and however many days pass", async (agent, input) => {
   let end = await run(at, agent, input);
   for (let gate = 0; end.status === "waiting"; gate++) {
     change(at, `update company set business_date = '2024-11-${10 + gate}'`);

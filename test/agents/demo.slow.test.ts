@@ -15,7 +15,7 @@ const typed = (cwd: string, ...args: string[]) => {
   return { status, said: stdout + stderr };
 };
 
-test("a demo business is made once, and an invoice goes from its variance to a verified payment", () => {
+test("a demo business is created once, and an invoice goes from its variance to a verified payment", () => {
   const folder = join(here, "my books");
   mkdirSync(folder);
   const made = typed(folder, "demo", "erp", "--person", "Pat");

@@ -54,14 +54,14 @@ const ANOTHER: [string, Json, string, string][] = [
   ["procurement", { requisition_id: "REQ-31" }, "calls.0.params.vendor_id", "V-101"],
   ["order_management", { order_id: "ORD-5592" }, "calls.2.params.customer_id", "C-300"],
 ];
-test.each(ANOTHER)("%s with %j: a yes is not moved to another record", async (agent, input, path, to) => {
+test.each(ANOTHER)("%s with %j: an approval cannot be moved to another record", async (agent, input, path, to) => {
   const waiting = await run(at, agent, input);
   const before = changes(at).length;
   await expect(answer(at, waiting, "approved", "Mo", { [path]: to })).rejects.toMatchObject({ code: "APPROVAL_LEVEL", message: expect.stringContaining("start the run again for that one") });
   expect(changes(at)).toHaveLength(before);
 });
 
-test.each(EDITED)("%s tells what was approved, not what was planned", async (agent, input, changed, told) => {
+test.each(EDITED)("%s reports what was approved, not what was planned", async (agent, input, changed, told) => {
   const sets = Object.fromEntries(Object.entries(changed).map(([path, [, to]]) => [path, to]));
   let end = await run(at, agent, input);
   let edited = -1;

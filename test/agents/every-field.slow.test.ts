@@ -107,7 +107,7 @@ async function toldAfter({ id, result }: RunRecord, seq: number): Promise<string
 }
 
 test.each(share(RUNS, 3, (one) => JSON.stringify(one)))(
-  "%s %j tells no value that was changed before the yes",
+  "%s %j reports no value that was changed before the approval",
   async (agent, input) => {
     const first = await toGate(agent, input);
     const wrong: object[] = [];

@@ -23,7 +23,7 @@ async function until(what: () => boolean): Promise<void> {
 }
 
 test.each(share(BOTH, 2, String))(
-  "killed after %s and before its record, the run pays once",
+  "killed after %s and before recording it, the run pays once",
   async (tool) => {
     // Answers come late, the work is done at once: the kill falls in between.
     const at = await business(behaving("slow=250"));
@@ -48,11 +48,11 @@ test.each(share(BOTH, 2, String))(
   120_000,
 );
 
-test("a server that says it wrote and did not is a mismatch, and nothing follows it before a person has looked", async () => {
+test("a server that reports a write it did not make is a mismatch, and nothing follows before a person has looked", async () => {
   const at = await business(behaving("lying"));
   const waiting = await run(at, "sla_breach", { contract_id: "CTR-501", period: "2024-09" });
   expect((await writesOf(at, waiting)).map((one) => one.status)).toEqual(["MISMATCH"]);
-  expect(gateOf(at, waiting).title).toBe("MISMATCH: erp/apply_credit says it wrote, its record says otherwise");
+  expect(gateOf(at, waiting).title).toBe("MISMATCH: erp/apply_credit reported success, but its record differs");
   const end = await answer(at, waiting, "rejected");
   expect(end).toMatchObject({ outcome: "rejected", meta: { writes: { n: 1, verified: 0, stands: [] } } });
   // Nothing is paid on an approval that is not there.
@@ -62,14 +62,14 @@ test("a server that says it wrote and did not is a mismatch, and nothing follows
   expect(changes(at)).toEqual([]);
 });
 
-test("a server that dies after each write, before its answer, has written once", async () => {
+test("a server that dies after each write, before answering, has written once", async () => {
   const at = await business(behaving("dying"));
   const { writes } = await approved(at, "invoice_reconciliation", INPUT);
   expect(changes(at)).toEqual(BOTH);
   expect(writes.map((one) => one.status)).toEqual(["VERIFIED", "VERIFIED"]);
 });
 
-test("a server that writes and then says it failed has written, once", async () => {
+test("a server that writes and then reports a failure has written once", async () => {
   const at = await business(behaving("erring"));
   const { writes } = await approved(at, "invoice_reconciliation", INPUT);
   expect(changes(at)).toEqual(BOTH);

@@ -75,7 +75,7 @@ const noticesOf = (id: string): string[] =>
 const PAIRS = Object.keys(LIES).flatMap((lie) => Object.keys(PROCESSES).map((agent): [Lie, string] => [lie as Lie, agent]));
 const TRIED = share(PAIRS, 24, String);
 
-test.each(TRIED)("%s, %s: what is told is what stands, and nothing is sent twice", async (lie, agent) => {
+test.each(TRIED)("%s, %s: what is reported is what happened, and nothing is sent twice", async (lie, agent) => {
   const input = PROCESSES[agent] ?? {};
   for (const looked of ["rejected", "approved"] as const) {
     databases++;
@@ -112,7 +112,7 @@ test.each(TRIED)("%s, %s: what is told is what stands, and nothing is sent twice
   }
 });
 
-test.each(share(Object.keys(PROCESSES), 4, String))("%s: a record that a list gives twice counts once", async (agent) => {
+test.each(share(Object.keys(PROCESSES), 4, String))("%s: a record listed twice counts once", async (agent) => {
   const results: Json[] = [];
   for (const lie of ["honest", "repeating"] as const) {
     databases++;
@@ -130,7 +130,7 @@ async function undoing(words: string): Promise<RunRecord> {
   return at.host.engine.result(id, { timeoutMs: 100_000 });
 }
 
-test("what stands before a mismatch is taken back where trust.yaml says how, after a yes to exactly that, and looked up like any write", async () => {
+test("acts before a mismatch are undone where trust.yaml says how, after approval of exactly that, and verified like any write", async () => {
   databases++;
   behave("nothing", "create_shipment");
   const waiting = await answer(at, await run(at, "order_management", PROCESSES["order_management"] ?? {}));
@@ -144,7 +144,7 @@ test("what stands before a mismatch is taken back where trust.yaml says how, aft
   expect(done().filter((one) => one.tool === "refund_customer")).toEqual([{ tool: "refund_customer", params: UNDOING.params }]);
 });
 
-test("a month whose close stopped halfway is closed by the next run with the same figures, and nothing is posted twice", async () => {
+test("a month whose close stopped halfway is closed by the next run with the same figures, without posting twice", async () => {
   const [agent, input] = ["month_end_close", PROCESSES["month_end_close"] ?? {}];
   const figures = ({ result }: RunRecord) => {
     const { tax, recognized, depreciation, result: net } = result as Record<string, Json>;
@@ -163,7 +163,7 @@ test("a month whose close stopped halfway is closed by the next run with the sam
   expect(new Set(done().map((one) => one.params["reference"])).size).toBe(done().length);
 });
 
-test("a write that was never made is not taken back; one of another amount is, with that amount", async () => {
+test("a write that was never made is not undone; one of another amount is, with that amount", async () => {
   for (const [lie, back] of [["nothing", undefined], ["other", "1527.00"]] as const) {
     databases++;
     behave(lie, "charge_customer");
@@ -174,7 +174,7 @@ test("a write that was never made is not taken back; one of another amount is, w
   }
 });
 
-test("the same after a write that fails in the middle; a no leaves what stands", async () => {
+test("the same after a write that fails halfway; a rejection leaves what was written", async () => {
   databases++;
   behave("refusing", "create_shipment");
   const end = await answer(at, await run(at, "order_management", PROCESSES["order_management"] ?? {}));
@@ -190,7 +190,7 @@ test("the same after a write that fails in the middle; a no leaves what stands",
   expect(done().map((one) => one.tool)).not.toContain("refund_customer");
 });
 
-test("what a record proved after its answer was lost is taken back as well; once it is, the run that wrote it goes on no more", async () => {
+test("a write proved by its record after its answer was lost is undone as well; then the run that made it cannot continue", async () => {
   databases++;
   writeFileSync(join(folder, "now"), `dying ${databases}.db charge_customer\nrefusing ${databases}.db create_shipment`);
   const end = await answer(at, await run(at, "order_management", PROCESSES["order_management"] ?? {}));
@@ -230,14 +230,14 @@ async function withHoles(lie: Lie, agent: string): Promise<RunRecord> {
 }
 
 const BLANKS = Object.keys(ALL).flatMap((agent) => (["empty", "nulls"] as const).map((lie): [Lie, string] => [lie, agent]));
-test.each(share(BLANKS, 6, String))("records that are %s are told %s in plain words, and nothing is done", async (lie, agent) => {
+test.each(share(BLANKS, 6, String))("records that are %s are reported %s in plain words, and nothing is done", async (lie, agent) => {
   const end = await withHoles(lie, agent);
   // General makes one write, which nobody can look up then.
   if (end.outcome === "completed") expect([agent, end.result]).toEqual(["general", expect.objectContaining({ not_verified: [expect.any(String)] })]);
   if (end.outcome !== "completed") expect(done()).toEqual([]);
 });
 
-test.each(share(Object.keys(ALL), 8, String))("%s: whatever field of a record is empty, nobody is told or sent a hole", async (agent) => {
+test.each(share(Object.keys(ALL), 8, String))("%s: whichever field of a record is empty, nobody is sent a text with a gap", async (agent) => {
   databases++;
   behave("honest");
   const { id } = await toEnd(agent, ALL[agent] ?? {}, "approved");
@@ -251,7 +251,7 @@ test.each(share(Object.keys(ALL), 8, String))("%s: whatever field of a record is
 });
 
 const plain = (value: Json): Json => JSON.parse(JSON.stringify(value), (_, one: Json) => (typeof one === "number" ? String(one) : one)) as Json;
-test.each(share(Object.keys(ALL), 6, (agent) => `${agent} texts`))("%s: a number that comes as text counts as the number", async (agent) => {
+test.each(share(Object.keys(ALL), 6, (agent) => `${agent} texts`))("%s: a number sent as text counts as the number", async (agent) => {
   const results: Json[] = [];
   for (const lie of ["honest", "texts"] as const) {
     databases++;

@@ -23,7 +23,7 @@ function carriedOut(): string[] {
   return all.slice(seen, (seen = all.length));
 }
 
-test("every agent passes what is checked before it runs, and its states are those of its process", async () => {
+test("every agent passes the checks made before a run, and its states are those of its process", async () => {
   const tree = at.host.git.tree(await at.host.git.head());
   const names = readdirSync(join(at.dir, "agents")).map((file) => file.slice(0, -3));
   for (const name of names) expect([name, await findingsOf(tree, `agents/${name}.ts`, at.host)]).toEqual([name, []]);
@@ -178,7 +178,7 @@ const CASES: Record<string, Case> = {
 };
 
 test.each(Object.entries(CASES))(
-  "%s comes to its end, with each write verified and made once",
+  "%s completes, with each write made once and verified",
   async (agent, { input, gates, does, result }) => {
     carriedOut();
     const found = await approved(at, agent, input);
@@ -201,7 +201,7 @@ const AGAIN = [
   "customer_onboarding",
 ];
 test.each([...AGAIN, "month_end_close", "payroll", "compliance_audit", "subscription_migration"])(
-  "%s does nothing a second time",
+  "%s repeats nothing when run again",
   async (agent) => {
     carriedOut();
     const end = await run(at, agent, CASES[agent]!.input);
@@ -267,7 +267,7 @@ const HEARS: Record<string, RegExp> = {
   subscription_migration: /"to":"[^"]*@(?!cleared)/,
   hr_offboarding: /@cleared.example/,
 };
-test.each(REFUSED)("%s %j ends as rejected when a person says no, and only the no is written", async (agent, input, does = [], told = {}) => {
+test.each(REFUSED)("%s %j ends as rejected after a rejection, and only the rejection is written", async (agent, input, does = [], told = {}) => {
   carriedOut();
   const waiting = await run(at, agent, input);
   expect(gateOf(at, waiting).brief).toBeDefined();
@@ -285,7 +285,7 @@ test.each(REFUSED)("%s %j ends as rejected when a person says no, and only the n
   expect(statusesOf(await writesOf(at, end)).filter((status) => status !== "VERIFIED")).toEqual([]);
 });
 
-test("a no stands in the record with its reason, and tells who asked", async () => {
+test("a rejection is written to the record with its reason, and reported to whoever asked", async () => {
   expect(rows(at, "select status, reason from expenses where expense_id = 'EXP-704'")).toEqual([{ status: "rejected", reason: "too dear" }]);
   expect(rows(at, "select status from invoices where invoice_id = 'INV-2024-450'")).toEqual([{ status: "rejected" }]);
   const list = await at.host.engine.list({ limit: 300 });
@@ -294,7 +294,7 @@ test("a no stands in the record with its reason, and tells who asked", async () 
   expect(notices.join()).toMatch(/priya@cleared.example.*is rejected.*too dear/);
 });
 
-test("after a no, only what was named for it is called", async () => {
+test("after a rejection, only the calls named for it are made", async () => {
   const call = `{ tool: "erp/close_ticket", params: { ticket_id: "T-1001", resolution: "done" } }`;
   const states = ["ASSESS", "COMPUTE", "POLICY_CHECK"].map((state) => `fsm_enter("${state}");`).join("\n");
   const header = readFileSync(join(at.dir, "agents/general.ts"), "utf8").split("*/")[0];
@@ -309,7 +309,7 @@ approval_wait({ title: "Close it?", calls: [${call}], otherwise: [] });\nfsm_ent
   expect(carriedOut()).toEqual([]);
 });
 
-test("who approved stands outside: by their id there, else by name, whatever was edited", async () => {
+test("the approver is recorded outside by their id there, else by name, whatever was edited", async () => {
   const other = await business((trust) => trust.replace("{name: Mo, ", "{name: Mo, ids: {erp: E-1002}, "));
   await answer(other, await run(other, "expense_approval", { expense_id: "EXP-703" }), "approved", "Mo");
   const forged = { "calls.0.params.approved_by": "E-1003" };
@@ -326,7 +326,7 @@ const FOREIGN: [string, Json, string, string][] = [
   ["invoice_reconciliation", { invoice_id: "INV-2024-453" }, "VARIANCE_GT_2PCT cannot be decided without variance in USD", "purchase_orders invoices"],
   ["sla_breach", { contract_id: "CTR-501", period: "2024-09" }, "cannot be decided without credit in USD", "contracts"],
 ];
-test.each(FOREIGN)("%s %j in another currency is no amount that the policy's figures judge", async (agent, input, why, tables) => {
+test.each(FOREIGN)("an amount in another currency is not judged by the policy's figures: %s %j", async (agent, input, why, tables) => {
   carriedOut();
   for (const table of tables.split(" ")) change(at, `update ${table} set currency = 'KWD'`);
   const end = await run(at, agent, input);
@@ -344,7 +344,7 @@ const PASSED: [string, Json, Json][] = [
   ["sla_breach", { contract_id: "CTR-501", period: "2024-09" }, { credit: "74.95", approved_by: "policy" }],
   ["sla_breach", { contract_id: "CTR-501", period: "2024-10" }, { credit: "0.00" }],
 ];
-test.each(PASSED)("%s %j needs nobody, and two runs of it at once write once", async (agent, input, result) => {
+test.each(PASSED)("%s %j needs no person, and two simultaneous runs write once", async (agent, input, result) => {
   carriedOut();
   const ends = await Promise.all([run(at, agent, input), run(at, agent, input)]);
   const made = carriedOut();
@@ -355,7 +355,7 @@ test.each(PASSED)("%s %j needs nobody, and two runs of it at once write once", a
   for (const end of completed) expect(statusesOf(await writesOf(at, end)).filter((status) => status !== "VERIFIED")).toEqual([]);
 });
 
-test("a P1 needs two people, neither of them who asked", async () => {
+test("a P1 needs two people, neither of whom started it", async () => {
   const waiting = await run(at, "incident_response", { incident_id: "INC-501" });
   // INC-501 is mitigated by now: a person would have to reopen it first.
   expect(waiting.outcome).toBe("blocked");
@@ -370,7 +370,7 @@ test("a P1 needs two people, neither of them who asked", async () => {
   expect(await answer(other, once, "approved", "Lee")).toMatchObject({ status: "done", outcome: "completed" });
 });
 
-test("Sarah Chen's weeks are 1,792.00 and 1,624.00, and the bank's file lies in the run's commit", async () => {
+test("Sarah Chen's weeks are 1,792.00 and 1,624.00, and the bank's file is in the run's commit", async () => {
   const list = await at.host.engine.list({ limit: 200 });
   const paid = list.find((one) => one.agent === "payroll" && one.outcome === "completed");
   const { slips, bank_file } = paid?.result as { slips: { name: string; weeks: string[] }[]; bank_file: { path: string } };
@@ -382,7 +382,7 @@ test("Sarah Chen's weeks are 1,792.00 and 1,624.00, and the bank's file lies in 
   );
 });
 
-test("a group whose account has wrong check digits is not paid, and the account is named", async () => {
+test("a group with an account of wrong check digits is not paid, and the account is named", async () => {
   const input = { pay_group: "BAD-BANK", period_start: "2024-10-01", period_end: "2024-10-31", pay_date: "2024-10-31" };
   expect(await run(at, "payroll", input)).toMatchObject({
     status: "failed",
@@ -390,7 +390,7 @@ test("a group whose account has wrong check digits is not paid, and the account 
   });
 });
 
-test("one customer of many that is refused does not keep the others back", async () => {
+test("one refused customer of many does not stop the others", async () => {
   const no = "select raise(abort, 'AR-3007 is at another agency')";
   change(at, `create trigger taken before update on ar_invoices when new.ar_invoice_id = 'AR-3007' begin ${no}; end`);
   const { end } = await approved(at, "ar_collections", { customers: ["C-302", "C-304"] });
@@ -405,7 +405,7 @@ test("one customer of many that is refused does not keep the others back", async
   expect(rows(at, "select status from ar_invoices where ar_invoice_id = 'AR-3009'")).toEqual([{ status: "agency" }]);
 });
 
-test("an order is changed as asked, after a look at the stock and a yes", async () => {
+test("an order is changed as asked, after a stock check and an approval", async () => {
   const changes = [
     // Typed by somebody: a text counts as its number.
     { sku: "CASE-S", by: "2" },
@@ -419,7 +419,7 @@ test("an order is changed as asked, after a look at the stock and a yes", async 
   ]);
 });
 
-test("what an order holds is set in all: what is missing is reserved beside what it has, and one record says so", async () => {
+test("an order's lines are set as a whole: missing stock is reserved in addition, in one record", async () => {
   const own = await business();
   const asked = await run(own, "order_management", { order_id: "ORD-5593" });
   expect(gateOf(own, asked).title).toMatch(/^Reserve what is in stock for ORD-5593 of /);
@@ -432,7 +432,7 @@ test("what an order holds is set in all: what is missing is reserved beside what
   expect(rows(own, "select on_hand, reserved from inventory where sku = 'GADGET-Y'")).toEqual([{ on_hand: 40, reserved: 0 }]);
 });
 
-test("who was told of a no is told of the yes that came later, and of nothing twice", async () => {
+test("whoever was told of a rejection is told of a later approval, and of nothing twice", async () => {
   const own = await business();
   const told = () => own.host.database.all<{ key: string; subject: string }>("select json_extract(payload, '$.subject') as subject from notices order by rowid").map(({ subject }) => subject);
   const requisition = { requisition_id: "REQ-31" };
@@ -452,7 +452,7 @@ test("who was told of a no is told of the yes that came later, and of nothing tw
   expect(told().slice(4)).toEqual(["Ivan Petrov leaves", "Exit survey"]);
 });
 
-test("an escalation names its case and says what the policy was asked about", async () => {
+test("an escalation names its case and the facts given to the policy", async () => {
   const waiting = await run(at, "procurement", { requisition_id: "REQ-33" });
   expect(gateOf(at, waiting)).toMatchObject({
     title: expect.stringMatching(/^REQ-33: escalated \(cfo\)/),
@@ -460,7 +460,7 @@ test("an escalation names its case and says what the policy was asked about", as
   });
 });
 
-test("what a person agreed to is not added to a record that another run has changed meanwhile", async () => {
+test("an approved change is not made to a record that another run has changed meanwhile", async () => {
   change(at, "update inventory set on_hand = reserved + 4 where sku = 'GADGET-X'");
   change(at, "update order_lines set sku = 'GADGET-X', quantity = 10 where order_id = 'ORD-5593' and sku = 'GADGET-Y'");
   await approved(at, "order_management", { order_id: "ORD-5593" });
@@ -472,7 +472,7 @@ test("what a person agreed to is not added to a record that another run has chan
   expect(carriedOut()).toEqual(["reserve_inventory", "charge_customer", "create_shipment"]);
 });
 
-test("words that change an order in a way that is not wholly understood change nothing, and ship nothing", async () => {
+test("an order change that is not fully understood changes nothing and ships nothing", async () => {
   const tasks = [
     ...["remove 3x Case S and 2x Gadget Y", "add 1 Case S, then 2 Gadget Y", "remove 1x Case S; reduce Gadget Y to 4"],
     ...["do not remove 2x Case S, check the stock", "cancel ORD-5593", "swap Case S for Gadget Y", "put ORD-5593 on hold"],
@@ -483,14 +483,14 @@ test("words that change an order in a way that is not wholly understood change n
   }
 });
 
-test("somebody who resigned keeps access until the last day, and a run is there for it", async () => {
+test("an employee who resigned keeps access until the last day, on which a run is scheduled", async () => {
   const end = await run(at, "hr_offboarding", { employee_id: "E-2291" });
   expect(end.result).toMatchObject({ access: { status: "scheduled", on: "2024-11-15" }, final_pay: "2520.00" });
   const later = (await at.host.engine.list({ limit: 300 })).filter((one) => one.agent === "hr_offboarding" && one.cause.kind !== "command");
   expect(later.length).toBe(1);
 });
 
-test("general only reads what it is told, and names tools for what it is only told in words", async () => {
+test("general only reads what it is told, and only names tools for what it is told in words", async () => {
   carriedOut();
   expect(await run(at, "general", { task: "how is it", tool: "erp/get_invoice", params: { invoice_id: "INV-2024-447" } })).toMatchObject({
     outcome: "completed",
@@ -527,13 +527,13 @@ const UNKNOWN: [string, Json, string][] = [
   ["subscription_migration", { subscription_id: "SUB-78", plan_id: "BASICS" }, "BASIC"],
   ["general", { task: "how is it", tool: "erp/get_invoice", params: { invoice_id: "INV-2024-474" } }, "INV-2024-4"],
 ];
-test.each(UNKNOWN)("%s %j is an input error that names what is near", async (agent, input, near) => {
+test.each(UNKNOWN)("%s %j is an input error that suggests near values", async (agent, input, near) => {
   const { status, error } = await run(at, agent, input);
   expect([status, error?.code, error === null ? null : fromWire(error).kind]).toEqual(["failed", "RECORD_UNKNOWN", "input"]);
   expect(error?.message).toContain(`Did you mean "${near}`);
 });
 
-test("an order that no shipping rate covers, or whose tax nobody knows, is told in plain words", async () => {
+test("an order without a matching shipping rate or a known tax is reported in plain words", async () => {
   change(at, "update orders set ship_zone = 'Z9' where order_id = 'ORD-5591'");
   const unrated = await run(at, "order_management", { order_id: "ORD-5591" });
   expect(unrated.error).toMatchObject({ code: "RECORD_UNKNOWN", message: expect.stringContaining("no shipping rate of zone Z9") });

@@ -50,7 +50,7 @@ async function told(at: Business, how: string, tool: string, params: Json = {}) 
 
 const INV = { invoice_id: "INV-2024-447" };
 
-test("a tool that is gone is answered by its declared alias, in each way to read, and the run's log says via what", async () => {
+test("a removed tool is answered by its declared alias, in each way of reading, and the run's log says so", async () => {
   const at = await reading();
   for (const how of ["call", "record"]) {
     const { code, answer, log } = await told(at, how, "find_invoice", INV);
@@ -70,7 +70,7 @@ test("a tool that is gone is answered by its declared alias, in each way to read
   expect(changes(at)).toEqual([]);
 });
 
-test("a column that has another name now is corrected once, whole, in keys and values; what is not sure is asked of a person", async () => {
+test("a renamed column is corrected once, completely, in keys and values; an uncertain one is asked of a person", async () => {
   const at = await reading("drifted");
   const query = (columns: string[], where: Json) => told(at, "call", "query_records", { table: "invoices", columns, where });
   const found = await query(["invoice_id", "status"], { status: "received", ...INV });
@@ -80,7 +80,7 @@ test("a column that has another name now is corrected once, whole, in keys and v
   expect([odd.code, odd.message]).toEqual(["TOOL_FAILED", expect.stringMatching(/has no column "amount". It has invoice_id, .*total_amount.*: correct the script/)]);
 });
 
-test("a read that fails for a moment is sent again, a write is not", async () => {
+test("a read that fails briefly is repeated, a write is not", async () => {
   const at = await reading("failing=3");
   expect(await told(at, "call", "get_invoice", INV)).toMatchObject({ code: null, answer: { amount: "52340.00" } });
   for (const _ of [2, 3]) expect(await told(at, "call", "get_invoice", INV)).toMatchObject({ code: null });

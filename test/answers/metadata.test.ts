@@ -35,7 +35,7 @@ const WRITES: VerifiedWrite[] = [
   { ...WRITE, status: "UNVERIFIABLE" },
 ];
 
-it("the metadata says how the policy ended: a block is not approved away, two people are two people", () => {
+it("the metadata shows how the policy ended: an approval does not remove a block, and two people count as two", () => {
   const word = (verdict: Verdict | null, ...people: string[]): string =>
     runMetadata({
       process: "p",

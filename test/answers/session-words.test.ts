@@ -5,7 +5,7 @@ import { isAssent, shortened, type Turn } from "../../runtime/rules/session-word
 
 const user = (text: string): Turn => ({ role: "user", text });
 
-test("twenty turns stay as they are; of more the last six do, and sentences before that say nothing are left out", () => {
+test("twenty messages are kept whole; of more, the last six are, and earlier sentences without content are left out", () => {
   const turns = Array.from({ length: 20 }, (_, i) => user(`turn ${i}`));
   expect(shortened(turns)).toEqual({ earlier: "", turns });
   const all = [user("Hello there. Pay INV-7 of 52,340.00 by Friday! thanks a lot\nplease do"), ...turns];
@@ -15,7 +15,7 @@ test("twenty turns stay as they are; of more the last six do, and sentences befo
   expect(earlier).not.toMatch(/Hello|thanks|please/);
 });
 
-test("every figure and every id of a long conversation is still there", () => {
+test("every figure and id of a long conversation is kept", () => {
   const word = fc.oneof(
     fc.constantFrom("so", "well", "please", "the", "Then", "ok.", "see", "\n", "?"),
     fc.integer({ min: 1, max: 99_999 }).map((n) => `E-${n}`),
@@ -32,7 +32,7 @@ test("every figure and every id of a long conversation is still there", () => {
   );
 });
 
-test("a yes is told from a request", () => {
+test("an approval is distinguished from a request", () => {
   for (const text of ["Yes", "ok, go", "I approve", "we hereby approve this", "Approved by Ada", "go ahead"])
     expect(isAssent(text)).toBe(true);
   for (const text of ["Now revoke access", "approve INV-7", "Pay it", "okra is due", "I want to pay"]) expect(isAssent(text)).toBe(false);

@@ -32,7 +32,7 @@ describe("sums of an answer", () => {
     expect(brokenSums(answer)).toEqual([expect.stringContaining(why)]);
   });
 
-  it("what adds up, whatever its zeros and sign, and what says nothing of a sum, is left alone", () => {
+  it("correct sums, with any zeros and signs, and fields that claim no sum are accepted", () => {
     const right = [
       { gross: "200.00", net: "160", deductions: "40.0", slips: [slip, slip] },
       { billing: { cost: "75.90", fee: "674.55", credit: "1149.23", net: "-398.78" }, gross: "1.00", net: "2.00" },
@@ -45,7 +45,7 @@ describe("sums of an answer", () => {
     for (const answer of right) expect(brokenSums(answer)).toEqual([]);
   });
 
-  it("after a no, what was known before it is missed and nothing else", () => {
+  it("after a rejection, only what was known before it is required", () => {
     expect(missingFields("procurement", { note: { type: "string" } }, {}, true).map((one) => one.split(" ")[0])).toEqual([
       "vendor",
       "amount",

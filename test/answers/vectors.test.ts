@@ -102,7 +102,7 @@ it.each(["document_generator.json", "output_validator.json", "structured_output.
   },
 );
 
-it("says that no policy was evaluated where the original said it passed", async () => {
+it("reports that no policy was evaluated where the original reported a pass", async () => {
   for (const { args, recommended } of wrongRows("document_generator.json")) {
     expect(await OURS["approval_brief#shape"]?.(args as unknown as Args)).toMatchObject({
       text: expect.stringContaining(String(recommended)),
@@ -110,7 +110,7 @@ it("says that no policy was evaluated where the original said it passed", async 
   }
 });
 
-it("takes no noun for a request", () => {
+it("does not take a noun for a request", () => {
   for (const { function: name, args, recommended } of wrongRows("structured_output.json")) {
     if (name === "is_list_task") expect(asksForList(String(args["task"])), JSON.stringify(args)).toBe(recommended);
   }

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { ENV, ROOT, shell, workspace } from "../cli/command-line.ts";
 
-test("a plugin of a workspace in the product's folder gets the workspace's own packages, imported or required", () => {
+test("a plugin of a workspace inside the product's folder uses the workspace's own packages, imported or required", () => {
   const dir = mkdtempSync(join(process.env["CLEARED_MADE"] as string, "follow-"));
   const write = (path: string, text: string) => {
     mkdirSync(dirname(join(dir, path)), { recursive: true });
@@ -31,7 +31,7 @@ test("a plugin of a workspace in the product's folder gets the workspace's own p
   expect(`${stderr}${stdout}`.trim()).toBe("imported from ,required from ,imported from demo/,required from demo/");
 });
 
-test("a command starts no git to know whether the repository brings a store", async () => {
+test("a command starts no git process to find out whether the repository brings a store", async () => {
   const dir = await workspace();
   const bin = join(dir, ".cleared/counted");
   mkdirSync(bin);

@@ -91,7 +91,7 @@ afterEach(() => {
   for (const root of roots.splice(0)) rmSync(join(root, ".."), { recursive: true, force: true });
 });
 
-test("any Node starts the project's own one, from another folder, through a symlink, with arguments and exit code kept", () => {
+test("any Node starts the project's own one, from another folder or through a symlink, preserving arguments and exit code", () => {
   const root = clone(
     `console.log(process.versions.node.split(".")[0], JSON.stringify(process.argv.slice(2)), process.cwd()); process.exit(3);`,
   );
@@ -102,7 +102,7 @@ test("any Node starts the project's own one, from another folder, through a syml
   expect(run.status).toBe(3);
 });
 
-test("a child's death by signal is the launcher's death by the same signal", async () => {
+test("if the child dies of a signal, the launcher dies of the same signal", async () => {
   const { child } = start("node", [join(clone(`process.kill(process.pid, "SIGTERM"); setInterval(() => {}, 1000);`), "bin", "cleared.js")]);
   expect(await ended(child)).toEqual({ code: null, signal: "SIGTERM" });
 });
@@ -139,7 +139,7 @@ test("a killed launcher leaves no program behind", async () => {
   await expect.poll(() => alive(pid)).toBe(false);
 });
 
-test("under npm the program ends when npm dies, and without npm it outlives its shell", async () => {
+test("under npm the program ends when npm dies; without npm it outlives its shell", async () => {
   for (const [env, outlives] of [
     [{ npm_lifecycle_event: "start" }, false],
     [{}, true],
@@ -156,7 +156,7 @@ test("under npm the program ends when npm dies, and without npm it outlives its 
   }
 });
 
-test("under npm the program ends too when a shell stands between and npm is killed", async () => {
+test("under npm the program also ends when a shell stands in between and npm is killed", async () => {
   const script = join(clone(SERVER), "bin", "cleared.js");
   // Stands in for npm: starts `sh -c` and waits. The second command keeps the shell from replacing itself.
   const npm = `require("node:child_process").spawn("sh", ["-c", ${JSON.stringify(`node '${script}'; true`)}], { stdio: "inherit" })`;
@@ -175,7 +175,7 @@ test("an unsupported platform gets one sentence and exit code 69", () => {
   expect(run.stderr).toMatch(/^Cleared brings its own Node 26 for .*; plan9-mips is not supported\.\n$/);
 });
 
-test("two starts at once install once, a dead installer's lock is taken over, and a second start installs nothing", async () => {
+test("two simultaneous starts install once, a dead installer's lock is taken over, and a second start installs nothing", async () => {
   const root = clone(`console.log("ran");`);
   rmSync(join(root, "node_modules", ".cleared-stamp"));
   // An npm that only counts: what it would bring is there already.

@@ -12,7 +12,7 @@ afterAll(removeAll);
 const STATEMENT = readFileSync(join(import.meta.dirname, "../../examples/statements/chase-checking-2026-10.csv"), "utf8");
 
 describe("the dry run", () => {
-  test("books made up statements, writes nothing, and says what it would do", async () => {
+  test("books synthetic statements, writes nothing, and says what it would do", async () => {
     const { one, at } = await place();
     const before = one.git("status", "--porcelain", "--ignored");
     const { dryRun } = await check({ "agents/ingest.ts": `${one.read("agents/ingest.ts")}\n` });
@@ -25,7 +25,7 @@ describe("the dry run", () => {
     expect(await at.engine.list({})).toEqual([]);
   });
 
-  test("takes the newest recorded runs where there are any, and no bank is called", async () => {
+  test("uses the newest recorded runs if there are any, and calls no bank", async () => {
     const { one, at } = await fresh();
     await run(at, "quick", { n: 7 });
     expect((await run(at, "pay")).status).toBe("waiting");
@@ -44,7 +44,7 @@ describe("the dry run", () => {
     expect(one.bank()).toEqual(bank);
   });
 
-  test("remarks where a new agent came to no end with any input, and takes the header's defaults as a start does", async () => {
+  test("remarks that a new agent completed with no input, and uses the header's defaults like a start", async () => {
     const { at } = await fresh();
     const with_ = async (code: string) => {
       const checked = await checkFiles(at, {
@@ -62,7 +62,7 @@ describe("the dry run", () => {
     expect(await with_("({ there: accounts_exists(input.to) });\n")).toMatchObject({ status: "ok", findings: [] });
   });
 
-  test("fails where every recorded run fails now, whatever it fails with, and remarks where some do", async () => {
+  test("fails if every recorded run fails now, with any error, and remarks if only some do", async () => {
     const { one, at } = await fresh();
     const old = one.read("agents/quick.ts");
     for (const n of [7, 8]) await run(at, "quick", { n });
@@ -82,7 +82,7 @@ describe("the dry run", () => {
     });
   });
 
-  test("fails where all that ended well fail now, though the newest had failed before", async () => {
+  test("fails if all runs that ended well fail now, even if the newest had failed before", async () => {
     const { one, at } = await fresh();
     const text = `${header("ctx", "input: {n: {type: integer, required: true}}\n")}if (input.n > 5) throw new Error("too large");\ninput.n;\n`;
     one.commit({ "agents/limited.ts": text }, "agent: limited");
@@ -94,7 +94,7 @@ describe("the dry run", () => {
     });
   });
 
-  test("goes by the settings of today: what was committed since fails the next run, or lets it go on", async () => {
+  test("uses today's settings: a later setting can make the next run fail, or let it continue", async () => {
     const { one, at } = await fresh();
     const text = `${header("config", "input: {n: {type: integer, default: 1}}\n")}config_get("thresholds.auto_confirm");\n`;
     one.commit({ "agents/limited.ts": text }, "agent: limited");
@@ -111,7 +111,7 @@ describe("the dry run", () => {
     ]);
   });
 
-  test("goes by the accounts of today: a rule may book on one that was added since the recorded runs", async () => {
+  test("uses today's accounts: a rule may book on one added after the recorded runs", async () => {
     const { one, at } = await fresh();
     one.write("import/october.csv", STATEMENT);
     await run(at, "ingest");
@@ -131,7 +131,7 @@ describe("the dry run", () => {
     expect(checks.find(({ check }) => check === "dry_run")?.findings).toMatchObject([{ code: "ACCOUNT_UNKNOWN" }]);
   });
 
-  test("tells an agent whose callee is gone", async () => {
+  test("reports an agent whose callee was removed", async () => {
     const { one, at } = await fresh();
     one.commit(
       { "agents/caller.ts": `${header("agent, agent:callee")}agent_call("callee");\n`, "agents/callee.ts": `${header("")}1;\n` },
@@ -142,7 +142,7 @@ describe("the dry run", () => {
     );
   });
 
-  test("says what it could not try, and asks no tool", async () => {
+  test("reports what it could not try, and calls no tool", async () => {
     const { one } = await place();
     const { dryRun, checks } = await check({ "agents/invoice_reconciliation.ts": `${one.read("agents/invoice_reconciliation.ts")}\n` });
     expect(dryRun[0]?.lines.at(-1)).toBe(

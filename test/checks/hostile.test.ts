@@ -8,7 +8,7 @@ import { check, fresh, header, place, status, told } from "./checked.ts";
 
 afterAll(removeAll);
 
-describe("hostile sources end in findings, and the next check is unharmed", () => {
+describe("hostile sources end in findings, and do not affect the next check", () => {
   const fill = (text: string) => `${header("ctx")}${text}`;
   test.each([
     ["brackets without end", fill("[".repeat(30_000))],
@@ -32,7 +32,7 @@ describe("hostile sources end in findings, and the next check is unharmed", () =
   });
 });
 
-test("code nobody has checked is unchecked until it is, and what its checks found is remembered", async () => {
+test("code counts as unchecked until it is checked, and its findings are remembered", async () => {
   const { one, at } = await fresh();
   const marks = async () => Object.fromEntries((await createApi(at).agents()).map(({ name, checked }) => [name, checked]));
   const look = (...paths: string[]) =>
@@ -51,7 +51,7 @@ test("code nobody has checked is unchecked until it is, and what its checks foun
   expect([now["invoice_reconciliation"], now["ingest"]]).toEqual([null, { findings: 0, first: null }]);
 });
 
-test("the owner checks what nobody has checked, after the start and after each commit", async () => {
+test("the owner checks unchecked code, after the start and after each commit", async () => {
   const { one, at } = await fresh();
   const others = (await at.agents()).map(({ name }) => name).filter((name) => name !== "quick");
   one.git("rm", "-q", "--", ...others.map((name) => `agents/${name}.ts`));

@@ -18,7 +18,7 @@ const call = (name: string, keys: string[] | null, line = 1): FoundCall => ({
 const said = (calls: FoundCall[], uses: string[] | null = null) =>
   lintCalls(calls, uses === null ? null : { uses }, registry).map(formatFinding);
 
-it("an unknown primitive and an unknown key get their place and the nearest name", () => {
+it("an unknown primitive and an unknown key are reported with place and nearest name", () => {
   expect(said([call("queue_add_reviw", ["description"], 9), call("journal_add_double", ["date", "ammount"], 4)])).toEqual([
     expect.stringContaining(
       'agents/x.ts:4:3 SCRIPT_UNKNOWN_KEY journal_add_double has no key "ammount". Did you mean "amount"? It takes date, description,',
@@ -27,11 +27,11 @@ it("an unknown primitive and an unknown key get their place and the nearest name
   ]);
 });
 
-it("a primitive without parameters says so", () => {
+it("a primitive without parameters is reported as such", () => {
   expect(said([call("ctx_today", ["zone"])])).toEqual([expect.stringContaining('ctx_today has no key "zone". It takes no parameters.')]);
 });
 
-it("a call outside `uses:` is found, a bare call and a covered one are not", () => {
+it("a call outside `uses:` is found; a bare call and a covered one are accepted", () => {
   expect(said([call("journal_void", ["entry_id", "reason"])], ["importer", "ctx"])).toEqual([
     'agents/x.ts:1:3 SCRIPT_CAPABILITY journal_void needs "journal" in the header\'s uses:, and it has [importer, ctx]. Add it, or drop the call.',
   ]);
@@ -39,7 +39,7 @@ it("a call outside `uses:` is found, a bare call and a covered one are not", () 
   expect(said([call("ctx_log", null)], [])).toEqual([expect.stringContaining("it has none")]);
 });
 
-it("calling another agent needs that agent in `uses:`; which one is computed is the host's to ask", () => {
+it("calling another agent needs that agent in `uses:`; a computed name is checked by the host", () => {
   const calling = (given: Record<string, string>) => [{ ...call("agent_call", ["agent"]), given }];
   expect(said(calling({ agent: "pay" }), ["agent:look", "ctx"])).toEqual([expect.stringContaining('agent_call needs "agent:pay"')]);
   expect(said(calling({ agent: "look" }), ["agent:look"])).toEqual([]);
@@ -58,11 +58,11 @@ it("an example that the header's own input refuses is found", () => {
   ]);
 });
 
-it("a sub-script is checked without capabilities: its caller's count", () => {
+it("a sub-script is checked without capabilities, because its caller's apply", () => {
   expect(said([call("journal_void", ["entry_id", "reason"])], null)).toEqual([]);
 });
 
-it("a capability nobody has is found with the nearest one", () => {
+it("an unknown capability is found with the nearest one", () => {
   expect(lintUses({ uses: ["journal_void"] }, file, registry)[0]?.message).toContain('Write its domain, "journal".');
   expect(lintUses({ uses: ["journals", "git"] }, file, registry).map((one) => one.message)).toEqual([
     expect.stringContaining('uses: names "journals", which is not a known domain. Did you mean "journal"?'),

@@ -12,7 +12,7 @@ const MACHINE =
 const POLICY =
   "process: paying\nsource: test\nfacts: {amount: money}\nrules:\n  - {id: BIG, when: amount > 100, action: require_approval, description: big}\n";
 
-describe("what is wrong is found, with its place, each in the check it belongs to", () => {
+describe("each fault is found, with its place, by the check responsible", () => {
   const cases: [what: string, files: Record<string, string | null>, expected: (string | RegExp)[]][] = [
     ["a key of the header", { "agents/x.ts": "/*\nname: X\nusess: [ctx]\n*/\nctx_log('a')" }, ["header: agents/x.ts:3:1 SCRIPT_HEADER"]],
     [
@@ -143,7 +143,7 @@ describe("what is wrong is found, with its place, each in the check it belongs t
   });
 });
 
-test("what the settings still use, and what nobody uses any more, is told of the change that breaks it", async () => {
+test("removing something that the settings still use is reported, as is what becomes unused", async () => {
   const { one, at } = await fresh();
   one.commit({
     "config.yaml": one
@@ -164,7 +164,7 @@ test("what the settings still use, and what nobody uses any more, is told of the
   ).toContain("policies: (policies/x.yaml POLICY_FACT)");
 });
 
-test("an agent that trust.yaml names, and a level that nobody there has, are told and stop nothing", async () => {
+test("an agent named in trust.yaml, and a level that nobody there has, are remarks only", async () => {
   const one = await workspace();
   const key = "MCowBQYDK2VwAyEA";
   const people = `people:\n  - {name: Ann, key: "${key}${"A".repeat(42)}E=", roles: [manager]}\n  - {name: Bob, key: "${key}${"B".repeat(42)}E=", roles: [manager]}\n`;
@@ -189,7 +189,7 @@ test("an agent that trust.yaml names, and a level that nobody there has, are tol
   ]);
 });
 
-test("every agent, script, policy and importer of the product passes, with nothing to remark", async () => {
+test("every agent, script, policy and importer of the product passes without a remark", async () => {
   const { at } = await place();
   const checked = await checkFiles(at, {
     files: {
@@ -220,7 +220,7 @@ test("a change reaches the agents that call what changed, and no others", async 
   expect(await agents({ "scripts/payment_terms.ts": null })).toEqual(["invoice_reconciliation"]);
 });
 
-test("a change of the settings reaches who works by what changes in them: by its key, or all where every run does", async () => {
+test("a change of settings reaches the agents that read the changed key, or all if every run uses it", async () => {
   const { one } = await place();
   const config = one.read("config.yaml");
   const agents = async (from: string, to: string) => (await check({ "config.yaml": config.replace(from, to) })).agents;
@@ -236,7 +236,7 @@ test("a change of the settings reaches who works by what changes in them: by its
   expect(await agents("business:", "business: [")).toEqual(every);
 });
 
-test("one broken agent keeps none of the others from being checked", async () => {
+test("one broken agent does not keep the others from being checked", async () => {
   await place();
   const checked = await check({
     "agents/a.ts": `${header("ctx")}ctx_lg("a")`,
@@ -251,7 +251,7 @@ test("one broken agent keeps none of the others from being checked", async () =>
   expect(checked.dryRun.map(({ agent }) => agent)).toEqual(["b", "c"]);
 });
 
-test("a finding says what its code means and what to do", async () => {
+test("a finding includes the meaning of its code and the remedy", async () => {
   await place();
   const { checks } = await check({ "agents/x.ts": `${header("ctx")}ctx_lg("a")` });
   expect(checks.flatMap(({ findings }) => findings)).toEqual([
@@ -265,7 +265,7 @@ test("a finding says what its code means and what to do", async () => {
   ]);
 });
 
-test("a schedule that never comes is a finding at its line", async () => {
+test("a schedule that never occurs is a finding at its line", async () => {
   const scheduled = (cron: string) => `/*\nname: Close\ntrigger: schedule\nschedule: ${cron}\n*/\n1\n`;
   for (const cron of ["0 25 * * *", "0 0 31 2 *", "0 0 31 4,6 *", "every day"])
     expect(told(await check({ "agents/close.ts": scheduled(`"${cron}"`) })), cron).toEqual(["header: agents/close.ts:4 HEADER_TRIGGER"]);

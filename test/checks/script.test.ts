@@ -27,7 +27,7 @@ input.amont`;
 const sandbox = createSandbox({ slots: 1, jit: false });
 afterAll(() => sandbox.close());
 
-it("findings of all checks come in source order, each thing once", async () => {
+it("findings of all checks come in source order, each once", async () => {
   const found = await checkScript({ tree: treeOver(nothing, new Map([[file, source]])), registry, trust: parseTrust(""), sandbox }, file);
   expect(found.map(formatFinding)).toEqual([
     expect.stringMatching(
@@ -40,7 +40,7 @@ it("findings of all checks come in source order, each thing once", async () => {
   ]);
 });
 
-it("the header of a sub-script is read like an agent's; without a name: its comment is prose", async () => {
+it("a sub-script's header is parsed like an agent's; a comment without a name is prose", async () => {
   const calls = '/*\nname: Pay\nuses: [script]\n*/\nscript_run("a");\nscript_run("b");\nscript_run("c")';
   const tree = treeOver(
     nothing,
@@ -91,7 +91,7 @@ it.each([
   ["({ text });", ["12:4 text"]],
   ["({ each: asked.calls.map(({ params: { fee } }) => fee) });", []],
   ["({ fee: paid?.params.fee ?? fee, on: pay.pay_date });", ["12:38 pay.pay_date"]],
-])("what was planned is not told after the gate: %s", async (line, expected) => {
+])("using a planned value after the gate is found: %s", async (line, expected) => {
   const files = new Map([[file, `${GATED}${line}\n`]]);
   const planned = await remarksOn(files);
   expect(planned.map(({ at, message }) => `${at.line}:${at.col} ${message.split(" ")[0]}`)).toEqual(expected);
@@ -114,7 +114,7 @@ it.each([
   ["({ due_on, made });", ["12:4 due_on"]],
   ['script_run("order_done", { made, due_on });', ["12:34 due_on"]],
   ['script_run("order_done", { made, planned: { due_on } });', []],
-])("what was handed to the script that makes the calls is planned, facts are not: %s", async (line, expected) => {
+])("values passed to the script that makes the calls are planned values, facts are not: %s", async (line, expected) => {
   const scripts = ["days", "order_calls", "carry_out", "order_done"].map((name) => [`scripts/${name}.ts`, "1;\n"] as const);
   const planned = await remarksOn(new Map([[file, `${HANDED}${line}\n`], ...scripts]));
   expect(planned.map(({ at, message }) => `${at.line}:${at.col} ${message.split(" ")[0]}`)).toEqual(expected);
@@ -130,12 +130,12 @@ it.each(['fsm_enter("COMPUTE");', 'const entered = fsm_enter("COMPUTE");', 'if (
   },
 );
 
-it("what nobody may change may be told as planned", async () => {
+it("a planned value that nobody may change may be used", async () => {
   const fixed = `${GATED.replace("title: text, calls", "title: text, calls, fixed: true")}({ fee });\n`;
   expect(await remarksOn(new Map([[file, fixed]]))).toEqual([]);
 });
 
-it("no agent of ours tells what it planned", async () => {
+it("no agent of the product uses planned values", async () => {
   const root = join(import.meta.dirname, "../..");
   const names = ["agents", "scripts"].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
   const tree = treeOver(nothing, new Map(names.map((name) => [name, readFileSync(join(root, name), "utf8")])));

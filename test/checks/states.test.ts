@@ -78,7 +78,7 @@ describe("a call in a state that forbids it", () => {
     expect(await found(script)).toEqual(wanted);
   });
 
-  it("is named with the state, where it is allowed and what to write", async () => {
+  it("is reported with the state, where it is allowed and what to write", async () => {
     expect(await found('fsm_enter("ASSESS");\ngit_commit("x")', { said: true })).toEqual([
       '2:1 FSM_STATE git_commit is allowed not in ASSESS, where the run is here, only in MUTATE. Move it behind fsm_enter("MUTATE").',
     ]);
@@ -119,7 +119,7 @@ describe("functions and sub-scripts", () => {
     expect(await found(script)).toEqual(wanted);
   });
 
-  it("a sub-script has the state of its caller, and moves it", async () => {
+  it("a sub-script starts in its caller's state, and moves it", async () => {
     const subs = { save: 'git_commit("x")', read: 'fsm_enter("ASSESS");\nif (input.a) return 1;\njournal_query({})' };
     expect(await found('script_run("save", {})', { subs })).toEqual(["scripts/save.ts:1:1 FSM_STATE"]);
     expect(await found(`${AT_MUTATE}script_run("save", {})`, { subs })).toEqual([]);
@@ -165,7 +165,7 @@ describe("moves", () => {
     expect(await found(script)).toEqual(wanted);
   });
 
-  it("a fixed gate is not skipped, and not passed without asking", async () => {
+  it("a fixed gate cannot be skipped, nor passed without asking", async () => {
     const start = 'fsm_enter("ASSESS"); fsm_enter("COMPUTE"); fsm_enter("POLICY_CHECK"); policy_evaluate({ facts: {} });\n';
     expect(await found(`${start}fsm_enter("MUTATE")`, { states: FIXED })).toEqual(["2:1 FSM_EDGE"]);
     expect(await found(`${start}fsm_enter("APPROVAL_GATE");\nfsm_enter("MUTATE")`, { states: FIXED })).toEqual(["3:1 FSM_GATE"]);
@@ -192,7 +192,7 @@ describe("tools", () => {
     expect(await found(script)).toEqual(wanted);
   });
 
-  it("an agent that says mutates: false may only look", async () => {
+  it("an agent with mutates: false may only read", async () => {
     const { calls } = await compiled(
       'journal_query({});\nmcp_call({ tool: "erp/get_x", params: {} });\nmcp_call({ tool: input.t });\ngit_commit("x");\nmcp_call({ tool: "erp/delete_x", params: {} });\nctx_emit("x")',
       "a.ts",
@@ -205,7 +205,7 @@ describe("tools", () => {
   });
 });
 
-it("what a script calls in each state is told", async () => {
+it("the calls of a script in each state are listed", async () => {
   const { calls, flow } = await compiled(`${AT_MUTATE}mcp_call({ tool: "erp/pay_invoice", params: {} }); git_commit("x")`, "a.ts");
   const machine = parseHeader(`/*\nname: X\nstates: ${ALL}\n*/`, "a.ts").machine;
   const told = lintStates({ "": { calls, flow } }, machine ?? { states: [], hash: "" }, registry).calls;
@@ -213,7 +213,7 @@ it("what a script calls in each state is told", async () => {
   expect([...(told.get("POLICY_CHECK") ?? [])]).toEqual(["policy_evaluate", "fsm_enter"]);
 });
 
-it("nested loops and long chains of functions are walked in no time", async () => {
+it("nested loops and long chains of functions take no noticeable time", async () => {
   const loops = `${"for (const a of input.list) { ".repeat(60)}fsm_enter(input.s);${"}".repeat(60)}\n`;
   const chain = Array.from({ length: 1500 }, (_, i) => `function f${i}() { f${i + 1}(); f${i + 1}(); }`).join("\n");
   expect(await found(loops)).toEqual([]);

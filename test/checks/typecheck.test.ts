@@ -55,11 +55,11 @@ describe("money", () => {
     "rows.length * 2 > 3",
     'row.description === "x" || row.description < "y"',
     "config_get('a') > 1",
-  ])("%s is fine", async (expression) => {
+  ])("%s is accepted", async (expression) => {
     expect(await check(`${rows}${expression};`)).toEqual([]);
   });
 
-  it("an amount may be Money, part of it, a Decimal or text in place; not a number and not any text", async () => {
+  it("an amount may be Money, one of its parts, a Decimal or text; not a number or arbitrary text", async () => {
     const add = (amount: string) =>
       `journal_add_double({ date: row.date, description: "", debit_account: 5020, credit_account: row.account, amount: ${amount}, reference: row.reference });`;
     expect(
@@ -76,14 +76,14 @@ describe("money", () => {
   });
 });
 
-it("positions hold on every line, the first one too, and after characters of two units", async () => {
+it("positions are right on every line, including the first, and after characters of two code units", async () => {
   expect(await check("const x: number = ctx_today();\n/* 😀é */ const y: number = ctx_today();")).toEqual([
     expect.stringMatching(/^agents\/0\.ts:1:7 SCRIPT_TYPES Type 'string'/),
     expect.stringMatching(/^agents\/0\.ts:2:17 SCRIPT_TYPES/),
   ]);
 });
 
-it("scripts are checked as written: top-level return and await, untyped functions, names of their own, a comment at the end", async () => {
+it("scripts are checked as written: top-level return and await, untyped functions, their own names, a comment at the end", async () => {
   const script =
     "const files = await importer_scan();\nfunction twice(x) { return x * 2; }\nconst seen = {};\nfor (const f of files) seen[f.name] = twice(f.size);\nconst out = [];\nout.push(1);\nif (!files.length) return { none: true };\n({ out }) // end";
   expect(await check(script, script, "type Row = { a: number };\nconst rows: Row[] = [{ a: 1 }];\nrows.length")).toEqual([]);
@@ -93,21 +93,21 @@ it("a script cannot reach the types of a browser or of Node", async () => {
   expect(await check('fetch("x")', "process.exit()", 'require("fs")')).toHaveLength(3);
 });
 
-it("a syntax error gives its place and no noise", async () => {
+it("a syntax error is reported with its place and nothing else", async () => {
   expect(await check("const x = ;\nfoo(")).toEqual([
     expect.stringMatching(/^agents\/0\.ts:1:11 SCRIPT_TYPES/),
     expect.stringMatching(/^agents\/0\.ts:/),
   ]);
 });
 
-it("an error in one script does not touch the others", async () => {
+it("an error in one script does not affect the others", async () => {
   expect(await check("const a: number = 'x';", "const a = 1; a", "config_get()")).toEqual([
     expect.stringMatching(/^agents\/0/),
     expect.stringMatching(/^agents\/2/),
   ]);
 });
 
-it("leaves nothing on the disk, and sees nothing of it", async () => {
+it("leaves nothing on disk and reads nothing from it", async () => {
   const [before, own] = [process.env["TMPDIR"], await mkdtemp(join(tmpdir(), "cleared-tmp-"))];
   process.env["TMPDIR"] = own;
   await writeFile(join(own, "secret.d.ts"), "declare const secret: 1;");
@@ -123,14 +123,14 @@ it("leaves nothing on the disk, and sees nothing of it", async () => {
   }
 });
 
-it("a script that keeps the compiler busy ends it, and is told", async () => {
+it("a script that keeps the compiler busy ends it, and this is reported", async () => {
   const [hostile, next] = await Promise.all([check("[".repeat(5000) + "]".repeat(5000)), check("const a: number = 'x';")]);
   expect(hostile).toEqual([expect.stringMatching(/SCRIPT_TYPES The type checker (did not finish within 10 s|stopped)/)]);
   // Whoever waited behind it is served by another one.
   expect(next).toEqual([expect.stringMatching(/^agents\/0\.ts:1:7 SCRIPT_TYPES Type 'string'/)]);
 });
 
-it("nothing of one check is seen by the next", async () => {
+it("nothing of one check is visible to the next", async () => {
   expect(await check("const a = 1; a", "const b: number = 'x';")).toHaveLength(1);
   expect(await check("const b = 2; a")).toEqual([expect.stringMatching(/^agents\/0\.ts:1:14 SCRIPT_TYPES Cannot find name 'a'/)]);
   expect(await check("const a: string = 1;", "const b = 2; b", "config_get()")).toEqual([
@@ -139,7 +139,7 @@ it("nothing of one check is seen by the next", async () => {
   ]);
 });
 
-it("types are written for the editor, and a tsconfig of the user's own is kept", async () => {
+it("types are written for editors, and the user's own tsconfig is kept", async () => {
   const dir = await mkdtemp(join(tmpdir(), "cleared-workspace-"));
   try {
     expect(await writeTypes(dir, primitives)).toEqual([".cleared/types/primitives.d.ts", "tsconfig.json"]);
@@ -155,7 +155,7 @@ it("types are written for the editor, and a tsconfig of the user's own is kept",
   }
 });
 
-it.skipIf(process.platform !== "linux")("leaves no compiler behind when its process is killed in the middle of a check", async () => {
+it.skipIf(process.platform !== "linux")("leaves no compiler behind if its process is killed during a check", async () => {
   const nested = `let x = ${"(".repeat(3000)}1${")".repeat(3000)};`;
   const code = `import(${JSON.stringify(new URL("../../runtime/change/checks/typecheck.ts", import.meta.url).href)}).then((one) => one.typecheck([{ file: "a.ts", source: ${JSON.stringify(nested)} }], ""))`;
   const process_ = spawn(process.execPath, ["-e", code], { stdio: "ignore" });

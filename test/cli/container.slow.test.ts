@@ -72,13 +72,13 @@ const hello = {
 };
 const post = (url: string, body: unknown, headers = {}) => fetch(url, { method: "POST", body: JSON.stringify(body), headers });
 
-test("the image runs as a user of its own, with the program out of its reach", () => {
+test("the image runs as its own user, which cannot write the program", () => {
   expect(one("USER")).not.toMatch(/root|^0/);
   expect(uid).toBeGreaterThan(1000);
   expect(all("RUN").join("\n")).toContain("apt-get install -y --no-install-recommends git");
 });
 
-test("a fresh container has its card within 30 s under --card-url, and answers Hello within 10 s without any secret", async () => {
+test("a new container serves its card within 30 s under --card-url, and answers Hello within 10 s without secrets", async () => {
   const began = Date.now();
   const served = container("bare", ["--host", "127.0.0.1", "--port", "0", "--card-url", "http://worker.example:9010/"], {
     CLEARED_ANONYMOUS: "general",
@@ -97,7 +97,7 @@ test("a fresh container has its card within 30 s under --card-url, and answers H
   expect(await served.ended).toBe(0);
 });
 
-test("an address that other machines reach is refused until somebody has a token; then tasks are taken there and nothing else", async () => {
+test("an address reachable from other machines is refused until a token exists; then only tasks are accepted there", async () => {
   const refused = container("shared", ["--host", "0.0.0.0", "--port", "0"]);
   expect(await refused.ended).toBe(2);
   expect(refused.said()).toContain("cleared tokens add NAME");

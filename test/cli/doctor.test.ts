@@ -24,7 +24,7 @@ async function made(): Promise<string> {
   return dir;
 }
 
-test.runIf(linux)("it says how scripts and tool servers are held, and is content", async () => {
+test.runIf(linux)("reports how scripts and tool servers are isolated, without complaints", async () => {
   const lines = (await cleared(await made(), "doctor", "--json")).json() as Line[];
   const [sandbox = ""] = said(lines, "sandbox");
   const held = noJail === null;
@@ -39,7 +39,7 @@ test.runIf(linux)("it says how scripts and tool servers are held, and is content
   expect(lines.filter((one) => /sandbox|tool server|bubblewrap/.test(one.what)).every((one) => one.ok)).toBe(true);
 });
 
-test("where nothing of it works everything runs all the same, and it says why and how to get it", async ({ skip }) => {
+test("without isolation everything still runs, and doctor says why and how to get it", async ({ skip }) => {
   skip(noJail !== null, noJail ?? "");
   const dir = await made();
   const lines = (await shell(dir, `${BARE} cleared doctor --json`)).json() as Line[];

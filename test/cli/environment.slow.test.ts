@@ -37,7 +37,7 @@ const address = new Promise<string>((done) =>
 );
 afterAll(() => void tools.close());
 
-test("the tools of GREEN_AGENT_MCP_URL are a task's own where trust.yaml allows the address, for as long as TOOL_TIMEOUT lets them take", async () => {
+test("the tools of GREEN_AGENT_MCP_URL belong to a task where trust.yaml allows the address, with TOOL_TIMEOUT as time limit", async () => {
   const url = await address;
   const dir = await workspace({ "agents/look.ts": LOOK });
   const site = await startWith(dir, { GREEN_AGENT_MCP_URL: url, TOOL_TIMEOUT: "1", PORT: "0" }, "--no-open");
@@ -63,7 +63,7 @@ test("the tools of GREEN_AGENT_MCP_URL are a task's own where trust.yaml allows 
   await second.stop();
 });
 
-test("doctor tells each with where it comes from, and what is wrong with one is told before anything starts", async () => {
+test("doctor lists each variable with its source, and a wrong one is reported before anything starts", async () => {
   const dir = await workspace();
   const doctor = async (variables: string): Promise<Any[]> => JSON.parse((await shell(dir, `${variables} cleared doctor --json`)).stdout);
   const lineOf = (lines: Any[], what: string) => lines.find((one) => one.what === what);
@@ -113,7 +113,7 @@ const { paid } = bank_wire({ to: input.to });
 ({ summary: input.to + " paid: " + paid });
 `;
 
-test("TASK_TIMEOUT ends a task that is at work for longer, not one that waits for a person or has begun to act outside", async () => {
+test("TASK_TIMEOUT ends a task that works for longer, not one that waits for a person or has begun to act outside", async () => {
   const url = await address;
   slow = 60_000;
   const dir = await workspace({ "agents/look.ts": LOOK, "agents/wire.ts": WIRE });

@@ -36,7 +36,7 @@ ctx_emit({ event: "echo", payload: {} });
 
 const runs = async (dir: string, agent: string) => (await cleared(dir, "runs", "--agent", agent, "--limit", "100", "--json")).json();
 
-test("an event of a finished run starts its listener once, without a running start and across restarts of one", async () => {
+test("an event of a finished run starts its listener once, without a running start and across its restarts", async () => {
   const dir = await workspace({ "agents/emitter.ts": EMITTER, "agents/listener.ts": LISTENER });
   expect((await cleared(dir, "run", "emitter")).code).toBe(0);
   expect(await runs(dir, "listener")).toMatchObject([{ status: "done", result: 1, cause: { kind: "event" } }]);
@@ -51,7 +51,7 @@ test("an event of a finished run starts its listener once, without a running sta
   expect(await runs(dir, "listener")).toHaveLength(2);
 });
 
-test("a failed run lets no event out, and a listener that refuses its payload is named and holds up no other", async () => {
+test("a failed run releases no event, and a listener that refuses its payload is named and delays no other", async () => {
   const dir = await workspace({ "agents/emitter.ts": EMITTER, "agents/listener.ts": LISTENER, "agents/picky.ts": PICKY });
   expect((await cleared(dir, "run", "emitter", "--input", '{"fail": true}')).code).toBe(2);
   expect(await runs(dir, "listener")).toEqual([]);

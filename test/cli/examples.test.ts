@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-test("examples/pay asks, pays once after a yes and not at all after a no", async () => {
+test("examples/pay asks, pays once after an approval and not after a rejection", async () => {
   dir = mkdtempSync(join(tmpdir(), "cleared-examples-"));
   const workspace = join(dir, "books");
   await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });

@@ -22,7 +22,7 @@ const EDITS: [what: string, file: string, from: string, to: (sign: string) => st
   ["a dialect", "importers/generic.yaml", "name: ", (sign) => `# of a${sign}bank\nname: `],
 ];
 
-test("check refuses them, and no diff, list or card shows them raw", async () => {
+test("check refuses hidden characters, and no diff, list or card shows them raw", async () => {
   const dir = await workspace();
   await commit(dir, { "agents/pay.ts": AGENT, "policies/pay.yaml": POLICY });
   const edited = new Map<string, string>();
@@ -55,7 +55,7 @@ test("check refuses them, and no diff, list or card shows them raw", async () =>
   expect(raw).toEqual(raw.map(() => null));
 });
 
-test("what is committed past all checks is shown as it is, and does not run", async () => {
+test("code committed without checks is shown as unchecked, and does not run", async () => {
   const dir = await workspace();
   put(dir, { "agents/pay.ts": AGENT.replace("may it pay", "may it\u2028ctx_log('paid')") });
   await shell(dir, "git add -A agents && git commit -qm 'pay\u202e'");

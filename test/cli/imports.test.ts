@@ -20,7 +20,7 @@ const NOVEMBER = statement([
 const receipts = async (dir: string, ...args: string[]) => (await cleared(dir, "import", ...args, "--json")).json();
 const entries = async (dir: string) => (await cleared(dir, "verify", "--json")).json().entries;
 
-test("the same file ten times, overlapping ranges in either order, and again on purpose: every row once", async () => {
+test("the same file ten times, overlapping ranges in either order, and forced again: every row is booked once", async () => {
   const dir = await workspace();
   put(dir, { "november.csv": NOVEMBER, "october.csv": OCTOBER });
   expect(await receipts(dir, "november.csv")).toMatchObject([{ rows: 2, new: 2, known: 0, twin: 0 }]);
@@ -45,7 +45,7 @@ test("the same file ten times, overlapping ranges in either order, and again on 
   await agrees(dir);
 });
 
-test("rows whose description, date's account or payee a rule edited are known by what the bank wrote", async () => {
+test("rows whose description, account or payee was edited by a rule are recognized by the bank's text", async () => {
   const dir = await workspace();
   const script = readFileSync(join(dir, "agents/ingest.ts"), "utf8").replace(
     "description: row.description,",
@@ -60,7 +60,7 @@ test("rows whose description, date's account or payee a rule edited are known by
   await agrees(dir);
 });
 
-test("a dry run books nothing, moves nothing and sees only the files it is asked about", async () => {
+test("a dry run books nothing, moves nothing and sees only the given files", async () => {
   const dir = await workspace();
   put(dir, { "import/november.csv": NOVEMBER, "october.csv": OCTOBER });
   const head = (await shell(dir, "git rev-parse HEAD")).stdout;
@@ -69,7 +69,7 @@ test("a dry run books nothing, moves nothing and sees only the files it is asked
   expect((await cleared(dir, "runs", "--json")).json()).toEqual([]);
 });
 
-test("two imports at once wait for each other, with and without a running start", async () => {
+test("two simultaneous imports wait for each other, with and without a running start", async () => {
   const dir = await workspace();
   put(dir, { "october.csv": OCTOBER, "november.csv": NOVEMBER });
   const both = async () => (await Promise.all([receipts(dir, "october.csv"), receipts(dir, "november.csv")])).flat();
@@ -84,7 +84,7 @@ test("two imports at once wait for each other, with and without a running start"
   await agrees(dir);
 });
 
-test("start killed at any moment of an import is made good by the next one", async () => {
+test("a start killed at any moment of an import is completed by the next one", async () => {
   const dir = await workspace();
   const rows = Array.from({ length: 400 }, (_, i): [string, string, string] => [
     `2026-10-${String(1 + (i % 28)).padStart(2, "0")}`,

@@ -11,7 +11,7 @@ import { createDiskCache } from "../../runtime/scripts/disk-cache.ts";
 const cache = createDiskCache(mkdtempSync(join(tmpdir(), "cleared-registry-")));
 const plugin = (name: string): Primitive => ({ ...(primitives[0] as Primitive), name, plugin: "plugins/mine.ts" });
 
-test("the first process and the next one name every primitive in its order, and load the declared one", async () => {
+test("the first process and the next ones list every primitive in order, and load the declared one", async () => {
   for (const _ of ["first", "next"]) {
     const registry = await openRegistry(cache, []);
     expect(Object.entries(registry.globals)).toEqual(primitives.map(({ name, bare }) => [name, bare]));
@@ -20,14 +20,14 @@ test("the first process and the next one name every primitive in its order, and 
   }
 });
 
-test("a name nobody has is refused with the nearest one, and what objects inherit is no name", async () => {
+test("an unknown name is refused with the nearest one, and inherited properties of objects are not names", async () => {
   const registry = await openRegistry(cache, []);
   await expect(registry.get("journal_ad")).rejects.toThrow(/There is no primitive "journal_ad"\. Did you mean "journal_add/);
   for (const name of ["constructor", "__proto__", "toString"])
     await expect(registry.get(name)).rejects.toMatchObject({ code: "PRIMITIVE_UNKNOWN" });
 });
 
-test("a plugin's primitive comes last, and one that takes a name that is taken is refused", async () => {
+test("a plugin's primitive comes last, and one with a taken name is refused", async () => {
   const registry = await openRegistry(cache, [plugin("mine_do")]);
   expect(Object.keys(registry.globals).at(-1)).toBe("mine_do");
   expect((await registry.get("mine_do")).plugin).toBe("plugins/mine.ts");

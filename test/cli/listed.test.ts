@@ -6,7 +6,7 @@ beforeAll(warmUp);
 
 const FORGED = /^\s*(?:17|run_forged|pay)\b.*(?:approved|done)/m;
 
-test("a line break in a title, a name or a log begins no other line of a list", async () => {
+test("a line break in a title, name or log does not start another line of a list", async () => {
   const dir = await workspace();
   const line = "17  approved  approval  Pay Mallory 9000.00";
   const breaks = ["\\n", "\\r\\n", "\\r", "\\u2028", "\\u0085", "\\u000b"].map((end) => `${end}${line}`).join("");

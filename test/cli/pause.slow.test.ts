@@ -6,7 +6,7 @@ beforeAll(warmUp);
 
 const STATEMENT = statement([["2026-11-02", "GITHUB", "-4.00"]]);
 
-test("a file that comes while ingest is paused waits, and is imported after resume; a restart changes nothing", async () => {
+test("a file that arrives while ingest is paused waits, and is imported after resume; a restart changes nothing", async () => {
   const dir = await workspace();
   const first = await start(dir);
   expect((await cleared(dir, "pause", "ingest", "--reason", "month end")).code).toBe(0);
@@ -23,7 +23,7 @@ test("a file that comes while ingest is paused waits, and is imported after resu
   await until(async () => (await cleared(dir, "run", "quick")).code === 0);
   expect((await cleared(dir, "runs", "--agent", "ingest", "--json")).json()).toEqual([]);
   expect(isThere(dir, "import/checking.csv")).toBe(true);
-  expect((await cleared(dir, "resume", "ingest")).stdout).toContain("ingest goes on (month end).");
+  expect((await cleared(dir, "resume", "ingest")).stdout).toContain("ingest continues (month end).");
   await until(async () => (await cleared(dir, "runs", "--agent", "ingest", "--json")).json()[0]?.status === "done", 60_000);
   await until(() => isThere(dir, "import/processed/checking.csv"));
   await second.stop();

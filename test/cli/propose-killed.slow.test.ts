@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { put, shell, workspace } from "./command-line.ts";
 
-test("killed at any of its git commands, the edit is one proposal in the end", async () => {
+test("killed at any of its git commands, the edit becomes exactly one proposal", async () => {
   const dir = await workspace();
   const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();
   const git = (...args: string[]) => execFileSync(real, args, { cwd: dir, encoding: "utf8" }).trim();

@@ -42,7 +42,7 @@ async function imported(statement: string) {
   return { workspace, git, host, api };
 }
 
-test("an approval that plain git takes back asks again, and an entry that plain git removes asks no more", async () => {
+test("an approval reverted by plain git is asked again, and an entry removed by plain git no longer asks", async () => {
   const { workspace, git, host, api } = await imported("chase_checking_header.csv");
   const first = git("rev-parse", "HEAD").trim();
   const before = titles();
@@ -77,7 +77,7 @@ test("an approval that plain git takes back asks again, and an entry that plain 
   expect(titles()).toEqual([]);
 });
 
-test("a yes is to the entry as its card shows it: where a person has changed that by hand, the card says so before anything is confirmed", async () => {
+test("an approval is for the entry as its card shows it: after an edit by hand, the card is updated before anything is confirmed", async () => {
   const { workspace, git, host, api } = await imported("chase_checking_header.csv");
   const cards = () => host?.cards.list({ open: true, kind: "entry" }) ?? [];
   const bookedOn = (at: number) => (cards()[at] as Card & { body: { booked: string[] } }).body.booked;
@@ -93,7 +93,7 @@ test("a yes is to the entry as its card shows it: where a person has changed tha
   git("commit", "-qam", "by hand");
   await expect(approve(cards()[0])).rejects.toMatchObject({
     code: "CARD_CHANGED",
-    message: expect.stringMatching(/otherwise than card .* Expenses:Meals .*look at the card again/),
+    message: expect.stringMatching(/Card .* no longer shows .* Expenses:Meals .*look at the card again/),
   });
   expect(bookedOn(0).join()).toContain("Expenses:Meals");
   expect(bookedOn(1).join()).not.toContain("Expenses:Meals");
@@ -103,7 +103,7 @@ test("a yes is to the entry as its card shows it: where a person has changed tha
   expect((await approve(first)).card.decision).toMatchObject({ by: "Ann" });
 });
 
-test("a lost store asks again about the rows that the receipts say were refused, and a row that was closed is asked no more", async () => {
+test("a lost store asks again about rows that receipts list as refused, and not about closed ones", async () => {
   const { workspace } = await imported("own_refused_rows.csv");
   const rows = () => (host as Host).cards.list({ open: true, kind: "row" }).map(({ title, body }) => JSON.stringify([title, body]));
   const first = rows();

@@ -20,7 +20,7 @@ const LATER = statement([
 
 const count = async (dir: string) => (await shell(dir, "git rev-list --count HEAD")).stdout.trim();
 
-test("a statement dropped into import/ becomes a run, a receipt, one commit and cards; copies of it change nothing", async () => {
+test("a statement put into import/ becomes a run, a receipt, one commit and cards; copies of it change nothing", async () => {
   const dir = await workspace();
   const before = Number(await count(dir));
   const running = await start(dir);
@@ -49,7 +49,7 @@ test("a statement dropped into import/ becomes a run, a receipt, one commit and 
   await agrees(dir);
 });
 
-test("ten copies at once, a slow writer and a folder named like a file: whole files only, in one run", async () => {
+test("ten copies at once, a slow writer and a folder named like a file: only complete files, in one run", async () => {
   const dir = await workspace();
   const running = await start(dir);
   const rows = (n: number): [string, string, string][] => [[`2026-10-${n + 10}`, `AWS ${n}`, `-${n}.00`]];
@@ -69,7 +69,7 @@ test("ten copies at once, a slow writer and a folder named like a file: whole fi
   await agrees(dir);
 });
 
-test("an agent added, changed, broken, removed and brought back by plain git counts within two seconds", async () => {
+test("an agent added, changed, broken, removed and restored by plain git takes effect within two seconds", async () => {
   const dir = await workspace();
   const running = await start(dir);
   const listener = (word: string) =>
@@ -112,7 +112,7 @@ test("an agent added, changed, broken, removed and brought back by plain git cou
   await running.stop();
 });
 
-test("while another branch is checked out triggers wait and say so once; back on it they go on", async () => {
+test("while another branch is checked out, triggers wait and say so once; afterwards they continue", async () => {
   const dir = await workspace();
   const running = await start(dir);
   await shell(dir, "git switch -qc other");
@@ -122,13 +122,13 @@ test("while another branch is checked out triggers wait and say so once; back on
   expect(isThere(dir, "import/october.csv")).toBe(true);
   expect((await cleared(dir, "import", "import/october.csv")).code).toBe(2);
   await shell(dir, "git switch -q main");
-  await running.says(/Triggers go on/);
+  await running.says(/Triggers continue/);
   await until(() => isThere(dir, "import/processed/october.csv"));
   expect(running.said().match(/Triggers wait/g)).toHaveLength(1);
   await running.stop();
 });
 
-test("a file that a person has edited holds the run back until the edit is undone; it lands by itself", async () => {
+test("a person's edit of a file holds the run back until it is undone; then it commits automatically", async () => {
   const dir = await workspace();
   put(dir, { "october.csv": OCTOBER });
   await cleared(dir, "import", "october.csv");
@@ -143,7 +143,7 @@ test("a file that a person has edited holds the run back until the edit is undon
   await agrees(dir);
 });
 
-test("a second start says who owns the workspace, commands go over the socket, and a signal to the whole group ends all at once", async () => {
+test("a second start names the owner, commands use the socket, and a signal to the whole group ends everything once", async () => {
   const dir = await workspace({ "agents/slow.ts": '/*\nname: Slow\nuses: [ctx]\n*/\nfor (let i = 0; i < 3000; i++) ctx_log("x");\n1\n' });
   const running = await start(dir);
   const second = await cleared(dir, "start");
@@ -185,7 +185,7 @@ test("a changed trust.yaml or plugin stops start, before its code is loaded, unt
   expect(await (await start(dir)).stop()).toBe(0);
 });
 
-test("a port that is taken is named, and nothing stays behind", async () => {
+test("a port in use is named, and nothing is left behind", async () => {
   const dir = await workspace();
   const running = await start(dir);
   const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(running.said())?.[1] ?? "";
@@ -235,7 +235,7 @@ test("a file that cannot be imported is tried once, and again when a dialect or 
   await agrees(dir);
 });
 
-test("an agent that watches another folder runs once for what is dropped there, statements elsewhere do not start it", async () => {
+test("an agent that watches another folder runs once for a file there, and statements elsewhere do not start it", async () => {
   const dir = await workspace({
     "agents/inbox.ts": '/*\nname: Inbox\ntrigger: file_watch\nwatch: inbox\nuses: [ctx]\n*/\nctx_log("seen");\n1\n',
   });

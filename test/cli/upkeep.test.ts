@@ -46,7 +46,7 @@ async function book(opened: Host, from: number, to: number): Promise<string[]> {
   return ids;
 }
 
-test("histories and objects are packed while runs commit, and everything is as without it", async () => {
+test("histories and objects are packed while runs commit, without any visible effect", async () => {
   const one = await workspace();
   const opened = await host(one);
   const said: unknown[] = [];
@@ -65,7 +65,7 @@ test("histories and objects are packed while runs commit, and everything is as w
   expect(one.git("rev-list", "--count", "--grep=^Run: run_", "HEAD").trim()).toBe("7");
 });
 
-test("a year later what no entry names is let go, where config.yaml says so, and the store gives its room back", async () => {
+test("a year later, histories that no entry names are dropped if config.yaml says so, and the store shrinks", async () => {
   const one = await workspace();
   const text = one.read("config.yaml");
   one.commit({ "config.yaml": `${text}history: {keep_days: 365}\n` });
@@ -87,7 +87,7 @@ test("a year later what no entry names is let go, where config.yaml says so, and
   expect(await opened.engine.steps(booked)).toHaveLength(3);
 });
 
-test("collecting takes what nothing needs, and neither the script of a run that waits nor that of a history that is kept", async () => {
+test("collecting removes only what nothing needs: not the script of a waiting run, nor that of a stored history", async () => {
   const one = await workspace();
   let ahead = 0;
   const opened = await host(one, { clock: { now: () => Date.now() + ahead } });
@@ -127,7 +127,7 @@ test("collecting takes what nothing needs, and neither the script of a run that 
   expect(await cleared(one.dir, "verify")).toMatchObject({ code: 0 });
 });
 
-test("killed while it moves, packs and collects, the next owner has every history, entry and card, and goes on", async () => {
+test("killed while moving, packing or collecting, the next owner has every history, entry and card, and continues", async () => {
   const one = await workspace();
   let opened = await host(one);
   const ids = await book(opened, 0, 6);
@@ -165,7 +165,7 @@ test("killed while it moves, packs and collects, the next owner has every histor
   expect(await decide(opened, waits, "approved")).toMatchObject({ status: "done" });
 });
 
-test("what fails is said once and tried again, and nobody's run fails with it", async () => {
+test("a failure is reported once and tried again, and fails no run", async () => {
   const one = await workspace();
   const opened = await host(one);
   const said: unknown[] = [];

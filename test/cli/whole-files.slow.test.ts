@@ -34,7 +34,7 @@ test("a program that holds its file open is waited for, however long it pauses, 
   await agrees(dir);
 });
 
-test("a file that grows in bursts is booked as it grows, each longer state a statement whose known rows are known", async () => {
+test("a file that grows in bursts is booked as it grows: in each longer version the known rows are recognized", async () => {
   const dir = await workspace();
   const running = await start(dir);
   writeFileSync(join(dir, "import/burst.csv"), HEADER);
@@ -52,7 +52,7 @@ test("a file that grows in bursts is booked as it grows, each longer state a sta
   await agrees(dir);
 });
 
-test("what is written on after it has moved to processed/ comes back and is booked; without an owner, doctor and verify say so", async () => {
+test("text added after the move to processed/ brings the file back to be booked; without an owner, doctor and verify say so", async () => {
   const dir = await workspace();
   const running = await start(dir);
   put(dir, { "import/grows.csv": HEADER + rows(0, 76) });
@@ -88,7 +88,7 @@ test("what is written on after it has moved to processed/ comes back and is book
   await agrees(dir);
 });
 
-test("two files of one name, the second dropped while the first is booked, both survive", async () => {
+test("two files of the same name, the second added while the first is booked, both survive", async () => {
   const dir = await workspace();
   const running = await start(dir);
   for (const [n, name] of ["FIRST", "SECOND", "THIRD"].entries()) {
@@ -108,7 +108,7 @@ test("two files of one name, the second dropped while the first is booked, both 
   await agrees(dir);
 });
 
-test("a file that makes the script fail holds back no other, is a card that says where, and is read once the script is mended", async () => {
+test("a file that makes the script fail delays no other, gets a card with the place, and is imported once the script is repaired", async () => {
   const dir = await workspace();
   const script = readFileSync(join(dir, "agents/ingest.ts"), "utf8");
   await commit(dir, {
@@ -146,7 +146,7 @@ test("a file that makes the script fail holds back no other, is a card that says
   await agrees(dir);
 });
 
-test("a statement that contradicts the books is read again when they have changed", async () => {
+test("a statement that contradicts the books is imported again after they have changed", async () => {
   const dir = await workspace();
   put(dir, {
     "december.csv": "Date,Description,Amount,Balance\n2026-12-01,AWS,-7.00,93.00\n2026-12-03,DROPBOX,-10.00,83.00\n",
@@ -173,7 +173,7 @@ test("a statement of 25,000 rows is imported in parts, within the default limits
   expect(readdirSync(join(dir, "import"))).not.toContain("many.csv");
 });
 
-test("a script that goes over its limits gets fewer rows at once, until it gets through", async () => {
+test("a script that exceeds its limits gets fewer rows at once, until it succeeds", async () => {
   const dir = await workspace();
   const script = `/*
 name: Daily Ingest

@@ -52,7 +52,7 @@ const FOR_PEOPLE = [
 
 beforeAll(warmUp);
 
-test("every command in documents and messages is one that the command line takes", async () => {
+test("every command in documents and messages is accepted by the command line", async () => {
   const refused: string[] = [];
   const all = written();
   for (const { where, words, mentioned } of all) {
@@ -65,7 +65,7 @@ test("every command in documents and messages is one that the command line takes
   expect(refused).toEqual([]);
 });
 
-test("no message for people alone advises what only a script can call", () => {
+test("no message for people advises something that only a script can call", () => {
   const advice = new RegExp(`[^/*\\n]*\\b(?:with|or|use|call|then) (?:${primitives.map(({ name }) => name).join("|")})\\b[^\\n]*`, "gi");
   const paths = FOR_PEOPLE.flatMap((place) => globSync(place, { cwd: ROOT }));
   expect(paths.length).toBeGreaterThan(50);
@@ -76,7 +76,7 @@ test("each command has its file, which says what it does", async () => {
   for (const { word, load } of COMMANDS) expect(typeof (await load()), word).toBe("function");
 });
 
-test("every agent's file in them is one that comes with Cleared", () => {
+test("every agent file named in them comes with Cleared", () => {
   const missing = (word: string) => /^(agents|scripts)\/[a-z_]+\.ts$/.test(word) && !existsSync(join(ROOT, word));
   expect(written().flatMap(({ where, words }) => (words.some(missing) ? [where] : []))).toEqual([]);
 });

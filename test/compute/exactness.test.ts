@@ -36,7 +36,7 @@ const pct = fc.oneof(
 );
 const RUNS = { numRuns: 80 };
 
-it("interest that ends in half a cent is rounded up, whatever fraction a twelfth of the rate is", async () => {
+it("interest ending in half a cent is rounded up, whatever fraction a twelfth of the rate is", async () => {
   const first = async (principal: string, annual_rate_pct: number) =>
     ((await compute("compute_amortize_loan", { principal, annual_rate_pct, months: 12 })) as Record<string, string>[])[0]?.["interest"];
   expect(await first("1501.50", 4)).toBe("5.01");
@@ -44,7 +44,7 @@ it("interest that ends in half a cent is rounded up, whatever fraction a twelfth
   expect(await first("3000000000000000001.50", 4)).toBe("10000000000000000.01");
 });
 
-it("each payment and each interest of a loan is the exact one, rounded once", async () => {
+it("each payment and interest of a loan is exact, rounded once", async () => {
   await fc.assert(
     fc.asyncProperty(cents, pct, fc.integer({ min: 1, max: 48 }), async (principal, annual_rate_pct, months) => {
       const rows = (await compute("compute_amortize_loan", { principal, annual_rate_pct, months })) as Record<string, string>[];
@@ -124,7 +124,7 @@ const RATED: [string, (amount: string, rate: string, n: number) => { params: obj
   ],
 ];
 
-it.each(RATED)("%s answers the exact value, rounded once", async (name, make) => {
+it.each(RATED)("%s returns the exact value, rounded once", async (name, make) => {
   await fc.assert(
     fc.asyncProperty(cents, pct, fc.integer({ min: 1, max: 20 }), async (amount, rate, n) => {
       const { params, expected } = make(amount, rate, n);
@@ -134,7 +134,7 @@ it.each(RATED)("%s answers the exact value, rounded once", async (name, make) =>
   );
 });
 
-it("a power whose exponent is a fraction is exact where its value is: half a year at 21 % is 10 %", async () => {
+it("a fractional power is exact if its value is: half a year at 21 % is 10 %", async () => {
   const half = (principal: string) =>
     compute("compute_finance_compound_interest", { principal, annual_rate: 21, years: "0.5", compounds_per_year: 1 });
   // 1.1 times 0.05, 4.15 and 1000000000000.05 end in half a cent.

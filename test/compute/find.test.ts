@@ -85,7 +85,7 @@ it.each([
   expect((await find({ description }))[0]?.name).toBe(name);
 });
 
-it("each function is found by its own summary and says why, best first, at most so many", async () => {
+it("each function is found by its own summary, with reasons, best first, up to a limit", async () => {
   for (const { name, summary } of computePrimitives) {
     const found = await find({ description: summary, limit: 3 });
     expect(
@@ -100,14 +100,14 @@ it("each function is found by its own summary and says why, best first, at most 
   await expect(find({ description: "x".repeat(65_537) })).rejects.toMatchObject({ code: "PARAMS_INVALID" });
 });
 
-it("functions that are no primitives are ranked the same way", () => {
+it("functions other than primitives are ranked in the same way", () => {
   const more = indexed([
     { name: "freight_surcharge", summary: "Surcharge on freight by weight and zone.", key: null, about: "weight zone" },
   ]);
   expect(rank("freight by zone", more, 3)).toMatchObject([{ name: "freight_surcharge", why: 'shares "zone", "freight"' }]);
 });
 
-it("any text gets known functions, best first, and the same ones each time", async () => {
+it("any text gives known functions, best first, and the same ones every time", async () => {
   const names = computePrimitives.map((one) => one.name);
   const said = fc.constantFrom(...Object.values(TRIGGERS).flatMap((list) => list.split(", ")), "the", "90+", "..", "*", "#", "é");
   await fc.assert(

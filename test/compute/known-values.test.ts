@@ -103,7 +103,7 @@ it("pairwise comparisons give Saaty's weights, and contradictions are flagged", 
   expect(large.result.map((one) => Number(one.toFixed(9)))).toEqual(Array(15).fill(0.066666667));
 });
 
-it("Newton's method answers the root nearest its guess and lists the others", async () => {
+it("Newton's method returns the root nearest its guess and lists the others", async () => {
   const at = async (guess: number) =>
     (await compute("compute_finance_newton_raphson", { cash_flows: ["-100", "230", "-132"], guess })) as {
       result: number;
@@ -120,7 +120,7 @@ it("a double root is found although the curve only touches zero", async () => {
   });
 });
 
-it("a simulation is decided by its seed, and its mean lies where theory puts it", async () => {
+it("a simulation is determined by its seed, and its mean is where theory puts it", async () => {
   const run = async (seed: number, more: object = {}) =>
     (await compute("compute_finance_monte_carlo", { s0: 100, mu: 0.05, sigma: 0.2, T: 1, seed, ...more })) as { mean: number; std: number };
   const first = await run(7);
@@ -214,7 +214,7 @@ it.each<[string, string, Json, Json]>([
   expect(await compute(name, params)).toMatchObject(expected as object);
 });
 
-it("an item given again at the same price and quantity is unchanged, however its price is written", async () => {
+it("an item at the same price and quantity is unchanged, however its price is written", async () => {
   const original_items = ["A", "B", "C", "D"].map((id) => ({ id, price: "10.00", quantity: 2 }));
   const modified_items = [
     { id: "A", price: "10", quantity: "2.0" },

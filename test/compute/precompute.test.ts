@@ -59,7 +59,7 @@ describe(FILE, () => {
     if (credit !== undefined) expect((found as Record<string, Json>)["credit"]).toBeNull();
   });
 
-  it("without a threshold there is a variance and no judgement; two payments are no invoice and order", async () => {
+  it("without a threshold there is a variance and no judgement; two payments are not an invoice and an order", async () => {
     const found = await fact(
       "invoice_reconciliation",
       "Acme Corp submitted invoice INV-2024-447 for $52,340. The approved PO-8821 was $51,200. Approve or reject per policy.",
@@ -97,7 +97,7 @@ it.each<[string, string | null]>([
   expect((await fact("subscription_migration", text)).value?.["remaining"] ?? null).toBe(remaining);
 });
 
-it("every input shows where it stands, or who said it", async () => {
+it("every input shows its place in the text, or who stated it", async () => {
   const text = "Invoice $900.00, purchase order $1,000";
   const found = await fact("procurement", text, { threshold_pct: from(2, "policies/procurement.yaml") });
   expect(found.inputs.map(({ name, span, source }) => [name, span === null ? source : text.slice(...span)])).toEqual([
@@ -110,7 +110,7 @@ it("every input shows where it stands, or who said it", async () => {
 describe("a recommendation", () => {
   const all = { invoiced: from("900"), po_amount: from("1000.00"), threshold_pct: from("2", "policy") };
 
-  it("is given when every figure comes from the facts", async () => {
+  it("is given if every figure comes from the facts", async () => {
     expect(await fact("procurement", "Check this.", all)).toMatchObject({
       recommendation: "The variance of 10 % exceeds the threshold of 2 %.",
     });
@@ -125,7 +125,7 @@ describe("a recommendation", () => {
     expect((await fact("procurement", text, given as Json)).recommendation).toBeNull();
   });
 
-  it("says that the text contradicts", async () => {
+  it("reports a contradiction in the text", async () => {
     expect((await fact("procurement", "Invoice $901, PO $1,000", all)).doubts).toEqual([
       "invoiced: the text says 901, contract 7 says 900.",
     ]);
@@ -133,7 +133,7 @@ describe("a recommendation", () => {
 });
 
 describe("both readings", () => {
-  it("where days may be used or left", async () => {
+  it("where days may be used or remaining", async () => {
     const found = (await facts("dispute_resolution", "Customer paid $90, 30-day cycle, 12 days"))[1]!;
     expect(found.value).toBeNull();
     expect(found.readings.map((one) => [one.reading, one.value["credit"]])).toEqual([
@@ -148,7 +148,7 @@ describe("both readings", () => {
     expect((await fact("procurement", "Invoice €1.234, PO €900")).readings.map((one) => one.value["invoiced"])).toEqual(["1234", "1.234"]);
   });
 
-  it("where a credit may be due once or for each started unit, until the contract says", async () => {
+  it("where a credit may be due once or per started unit, until the contract says", async () => {
     const text = "SLA target 99.9%, 389 minutes of downtime in April, fee $10,000, 10% credit capped at 30%";
     expect((await fact("sla_breach", text)).readings.map((one) => one.value["credit"])).toEqual(["1000.00", "3000.00"]);
     expect(await fact("sla_breach", text, { credit_method: from("once") })).toMatchObject({ value: { credit: "1000.00" }, readings: [] });
@@ -181,7 +181,7 @@ describe("what is not assumed", () => {
     expect(found).toMatchObject({ value: null, readings: [], doubts: ["The amounts are in EUR and USD; convert them first."] });
   });
 
-  it("a fact of another process; a task of no process may hold any", async () => {
+  it("a fact of another process; a task without a process may contain any", async () => {
     const text = "Invoice $900, purchase order $1,000, limit 5%";
     expect(await facts("payroll", text)).toEqual([]);
     expect((await facts("general", text)).map((one) => one.fact)).toEqual(["variance"]);
@@ -222,11 +222,11 @@ it.each([
   expect(figuresIn(text)).toMatchObject([{ kind, readings: [value] }]);
 });
 
-it("numbers without a currency or a unit are no figures", () => {
+it("numbers without a currency or unit are not figures", () => {
   expect(figuresIn("INV-2024-447, PO-8821 of 2024-05-01, room 12, INV-10 days, 24/7 hours, 1,200 ABC")).toEqual([]);
 });
 
-it("any text is answered: inputs of the text stand in it, and no recommendation comes of them", async () => {
+it("any text is answered: inputs are in the text, and no recommendation is made from them", async () => {
   const piece = fc.constantFrom(
     ..."invoice PO $1,000 €1.234 USD 5% 99.9% SLA down 2 hours 30 days 12 months used remaining cycle paid fee credit cap threshold -$3 1 234 € February 2026 and , . ; $1.2M annual".split(
       " ",

@@ -43,7 +43,7 @@ it("the periods of a total add up to it, and differ from the mean by less than a
   );
 });
 
-it("each way of depreciation ends at the salvage value", async () => {
+it("every depreciation method ends at the salvage value", async () => {
   await fc.assert(
     fc.asyncProperty(
       principal,
@@ -90,7 +90,7 @@ it("pay is the sum of its components, and no rule pays less than straight time",
   );
 });
 
-it("net and tax add up to gross, and taking the tax out of what it was added to gives the net amount again", async () => {
+it("net and tax add up to gross, and removing the tax that was added gives the net amount again", async () => {
   await fc.assert(
     fc.asyncProperty(principal, fc.integer({ min: 0, max: 2700 }), async (net, hundredths) => {
       const vat_rate = (hundredths / 100).toFixed(2);
@@ -112,7 +112,7 @@ it("net and tax add up to gross, and taking the tax out of what it was added to 
 });
 
 describe("tax bands", () => {
-  it("rise without gaps, each table naming its source and its time", () => {
+  it("rise without gaps, each table naming its source and validity", () => {
     for (const table of TAX_TABLES) {
       expect(table.source.length).toBeGreaterThan(10);
       expect(table.valid_from < table.valid_to && table.valid_from.startsWith(String(table.year))).toBe(true);
@@ -126,7 +126,7 @@ describe("tax bands", () => {
     expect(new Set(TAX_TABLES.map((one) => `${one.country} ${one.scheme} ${one.year}`)).size).toBe(TAX_TABLES.length);
   });
 
-  it("tax more on more income, and never more than the increase", async () => {
+  it("tax higher income more, and never by more than the increase", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...TAX_TABLES),
@@ -162,7 +162,7 @@ it("stock sold and stock left add up to what was bought", async () => {
   );
 });
 
-it("parts add up to the amount as its currency has it, also where it was given with fractions of a cent or below zero", async () => {
+it("parts add up to the amount in its currency, even if it had fractions of a cent or was negative", async () => {
   const fine = fc.integer({ min: 0, max: 99_999_999 }).map((n) => (n / 10_000).toFixed(4));
   const settled = (text: string): string => fixed(exact(text), 2);
   await fc.assert(
@@ -196,7 +196,7 @@ it("parts add up to the amount as its currency has it, also where it was given w
   );
 });
 
-it("cash flows are worth nothing at their internal rate of return, however far it is from usual ones", async () => {
+it("cash flows are worth zero at their internal rate of return, however unusual it is", async () => {
   // A rate has 13 digits: with more zeros it would be so close to -100 % that these are not enough for the check below.
   const flow = fc.tuple(fc.integer({ min: 1, max: 999 }), fc.integer({ min: 0, max: 7 })).map(([n, zeros]) => n * 10 ** zeros);
   await fc.assert(
@@ -212,7 +212,7 @@ it("cash flows are worth nothing at their internal rate of return, however far i
   );
 });
 
-it("exact decimals: text survives, sums are exact, and a fractional power is the inverse of its root", () => {
+it("exact decimals: text is preserved, sums are exact, and a fractional power is the inverse of its root", () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 0, max: 999_999 }), (whole, fraction) => {
       const text = `${whole}.${String(fraction).padStart(6, "0")}`;

@@ -40,7 +40,7 @@ describe.each(FILES)("%s", (file) => {
     expect(all.length).toBeGreaterThan(0);
   });
 
-  it("refuses the vectors a rule overrules, with the code the list of exceptions names", async () => {
+  it("refuses the vectors that a rule overrules, with the code in the list of exceptions", async () => {
     for (const vector of all) {
       const exception = refusedBy(file, vector);
       if (exception !== undefined) expect(await refusal(() => answer(vector)), JSON.stringify(vector.args)).toBe(exception.code);
@@ -48,7 +48,7 @@ describe.each(FILES)("%s", (file) => {
   });
 });
 
-it.runIf(process.env["VECTORS_DIR"] === undefined)("each exception names the vector it stands for", () => {
+it.runIf(process.env["VECTORS_DIR"] === undefined)("each exception names the vector it replaces", () => {
   for (const { file, index, function: name, args } of exceptions) {
     const vector = vectors(file)[index];
     expect(vector?.function).toBe(name);
@@ -56,12 +56,12 @@ it.runIf(process.env["VECTORS_DIR"] === undefined)("each exception names the vec
   }
 });
 
-it("calls an item that only the new order has added, where the vectors call it modified", async () => {
+it("reports an item that only the new order has as added, where the vectors say modified", async () => {
   const found = await compute("compute_net_price_delta", { original_items: [], modified_items: [{ id: "N", price: "42.00" }] });
   expect(found).toMatchObject({ breakdown: [{ id: "N", action: "added", original: "0.00", new: "42.00", delta: "42.00" }] });
 });
 
-it("a figure that is to be close is checked, not passed over", async () => {
+it("a figure given as approximate is checked, not skipped", async () => {
   const args = { s0: 100, mu: 0.05, sigma: 0.2, T: 1, n_paths: 10_000, n_steps: 252, seed: 1 };
   const ours = await answer({ function: "finance_monte_carlo", args });
   const off = (expected: Json): number => differences(ours, expected, 1e-6).length;
@@ -86,7 +86,7 @@ it("gives the recommended value where the original was wrong", async () => {
   expect(wrong).toEqual([]);
 });
 
-it("every function of the vectors has its primitive, and every primitive that is named there has vectors", () => {
+it("every function of the vectors has its primitive, and every such primitive has vectors", () => {
   const named = new Set(FILES.flatMap((file) => vectors(file).map((one) => one.function)));
   for (const name of named) expect(primitiveFor(name).effect).toBe("pure");
   const scripts = new Set([...named].map(scriptName));

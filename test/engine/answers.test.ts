@@ -14,7 +14,7 @@ export const odd_thrower = odd("odd_thrower", () => ({ toJSON() { throw new Erro
 `;
 const agent = (name: string) => `/*\nname: ${name}\nuses: [odd]\n*/\nodd_${name}({})\n`;
 
-test("nothing is null; a cycle, a BigInt and a toJSON that throws end in PLUGIN_FAILED", async () => {
+test("an undefined result becomes null; a cycle, a BigInt and a toJSON that throws end in PLUGIN_FAILED", async () => {
   const names = ["nothing", "cycle", "bigint", "thrower"];
   const one = await workspace({
     "plugins/bank.ts": PLUGIN,
@@ -26,7 +26,7 @@ test("nothing is null; a cycle, a BigInt and a toJSON that throws end in PLUGIN_
   expect(ends.map((end) => end.error?.code ?? end.result)).toEqual([null, "PLUGIN_FAILED", "PLUGIN_FAILED", "PLUGIN_FAILED"]);
 });
 
-test("limits of trust.yaml hold per agent: the small one is stopped, the other is not, and a long script needs its own source_bytes", async () => {
+test("limits of trust.yaml apply per agent: one is stopped, the other is not, and a long script needs its own source_bytes", async () => {
   const calls = '/*\nname: x\nuses: [ctx]\n*/\nfor (let i = 0; i < 5; i++) ctx_log("x");\n1\n';
   const long = `/*\nname: long\n*/\n// ${"x".repeat(70_000)}\n2\n`;
   const one = await workspace({ "agents/small.ts": calls, "agents/wide.ts": calls, "agents/long.ts": long, "agents/longer.ts": long });

@@ -11,7 +11,7 @@ afterEach(closeAll);
 afterAll(removeAll);
 
 describe("who may decide", () => {
-  test("without the level nobody's yes or no counts, and the message names who could; a higher rank may", async () => {
+  test("without the level nobody's decision counts, and the message names who could decide; a higher rank may", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "asks");
     await expect(say("Zoe", opened, id)).rejects.toMatchObject(
@@ -24,7 +24,7 @@ describe("who may decide", () => {
     expect(one.bank()).toEqual(["ACME 120.00"]);
   });
 
-  test("a demand for a role is met by that role alone, a demand for both by one person or two together", async () => {
+  test("a required role is met only by that role, two required roles by one person or two together", async () => {
     const { opened } = await made({ ...TEAM, Una: { roles: ["ceo", "legal"] } });
     const together = await begin(opened, "asks", { kind: "law" });
     expect(openCard(opened, together.id).levels?.toSorted()).toEqual(["legal", "manager"]);
@@ -41,7 +41,7 @@ describe("who may decide", () => {
     );
   });
 
-  test("two people are two people: a double tap is one yes, a third tap by the other closes it", async () => {
+  test("two people are two people: repeating an approval counts once, the other person's closes the card", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "asks", { kind: "two" });
     const card = openCard(opened, id);
@@ -55,7 +55,7 @@ describe("who may decide", () => {
     expect(one.bank()).toEqual(["ACME 120.00"]);
   });
 
-  test("people who come or go while a card waits are asked on it: no yes is taken that frees nothing, and no run waits on a closed card", async () => {
+  test("people added or removed while a card waits change who is asked: no approval is accepted that frees nothing, and no run waits on a closed card", async () => {
     const { one, opened } = await made({ Ann: { roles: ["manager"] } });
     const { id } = await begin(opened, "asks", {}, "Ann");
     const alone = signedBy("Ann", opened, openCard(opened, id), "approved", { self: true });
@@ -78,7 +78,7 @@ describe("who may decide", () => {
     expect(one.bank()).toEqual(["ACME 120.00"]);
   });
 
-  test("who started the run may not approve it once trust.yaml names two, nor what an event or a later run of theirs started", async () => {
+  test("whoever started the run may not approve it once trust.yaml names two people, nor what its events or later runs start", async () => {
     const { opened } = await made(TEAM);
     const { id } = await begin(opened, "asks", {}, "Ann");
     await expect(say("Ann", opened, id)).rejects.toMatchObject(refused("APPROVAL_SELF", /Ann started this run.*decided by Bob\./));
@@ -88,7 +88,7 @@ describe("who may decide", () => {
     expect(await ended(opened, id)).toMatchObject({ outcome: "completed" });
   });
 
-  test("who is alone decides what they started, recorded as self, but not where the policy demands another person", async () => {
+  test("a person who is alone decides what they started, recorded as self, unless the policy requires another person", async () => {
     const { opened } = await made({ Ann: {} });
     const own = await begin(opened, "asks", {}, "Ann");
     await say("Ann", opened, own.id, "approved", { self: true });
@@ -97,7 +97,7 @@ describe("who may decide", () => {
     await expect(say("Ann", opened, other.id)).rejects.toMatchObject(refused("APPROVAL_SELF", /No one in trust.yaml can/));
   });
 
-  test("what lies in the store is not believed: no forged, moved, borrowed or unable signal closes a gate", async () => {
+  test("stored decisions are not trusted: no forged, moved, borrowed or unauthorized signal closes a gate", async () => {
     const { one, opened } = await made(TEAM);
     const small = await begin(opened, "asks", { amount: "101.00" });
     const large = await begin(opened, "asks", { amount: "9000.00" });
@@ -125,7 +125,7 @@ describe("who may decide", () => {
     expect(one.bank()).toEqual([]);
   });
 
-  test("of two decisions at once one wins, and the other person is told", async () => {
+  test("of two simultaneous decisions one wins, and the other person is told", async () => {
     const { one, opened } = await made(TEAM);
     for (const [first, second] of [
       ["approved", "rejected"],
@@ -148,14 +148,14 @@ describe("who may decide", () => {
     }
   });
 
-  test("a yes with an account was meant for an entry: it pays nothing", async () => {
+  test("an approval with an account was meant for an entry: it pays nothing", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "simple", { params: { to: "A", amount: "5.00" } });
     await expect(say("Ann", opened, id, "approved", { account: "5020" })).rejects.toMatchObject(refused("USAGE", /takes no account/));
     expect(one.bank()).toEqual([]);
   });
 
-  test("killed between the signal and the card: the run goes by the signal, and the card shows it", async () => {
+  test("killed between the signal and the card: the run follows the signal, and the card shows it", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "asks");
     const card = openCard(opened, id);
@@ -169,7 +169,7 @@ describe("who may decide", () => {
     expect(one.bank()).toEqual(["ACME 120.00"]);
   });
 
-  test("while it waits an edited policy changes nothing, and who may decide is what trust.yaml says by then", async () => {
+  test("while it waits, an edited policy changes nothing, and current trust.yaml says who may decide", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "asks", { kind: "two" });
     await say("Ann", opened, id);
@@ -188,7 +188,7 @@ describe("who may decide", () => {
 });
 
 describe("edit, then approve", () => {
-  test("the run goes on with the edited calls, its events say what changed, and the figure counts as a person's", async () => {
+  test("the run continues with the edited calls, its events list the changes, and the figure counts as given by a person", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "asks");
     await say("Ann", opened, id, "edited", agreed(openCard(opened, id), { amount: "50.25", "calls.0.params.note": "second" }));
@@ -199,7 +199,7 @@ describe("edit, then approve", () => {
     );
   });
 
-  test("with a level demanded no amount may rise, and nothing else may be slipped in", async () => {
+  test("with a required level no amount may rise, and nothing else may be added", async () => {
     const { opened } = await made(TEAM);
     const { id } = await begin(opened, "asks");
     const card = openCard(opened, id);
@@ -224,7 +224,7 @@ describe("edit, then approve", () => {
     expect(agreed(card, { "calls.0.params.memo": "x" }).calls?.[0]?.params).toMatchObject({ memo: "x", amount: "120.00" });
   });
 
-  test("one of several equal amounts is not changed without a word about the others", () => {
+  test("one of several equal amounts is not changed without a warning about the others", () => {
     const call = (amount: string) => ({ tool: "bank_pay", params: { to: "A", amount, fee: "0.00", lines: [{ total: "120" }] } });
     const card = { kind: "approval", calls: [call("120.00"), call("7.00")] } as unknown as Card;
     expect(() => agreed(card, { "calls.0.params.amount": "50" })).toThrow(
@@ -235,7 +235,7 @@ describe("edit, then approve", () => {
     expect(agreed(card, { "calls.1.params.amount": "6.00" })).toMatchObject({ decision: "edited" });
   });
 
-  test("calls that belong together are approved as they are, or not at all", async () => {
+  test("calls that belong together are approved unchanged, or not at all", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "simple", { params: { to: "A", amount: "1.00" }, level: "manager", fixed: true });
     const edited = agreed(openCard(opened, id), { amount: "0.50" });
@@ -245,7 +245,7 @@ describe("edit, then approve", () => {
     expect(one.bank()).toEqual(["A 1.00"]);
   });
 
-  test("of two who must agree, a yes to the old calls does not count for the edited ones, and each edit counts", async () => {
+  test("of two required approvals, one for the old calls does not count for the edited ones, and each edit counts", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "asks", { kind: "two" });
     const before = openCard(opened, id);
@@ -263,7 +263,7 @@ describe("edit, then approve", () => {
     expect(one.bank()).toEqual(["ACME 60.00"]);
   });
 
-  test("a no with its reason reaches the script and stands on the run", async () => {
+  test("a rejection with its reason reaches the script and is recorded with the run", async () => {
     const { opened } = await made(TEAM);
     const { id } = await begin(opened, "simple", { params: { to: "A", amount: "1.00" }, level: "manager" });
     await say("Ann", opened, id, "rejected", { reason: "twice the price" });
@@ -273,7 +273,7 @@ describe("edit, then approve", () => {
 });
 
 describe("forms", () => {
-  test("values are checked like a run's input, answered with their types, and a figure in them may be paid", async () => {
+  test("values are validated like a run's input, returned with their types, and a figure in them may be paid", async () => {
     const { one, opened } = await made(TEAM);
     const { id, reason } = await begin(opened, "form");
     expect(reason).toBe("input");

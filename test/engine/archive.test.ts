@@ -19,7 +19,7 @@ afterEach(closeAll);
 afterAll(removeAll);
 
 describe("a closed history", () => {
-  test("shows the same after it has left the store, to its owner and to those who only look", async () => {
+  test("shows the same after it has left the store, to its owner and to readers", async () => {
     const { one, opened } = await packed();
     expect(await all(opened)).toEqual(before);
     expect(inGit(one)).toEqual(inStore(one));
@@ -49,7 +49,7 @@ describe("a closed history", () => {
     expect(await api.backtest({ agent: "long", at: "HEAD", which: { days: 1 } })).toMatchObject({ runs: 2, counts: { same: 2 } });
   });
 
-  test("is undone like any other, also when it is not kept any more, and `cleared verify` finds nothing", async () => {
+  test("is undone like any other, even when no longer stored, and `cleared verify` finds nothing", async () => {
     const { one, opened } = await packed();
     const api = createApi(opened);
     const unpacked = await host(copyOf(used));
@@ -67,7 +67,7 @@ describe("a closed history", () => {
     expect(one.git("fsck", "--strict", "--no-dangling")).toBe("");
   });
 
-  test("comes back into the store when its run goes on, and leaves it again with the longer one", async () => {
+  test("returns to the store when its run continues, and leaves it again with the longer history", async () => {
     const { one, opened } = await packed();
     const old = before[ids.failed] as { steps: unknown[]; events: { seq: number }[] };
     for (let tries = 0; (await opened.engine.get(ids.failed))?.status === "failed" && tries < 5; tries++) {
@@ -84,7 +84,7 @@ describe("a closed history", () => {
     await expect(opened.engine.retry(ids.book)).rejects.toMatchObject({ code: "RUN_STATUS" });
   });
 
-  test("holds what its run stood on, also when the user has taken the commit from the branch and collects garbage", async () => {
+  test("protects what its run depends on, even if the user has dropped the commit from the branch and collects garbage", async () => {
     const one = copyOf(used);
     const opened = await host(one);
     const stood = one.commit({ "agents/quick.ts": '/*\nname: Quick\nuses: [ctx]\n*/\nctx_log("gone");\n"gone";\n' });
@@ -101,7 +101,7 @@ describe("a closed history", () => {
     for (const old of Object.values(ids)) expect(await shown(again, old)).toEqual(before[old]);
   });
 
-  test("is told to be gone, and to be fetched, when git has lost it; the other runs and the list are not disturbed", async () => {
+  test("is reported as missing, to be fetched, if git has lost it; other runs and lists are unaffected", async () => {
     const { one, opened } = await packed();
     const [ref = ""] = one.git("for-each-ref", "--format=%(refname)", "refs/cleared/runs").trim().split("\n");
     one.git("update-ref", "-d", ref);
@@ -117,7 +117,7 @@ describe("a closed history", () => {
     expect(await again.engine.steps(next)).toHaveLength(1);
   });
 
-  test("of a store that was lost is taken up again, in order, and nothing that started once starts again", async () => {
+  test("is adopted again after the store was lost, in order, and nothing that started once starts again", async () => {
     const { one, opened } = await packed();
     const started = await opened.start("quick", { cause: { kind: "command", key: "once" }, input: {} });
     await opened.engine.result(started.id);
@@ -137,7 +137,7 @@ describe("a closed history", () => {
     expect(inGit(one)).toEqual(inStore(one));
   });
 
-  test("of another clone is taken up by `cleared reindex`, beside one's own", async () => {
+  test("of another clone is adopted by `cleared reindex`, beside one's own", async () => {
     const { one: there } = await packed();
     const here = await workspace();
     const opened = await host(here);
@@ -155,7 +155,7 @@ describe("a closed history", () => {
     expect(await cleared(here.dir, "reindex")).toMatchObject({ code: 0, stdout: "Every run that git knows is listed already.\n" });
   });
 
-  test("that somebody else has written is looked at, and neither believed nor resumed", async () => {
+  test("written by somebody else is shown, but neither trusted nor resumed", async () => {
     const { one: there } = await packed();
     const [ref = "", oid = ""] = there.git("for-each-ref", "--format=%(refname) %(objectname)", "refs/cleared/runs").trim().split(" ");
     const [name = ""] = inGit(there);

@@ -38,7 +38,7 @@ const open = async (options = {}) => {
 };
 const bank = () => one.bank().slice(before);
 
-test("what the engine says of a missing value is told in words, with the read that answered nothing", async () => {
+test("the engine's error about a missing value is explained in words, with the read that found nothing", async () => {
   const body = `const found = data_read("rates.json") as any;\nfound.rate.price;`;
   one.commit({ "agents/rates.ts": `/*\nname: Rates\nuses: [data]\n*/\n${body}\n` });
   await open();
@@ -47,7 +47,7 @@ test("what the engine says of a missing value is told in words, with the read th
   expect(error?.message).toMatch(/^The script needs "price" of something that is not there\. .* Nothing was found by data_read /);
 });
 
-test("a sub-script is only started with what the input: of its header takes, and fills in nothing behind its caller's back", async () => {
+test("a sub-script only starts with valid input by its header, and fills in no defaults without its caller's knowledge", async () => {
   const days =
     "/*\nname: Days\ninput: {from: {type: date, required: true}, add: {type: integer}}\n*/\n({ day: input.from, add: input.add ?? 0 });\n";
   const called = (params: string, sub = "days") => `/*\nname: Calls\nuses: [script]\n*/\nscript_run("${sub}", ${params});\n`;
@@ -79,7 +79,7 @@ describe("approvals", () => {
     expect(bank()).toEqual([]);
   });
 
-  test("one approved call is made once: the same call again, and one with other params, need an approval of their own", async () => {
+  test("an approved call is made once: the same call again, and one with other params, need approvals of their own", async () => {
     await open();
     const twice = await run(opened, "greedy");
     const end = await decide(opened, twice.id, "approved");
@@ -97,7 +97,7 @@ describe("approvals", () => {
     expect(bank()).toEqual(["wire"]);
   });
 
-  test("an approval nobody uses is no error, and a rejected run ends as rejected", async () => {
+  test("an unused approval is no error, and a rejected run ends as rejected", async () => {
     await open();
     const unused = await run(opened, "thrifty");
     expect(await decide(opened, unused.id, "approved")).toMatchObject({ status: "done", outcome: "completed", result: "unused" });
@@ -106,7 +106,7 @@ describe("approvals", () => {
     expect(bank()).toEqual([]);
   });
 
-  test("nobody decides in time: the run ends as expired, its card is closed, and three days count from the first asking", async () => {
+  test("without a decision in time the run ends as expired, its card is closed, and three days count from the first request", async () => {
     let now = Date.UTC(2026, 10, 10, 12);
     const clock = { now: () => now };
     await open({ clock });
@@ -133,7 +133,7 @@ describe("approvals", () => {
     expect((await eventsOf(opened, id)).kinds.at(-1)).toBe("ended");
   });
 
-  test("a decision made in time counts although the computer was off until after the expiry", async () => {
+  test("a decision made in time counts even if the computer was off until after the expiry", async () => {
     let now = Date.UTC(2026, 10, 10, 12);
     await open({ clock: { now: () => now } });
     const { id } = await run(opened, "gate");
@@ -149,7 +149,7 @@ describe("approvals", () => {
 });
 
 describe("failures", () => {
-  test("a read that fails twice is tried again by itself, one that keeps failing fails the run, and a resume tries once more", async () => {
+  test("a read that fails twice is repeated, one that keeps failing fails the run, and a resume tries once more", async () => {
     await open();
     const fine = await run(opened, "rate", { day: "a", failures: 2 });
     const done = await opened.engine.result(fine.id, { ended: true });
@@ -165,7 +165,7 @@ describe("failures", () => {
     expect(kinds.filter((kind) => kind === "step")).toHaveLength(2);
   });
 
-  test("an external call that failed may have happened: a resume asks a person before it is made again", async () => {
+  test("a failed external call may have happened: a resume asks a person before it is repeated", async () => {
     await open();
     const { id } = await run(opened, "break");
     expect(await decide(opened, id, "approved")).toMatchObject({ status: "failed", error: { code: "PLUGIN_FAILED" } });
@@ -180,7 +180,7 @@ describe("failures", () => {
 });
 
 describe("slow calls", () => {
-  test("a slow read frees its slot: with one slot other runs go on meanwhile, and the run goes on when it has answered", async () => {
+  test("a slow read frees its slot: with one slot other runs execute meanwhile, and the run continues once it has answered", async () => {
     const single = await workspace({ "agents/slow.ts": one.read("agents/slow.ts").replace("600", "1500") });
     single.commit({ "trust.yaml": single.read("trust.yaml").replace(/slots: 2/, "slots: 1") });
     opened = await host(single);
@@ -197,7 +197,7 @@ describe("slow calls", () => {
     expect(single.bank()).toEqual(["slow"]);
   });
 
-  test("a slow call that answers in the moment of parking is not slept through", async () => {
+  test("a slow call that answers while the run is being suspended is not missed", async () => {
     one.commit({ "agents/edge.ts": "/*\nname: Edge\nuses: [bank]\ninput: {ms: {type: integer}}\n*/\nbank_slow(input.ms).rate;\n" });
     await open();
     const ids: string[] = [];
@@ -205,7 +205,7 @@ describe("slow calls", () => {
     for (const id of ids) expect((await opened.engine.result(id, { timeoutMs: 8000, ended: true })).status).toBe("done");
   });
 
-  test("a kill during a slow read asks again; during a slow external call nothing is sent twice, a person tells what happened", async () => {
+  test("a kill during a slow read repeats it; during a slow external call nothing is sent twice, and a person says what happened", async () => {
     await open();
     const read = await start(opened, "slow");
     const { id: pays } = await run(opened, "slowpay");
@@ -225,7 +225,7 @@ describe("slow calls", () => {
     expect(bank().filter((what) => what === "slowpay")).toEqual(["slowpay"]);
   });
 
-  test("a person who said it did not happen is asked again when the second try is cut off, too", async () => {
+  test("a person who said it did not happen is asked again if the second attempt is interrupted as well", async () => {
     await open();
     const { id } = await run(opened, "slowpay");
     await decideAndLeave(id);
@@ -246,7 +246,7 @@ describe("slow calls", () => {
     expect(opened.cards.get(first.id)?.decision).toMatchObject({ decision: "rejected", by: "Pat" });
   });
 
-  test("a disk that is full when a slow call answers delays the run, it does not strand it", async () => {
+  test("a full disk when a slow call answers delays the run, it does not strand it", async () => {
     await open({ onError: () => undefined });
     const id = await start(opened, "slow");
     await until(async () => (await opened.engine.get(id))?.reason === "slow_call");
@@ -261,7 +261,7 @@ describe("slow calls", () => {
     expect(await opened.engine.result(id, { ended: true, timeoutMs: 8000 })).toMatchObject({ status: "done", result: { rate: "1.2" } });
   });
 
-  test("an outcome that arrives after the cancel is kept in the history and the run stays canceled", async () => {
+  test("an outcome that arrives after the cancel is recorded and the run stays canceled", async () => {
     await open();
     const { id } = await run(opened, "slowpay");
     await decideAndLeave(id);
@@ -280,7 +280,7 @@ describe("slow calls", () => {
   }
 });
 
-test("a thousand waiting runs hold no slot, and each goes on when it is told", async () => {
+test("a thousand waiting runs hold no slot, and each continues when notified", async () => {
   const many = await workspace();
   const looking = await host(many, { mode: "look" });
   const ids: string[] = [];

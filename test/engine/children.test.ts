@@ -47,7 +47,7 @@ async function childOf(id: string): Promise<RunRecord> {
   return opened.engine.result(child?.id ?? "", { timeoutMs: 100_000 });
 }
 
-test("the caller's writes are committed first, it waits without a slot, and goes on with the child's end", async () => {
+test("the caller's writes are committed first, it waits without a slot, and continues with the child's result", async () => {
   const waiting = await run(opened, "parent");
   expect(waiting).toMatchObject({ status: "waiting", reason: "child" });
   expect(one.git("log", "-1", "--format=%(trailers:key=Run,valueonly)").trim()).toBe(waiting.id);
@@ -61,13 +61,13 @@ test("the caller's writes are committed first, it waits without a slot, and goes
   });
 });
 
-test("a child that may only read can be called where reading is allowed, one that acts cannot", async () => {
+test("a read-only child can be called where reading is allowed, one that acts cannot", async () => {
   expect(await ended("reads")).toMatchObject({ status: "done", result: { child: { status: "done", outcome: "completed" } } });
   expect((await run(opened, "early")).error).toMatchObject({ code: "FSM_STATE" });
   expect((await run(opened, "stranger")).error?.code).toMatch(/SCRIPT_CAPABILITY/);
 });
 
-test("agents that call themselves come to an end", async () => {
+test("agents that call themselves are stopped", async () => {
   const end = await ended("loops");
   let deepest: Json = end.result;
   while (typeof deepest === "object" && deepest !== null && !Array.isArray(deepest) && deepest["child"] != null)
@@ -75,7 +75,7 @@ test("agents that call themselves come to an end", async () => {
   expect(deepest).toMatchObject({ code: "AGENT_DEPTH" });
 });
 
-test("canceling the caller cancels the child; a child that is canceled is told to its caller", async () => {
+test("canceling the caller cancels the child; a canceled child is reported to its caller", async () => {
   const down = await run(opened, "parent");
   await opened.engine.cancel(down.id, "test");
   expect(await childOf(down.id)).toMatchObject({ status: "canceled" });
@@ -87,7 +87,7 @@ test("canceling the caller cancels the child; a child that is canceled is told t
   });
 });
 
-test("killed while the child waits: one child, and the caller goes on in the next process", async () => {
+test("killed while the child waits: one child, and the caller continues in the next process", async () => {
   const waiting = await run(opened, "parent");
   await abandon(opened);
   opened = await host(one);

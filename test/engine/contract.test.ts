@@ -53,7 +53,7 @@ describe("start", () => {
     expect(await opened.start("quick", { cause, input: {} })).toEqual({ id: first.id, created: false });
   });
 
-  test("a higher priority goes first, and a run with a time waits for it", async () => {
+  test("a higher priority goes first, and a run with a start time waits for it", async () => {
     let now = Date.now();
     await begin({ clock: { now: () => now }, mode: "look" });
     const commit = await opened.git.head();
@@ -85,7 +85,7 @@ describe("start", () => {
 });
 
 describe("signal", () => {
-  test("one that comes before the wait is found when the run gets there", async () => {
+  test("one that arrives before the wait is found when the run gets there", async () => {
     await begin({ mode: "look" });
     const id = await start(opened, "gate", { n: 1 });
     await close(opened);
@@ -104,7 +104,7 @@ describe("signal", () => {
     await opened.engine.cancel(id, "test");
   });
 
-  test("twice the same key counts once, another one after the decision and any one after the end are told so", async () => {
+  test("the same key twice counts once; another one after the decision, and any after the end, are told so", async () => {
     await begin();
     const { id } = await run(opened, "gate");
     const card = openCard(opened, id);
@@ -119,7 +119,7 @@ describe("signal", () => {
     expect(await eventsOf(opened, id)).toMatchObject({ numbers: upTo((await eventsOf(opened, id)).numbers.length) });
   });
 
-  test("one at the very moment of parking is never lost", async () => {
+  test("one at the very moment of suspension is never lost", async () => {
     await begin();
     const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => start(opened, "gate", { n })));
     await Promise.all(
@@ -165,7 +165,7 @@ describe("cancel", () => {
     }
   });
 
-  test("a parked run's card is closed with it, and a signal that races the cancel changes nothing", async () => {
+  test("a suspended run's card is closed with it, and a signal racing the cancel changes nothing", async () => {
     await begin();
     const { id } = await run(opened, "gate");
     const card = openCard(opened, id);
@@ -184,7 +184,7 @@ describe("cancel", () => {
 });
 
 describe("looking", () => {
-  test("events are gapless over reads, gates, failures and resumes, and can be followed to the end", async () => {
+  test("events have no gaps over reads, gates, failures and resumes, and can be followed to the end", async () => {
     await begin();
     const { id } = await run(opened, "gate");
     const followed: string[] = [];
@@ -228,7 +228,7 @@ describe("looking", () => {
 });
 
 describe("fork and migrate", () => {
-  test("a fork has the first steps as its own history and goes on from there, on its own", async () => {
+  test("a fork has the first steps as its own history and continues from there independently", async () => {
     await begin();
     const source = await run(opened, "pay");
     await decide(opened, source.id, "approved");
@@ -247,7 +247,7 @@ describe("fork and migrate", () => {
     expect((await opened.engine.get(source.id))?.status).toBe("done");
   });
 
-  test("a waiting run moves to other code when its history holds, and diverges with both calls named when it does not", async () => {
+  test("a waiting run moves to other code if its history is valid there, and otherwise diverges with both calls named", async () => {
     await begin();
     const source = one.read("agents/gate.ts");
     const fits = one.commit({ "agents/gate.ts": source.replace("n: input.n })", "n: 42 })") });

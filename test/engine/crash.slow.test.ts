@@ -24,7 +24,7 @@ describeAgent("a payment that can be read back", { agent: "send", from: "gate", 
 describeAgent("a payment only a person can look up", { agent: "wire", kind: "wire", doubts: inDoubt, from: "gate" });
 describeAgent("a payment that is rejected", { agent: "wire", says: "rejected", from: "gate", every: 3 });
 
-test("a disk that is full at any of these moments stops the run only until there is space", async () => {
+test("a disk that fills up at any of these moments stops the run only until there is space", async () => {
   const scenario: Scenario = { agent: "wire", kind: "wire" };
   const prepared = await prepare(scenario);
   const { wanted, points } = await undisturbed(prepared, scenario);

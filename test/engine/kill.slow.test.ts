@@ -85,7 +85,7 @@ describe.each(moments(LONG ? 10 : 2))("host of $agent killed after $percent % of
 });
 
 describe.each(moments(LONG ? 6 : 2))("sandbox of $agent killed $percent half milliseconds into its life", ({ agent, percent }) => {
-  test("the run goes on in another one and ends the same", async () => {
+  test("the run continues in another one and ends the same", async () => {
     const one = copyOf(prepared);
     const child = owner(one, agent);
     // A sandbox lives for some hundredths of a second: it is waited for, then killed at a seeded moment of its life.
@@ -113,7 +113,7 @@ describe.each(moments(LONG ? 6 : 2))("sandbox of $agent killed $percent half mil
   });
 });
 
-test("the moments hit living sandboxes", () => {
+test("the kills hit living sandboxes", () => {
   expect(killed).toBeGreaterThan(1);
 });
 

@@ -12,7 +12,7 @@ import { closeAll, host, removeAll, run, workspace } from "./harness.ts";
 afterEach(closeAll);
 afterAll(removeAll);
 
-test("runs that have not ended are found by their index", () => {
+test("open runs are found by their index", () => {
   const database = new Database(":memory:");
   const plan = database.all<{ detail: string }>(
     `EXPLAIN QUERY PLAN SELECT * FROM runs WHERE ${OPEN} AND status = 'queued' ORDER BY priority DESC, rid LIMIT 1`,
@@ -21,7 +21,7 @@ test("runs that have not ended are found by their index", () => {
   expect(plan.map(({ detail }) => detail)).toEqual(["SEARCH runs USING INDEX runs_open (status=?)"]);
 });
 
-test("nothing that the page, the triggers, a command or a start asks reads every run, step or card", async () => {
+test("no query of the page, the triggers, a command or a start reads every run, step or card", async () => {
   const one = await workspace();
   const asked = new Set<string>();
   const { statement } = Database.prototype;

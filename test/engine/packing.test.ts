@@ -19,7 +19,7 @@ afterEach(closeAll);
 afterAll(removeAll);
 
 describe("moving histories", () => {
-  test.each(["kept", "moved"])("killed when it has come to %s, nothing is lost and the next owner goes on", async (stage) => {
+  test.each(["kept", "moved"])("killed at %s, nothing is lost and the next owner continues", async (stage) => {
     const one = copyOf(used);
     expect(await packIn(one, "pack", stage)).toBe("SIGKILL");
     makeOwnerDead(one.dir);
@@ -31,7 +31,7 @@ describe("moving histories", () => {
     expect(one.git("fsck", "--strict", "--no-dangling")).toBe("");
   });
 
-  test("a history that is longer than a text may be stays in the store, and holds no other up", async () => {
+  test("a history longer than the limit for texts stays in the store, and delays no other", async () => {
     const one = copyOf(used);
     const opened = await host(one);
     const long = JSON.stringify("x".repeat(65 << 20));
@@ -45,7 +45,7 @@ describe("moving histories", () => {
     expect(inGit(one)).toHaveLength(1);
   });
 
-  test("the guard counts what has moved, or was let go, as before: a failure that was repeated to find the file at fault once", async () => {
+  test("the guard counts moved and dropped runs as before: a repeated failure to find the bad file counts once", async () => {
     const one = copyOf(used);
     const opened = await host(one);
     one.commit({ "agents/fails.ts": "/*\nname: Fails\nuses: [journal]\n*/\njournal_query({ limit: 5 }).nothing.at(1);\n1;\n" });
@@ -65,7 +65,7 @@ describe("moving histories", () => {
     expect(counted()).toEqual(was);
   });
 
-  test("a run that goes on in the middle keeps its history in the store", async () => {
+  test("a run that is in progress keeps its history in the store", async () => {
     const one = copyOf(used);
     const opened = await host(one);
     const going = {
@@ -84,7 +84,7 @@ describe("moving histories", () => {
     expect(await opened.engine.steps(ids.failed)).toEqual((before[ids.failed] as { steps: unknown }).steps);
   });
 
-  test("an owner that was taken over moves nothing: neither in git nor in the store", async () => {
+  test("a fenced owner moves nothing: neither in git nor in the store", async () => {
     const one = copyOf(used);
     const zombie = await host(one);
     const owner = await host(one, { clock: { now: () => Date.now() + 20_000 } });
@@ -93,7 +93,7 @@ describe("moving histories", () => {
     expect(await all(owner)).toEqual(before);
   });
 
-  test("on a full disk the history stays where it is, and moves when there is space", async (context) => {
+  test("on a full disk the history stays, and moves when there is space", async (context) => {
     const place = join(used.dir, "../full");
     mkdirSync(place, { recursive: true });
     try {
@@ -125,7 +125,7 @@ describe("moving histories", () => {
 });
 
 describe("retention", () => {
-  test("drops what is older, and never what an entry, a case, an open card or one of their callers names", async () => {
+  test("drops old histories, but none that an entry, a case, an open card or one of their callers names", async () => {
     const { one, opened } = await packed();
     one.commit({ "cases/gate/one.yaml": `from: {run: ${ids.refused}}\n` });
     const upkeep = createGitUpkeep(one.dir, join(one.dir, ".git"));
@@ -148,7 +148,7 @@ describe("retention", () => {
     expect(page).toMatchObject({ code: 0, stdout: expect.stringContaining("is no longer stored") });
   });
 
-  test.each(["kept", "moved"])("killed when it has come to %s, it loses nothing that is kept", async (stage) => {
+  test.each(["kept", "moved"])("killed at %s, it loses nothing that must be stored", async (stage) => {
     const { one, opened } = await packed();
     await close(opened);
     const keep = [ids.book, ids.paid, ids.refused];

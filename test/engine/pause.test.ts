@@ -44,7 +44,7 @@ const until = async (met: () => boolean | Promise<boolean>) => {
   }
 };
 
-test("a pause between two acts outside: the one that was sent is recorded, the second never happens until resume, then exactly once", async () => {
+test("a pause between two acts outside: the first is recorded, the second happens only after resume, exactly once", async () => {
   const one = await workspace({ "agents/twice.ts": TWICE });
   const opened = await host(one);
   const { id } = await run(opened, "twice");
@@ -54,7 +54,7 @@ test("a pause between two acts outside: the one that was sent is recorded, the s
   await going;
   const held = await rest(opened, id);
   expect(held).toMatchObject({ status: "waiting", reason: "paused" });
-  expect(held.waitsFor).toMatch(/^twice is paused by Pat since .* \(the bank called\); `cleared resume twice` lets it go on$/);
+  expect(held.waitsFor).toMatch(/^twice is paused by Pat since .* \(the bank called\); `cleared resume twice` continues it$/);
   expect((await opened.engine.steps(id)).find((step) => step.name === "bank_slowpay")?.state).toBe("ok");
   // Neither asking again nor another process changes that.
   await opened.engine.retry(id);
@@ -68,7 +68,7 @@ test("a pause between two acts outside: the one that was sent is recorded, the s
   expect(one.bank()).toEqual(["slowpay", "pay"]);
 });
 
-test("a pause that another process writes holds the owner at once, without asking it", async () => {
+test("a pause written by another process stops the owner at once, without asking it", async () => {
   const one = await workspace();
   const opened = await host(one);
   const { id } = await run(opened, "pay");
@@ -80,7 +80,7 @@ test("a pause that another process writes holds the owner at once, without askin
   expect(await rest(opened, id)).toMatchObject({ status: "done" });
 });
 
-test("a run does not commit while it is paused, and a yes that was given meanwhile is kept", async () => {
+test("a run does not commit while paused, and an approval given meanwhile is kept", async () => {
   const one = await workspace();
   const opened = await host(one);
   const { id } = await run(opened, "pay");
@@ -96,7 +96,7 @@ test("a run does not commit while it is paused, and a yes that was given meanwhi
   expect(one.bank()).toEqual(["pay"]);
 });
 
-test("a run that is paused before its own commit writes nothing, and one commit after", async () => {
+test("a run paused before its own commit writes nothing, and makes one commit after resume", async () => {
   const one = await workspace({
     "agents/late.ts": `${header("bank, journal, git")}
 bank_slow(600);
@@ -117,7 +117,7 @@ git_commit("import: late");
   expect(one.git("log", "--format=%s").match(/import: late/g)).toHaveLength(1);
 });
 
-test("by hand it is refused, dry it runs; other agents go on; a child waits for its own pause and then wakes its caller", async () => {
+test("manual starts are refused, dry runs work; other agents continue; a child waits for its own pause and then wakes its caller", async () => {
   const opened = await host(await workspace({ "agents/caller.ts": CALLER, "agents/looks.ts": LOOKS }));
   await pause(opened, "looks");
   await expect(start(opened, "looks")).rejects.toMatchObject({ code: "RUN_PAUSED" });
@@ -133,7 +133,7 @@ test("by hand it is refused, dry it runs; other agents go on; a child waits for 
   });
 });
 
-test("a pause of all holds what is not paused by itself; a resume of all ends both and tells whose they were", async () => {
+test("a pause of all agents covers those not paused on their own; resuming all ends both and says whose they were", async () => {
   const opened = await host(await workspace());
   expect(await pause(opened, "quick", "first")).toMatchObject({ known: false });
   expect(await pauseAgents(opened, { agent: "quick", by: null, reason: "second" })).toMatchObject({
@@ -160,7 +160,7 @@ test("a pause of all holds what is not paused by itself; a resume of all ends bo
   ]);
 });
 
-test("fifty runs that wait at their gates are decided while paused, and all go on once, with who resumed them among their events", async () => {
+test("fifty runs waiting at gates are decided while paused, and all continue once, with an event naming who resumed them", async () => {
   const opened = await host(await workspace());
   const ids = await Promise.all(Array.from({ length: 50 }, (_, n) => start(opened, "gate", { n })));
   for (const id of ids) await rest(opened, id);
@@ -178,7 +178,7 @@ test("fifty runs that wait at their gates are decided while paused, and all go o
   expect(told).toContainEqual({ status: "queued", from: "resumed by Pat" });
 });
 
-test("an event stays in the outbox for the paused listener alone, and is told nobody else twice", async () => {
+test("an event stays in the outbox only for the paused listener, and reaches no other twice", async () => {
   const one = await workspace({ "agents/hears.ts": `${LISTENER}1;\n`, "agents/other.ts": `${LISTENER}2;\n` });
   const opened = await host(one);
   await pause(opened, "hears");
@@ -198,7 +198,7 @@ test.each<[Planned["missed"], number]>([
   ["run-once", 1],
   ["run-all", 3],
   ["skip", 0],
-])("ticks of a paused agent are missed ones afterwards: %s", async (missed, runs) => {
+])("ticks of a paused agent count as missed afterwards: %s", async (missed, runs) => {
   const opened = await host(await workspace());
   let now = Date.parse("2026-11-20T12:00:00Z");
   const ports = { database: opened.database, now: () => now, start: opened.start, note: () => undefined };
@@ -216,7 +216,7 @@ test.each<[Planned["missed"], number]>([
   expect(await opened.engine.list({ agent: "quick" })).toHaveLength(runs);
 });
 
-test("killed at any moment of pausing and resuming, a run is paused or goes on, and pays once", async () => {
+test("killed at any moment of pausing and resuming, a run is paused or continues, and pays once", async () => {
   const module = JSON.stringify(join(import.meta.dirname, "../../runtime/engine/store/pauses.ts"));
   const database = JSON.stringify(join(import.meta.dirname, "../../runtime/engine/store/database.ts"));
   const one = await workspace();

@@ -22,7 +22,7 @@ const pin = async (opened: Host, commit: string, agent: string) => ({
 });
 
 describe("the script of a waiting run", () => {
-  test("edited, committed and even thrown away by git, the run goes on with the script it began with", async () => {
+  test("edited, committed and even garbage-collected by git, the run continues with the script it started with", async () => {
     const one = await workspace();
     const older = one.git("rev-parse", "HEAD").trim();
     const source = one.read("agents/gate.ts");
@@ -46,7 +46,7 @@ describe("the script of a waiting run", () => {
     await close(later);
   });
 
-  test("on other code it is refused as diverged, with both calls named, and can be put back", async () => {
+  test("on other code it is refused as diverged, with both calls named, and can be moved back", async () => {
     const one = await workspace();
     const opened = await host(one);
     const { id } = await run(opened, "pay");
@@ -66,7 +66,7 @@ describe("the script of a waiting run", () => {
 });
 
 describe("the user's repository", () => {
-  test("staged, unstaged and untracked work is neither committed nor lost nor stale when a run commits", async () => {
+  test("staged, unstaged and untracked work is not committed, lost or stale when a run commits", async () => {
     const one = await workspace({ "notes.txt": "one\n", "staged.txt": "one\n" });
     one.write("notes.txt", "one\nunstaged\n");
     one.write("staged.txt", "one\nstaged\n");
@@ -83,7 +83,7 @@ describe("the user's repository", () => {
   });
 
   test.each(["committed", "undone"])(
-    "a file the run must write has an edit of the user: it waits with its name, and lands once that is %s",
+    "if the user has edited a file the run must write, the run waits and names it, and commits once the edit is %s",
     async (how) => {
       const one = await workspace();
       const opened = await host(one);
@@ -104,7 +104,7 @@ describe("the user's repository", () => {
     },
   );
 
-  test("while the folder of a month may not be written to, nothing is committed, the run waits and names it, then lands", async (context) => {
+  test("while a month's folder is read-only, nothing is committed; the run waits and names it, then commits", async (context) => {
     const one = await workspace();
     mkdirSync(join(one.dir, "journal/2026"), { recursive: true });
     const folder = join(one.dir, "journal/2026");
@@ -139,7 +139,7 @@ describe("the user's repository", () => {
     }
   });
 
-  test("another branch or a merge in progress: the run waits and says why, then lands on its own branch", async () => {
+  test("on another branch or during a merge the run waits and says why, then commits on its own branch", async () => {
     const one = await workspace({ "both.txt": "base\n" });
     const opened = await host(one);
     one.git("switch", "-q", "-c", "draft");
@@ -165,7 +165,7 @@ describe("the user's repository", () => {
     expect((await opened.engine.result(merging.id)).status).toBe("done");
   });
 
-  test("under `cleared start` it lands by itself, seconds after the edit is gone", async () => {
+  test("under `cleared start` it commits automatically, seconds after the edit is gone", async () => {
     const one = await workspace();
     const first = await host(one);
     await run(first, "book", { key: "first" });
@@ -188,7 +188,7 @@ describe("the user's repository", () => {
     expect((await look.engine.get(id))?.status).toBe("done");
   });
 
-  test("data the run read and the user changed and committed meanwhile is a conflict, not a lost change", async () => {
+  test("data that the run read and the user changed and committed meanwhile is a conflict, not a lost change", async () => {
     const one = await workspace({
       "data/rates.json": '{"a": 1}\n',
       "agents/rates.ts":

@@ -18,7 +18,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-test("a pin that a kill prevented is set at the next start, and dropped when the run is over", async () => {
+test("a pin prevented by a kill is set at the next start, and removed when the run is over", async () => {
   dir = mkdtempSync(join(tmpdir(), "cleared-pins-"));
   const workspace = join(dir, "books");
   await initWorkspace(workspace, { name: "Acme", from: join(import.meta.dirname, "..", ".."), person: "Ann" });

@@ -101,7 +101,7 @@ describe.each(ordered.map((primitive) => [primitive.name, primitive] as const))(
   });
 });
 
-test("a script has what its code names, however it is spelled there, and a child may ask for nothing else", async () => {
+test("a script gets the primitives its code names, however spelled, and a child may request no others", async () => {
   const header = "/*\nname: Named\nuses: [ctx]\n*/\n";
   one.commit({
     "agents/spelled.ts": `${header}ctx_l\\u006fg("spelled");\n({ day: ctx_today() });\n`,

@@ -36,11 +36,11 @@ describe("profiles", () => {
     if (status === "done") {
       expect(run).toMatchObject({ result: { by: "profile:auto" }, meta: { approvals: [{ by: "profile:auto" }] } });
       expect(one.git("log", "--format=%B", "-1")).toContain("Approved-by: profile:auto");
-      expect(await logs(opened, run.id)).toEqual(['profile:auto of trust.yaml said yes to "Pay?"']);
+      expect(await logs(opened, run.id)).toEqual(['profile:auto of trust.yaml approved "Pay?"']);
     }
   });
 
-  test("the limit is for all amounts of a gate, of a run and of a day together, and a gate asked again counts once", async () => {
+  test("the limit covers all amounts of a gate, of a run and of a day together, and a gate asked again counts once", async () => {
     const { one, opened } = await made(TEAM, AUTO);
     const ten = { params: { to: "A", amount: "10.00" } };
     const split = { params: { to: "A", amount: "40.00", fee: "60.01" } };
@@ -57,7 +57,7 @@ describe("profiles", () => {
     expect((await begin(next, "simple", ten)).status).toBe("done");
   });
 
-  test("auto never answers what escalates, asks for two or for another person, or came with rules of its own", async () => {
+  test("auto never answers an escalation, a gate for two people or another person, or a run with rules of its own", async () => {
     const { one, opened } = await made(TEAM, AUTO);
     for (const kind of ["two", "other"]) expect((await begin(opened, "asks", { kind })).status).toBe("waiting");
     expect(await begin(opened, "asks", { kind: "odd" })).toMatchObject({ status: "waiting", reason: "escalation" });
@@ -72,7 +72,7 @@ describe("profiles", () => {
     expect(one.bank()).toEqual(["ACME 120.00"]);
   });
 
-  test("an approval system outside: only an explicit yes to exactly these calls counts, anything else waits for a person", async () => {
+  test("an outside approval system: only an explicit approval of exactly these calls counts, anything else waits for a person", async () => {
     const asked: { action_hash: string; amount: string }[] = [];
     const server = createServer((request, response) => {
       if (request.method === "GET")
@@ -124,7 +124,7 @@ describe("profiles", () => {
     }
   });
 
-  test("a profile with a word wrong, or a person who could be taken for one, is refused at load", async () => {
+  test("a profile with an unknown word, or named like a person, is refused at load", async () => {
     const { one, opened } = await made(TEAM);
     await close(opened);
     for (const [text, words] of [
@@ -141,7 +141,7 @@ describe("profiles", () => {
 });
 
 describe("reminders", () => {
-  test("once a person and interval, to those who may decide and have not; without mail every command tells", async () => {
+  test("once per person and interval, to those who may decide and have not; without mail every command shows it", async () => {
     let now = Date.UTC(2026, 10, 20, 9);
     const clock = { now: () => now };
     const people: People = {
@@ -178,7 +178,7 @@ describe("reminders", () => {
     );
   });
 
-  test("nobody answered in time: the run ends as expired, and a late answer is told so", async () => {
+  test("without an answer in time the run ends as expired, and a late answer is told so", async () => {
     let now = Date.UTC(2026, 10, 20, 9);
     const { opened } = await made(TEAM, "", { clock: { now: () => now } });
     const { id } = await begin(opened, "asks");

@@ -120,7 +120,7 @@ const during = async (use: () => Promise<RunRecord>): Promise<{ end: RunRecord; 
 };
 
 describe("the verdict", () => {
-  test("pass skips a conditional gate, and what is told beside the result says so", async () => {
+  test("pass skips a conditional gate, and the metadata says so", async () => {
     const { end, paid } = await during(() => run(opened, "gated"));
     expect(end).toMatchObject({ status: "done", outcome: "completed", result: { decision: "approved", amount: "1.1" } });
     expect(end.meta).toMatchObject({ policy: "PASSED", approvals: [] });
@@ -133,7 +133,7 @@ describe("the verdict", () => {
     expect(paid).toBe(0);
   });
 
-  test("require_approval waits for the level it names, with a brief; a yes pays once, a no pays nothing", async () => {
+  test("require_approval waits for the required level, with a brief; an approval pays once, a rejection pays nothing", async () => {
     const waiting = await run(opened, "gated", { amount: "100.01" });
     expect(waiting).toMatchObject({ status: "waiting", reason: "approval" });
     expect(openCard(opened, waiting.id)).toMatchObject({ level: "manager", calls: [{ tool: "bank_pay" }] });
@@ -146,11 +146,11 @@ describe("the verdict", () => {
     expect(no).toMatchObject({ end: { status: "done", outcome: "rejected" }, paid: 0 });
   });
 
-  test("at the threshold is not above it", async () => {
+  test("a value at the threshold is not above it", async () => {
     expect((await run(opened, "gated", { amount: "100.00" })).status).toBe("done");
   });
 
-  test("a script that ignores the verdict does not get to MUTATE", async () => {
+  test("a script that ignores the verdict does not reach MUTATE", async () => {
     const { end, paid } = await during(() => run(opened, "ignores", { amount: "5000.00" }));
     expect(end.error).toMatchObject({ code: "FSM_GATE" });
     expect(paid).toBe(0);
@@ -173,7 +173,7 @@ describe("the verdict", () => {
     expect(await during(() => decide(opened, other.id, "rejected"))).toMatchObject({ end: { outcome: "rejected" }, paid: 0 });
   });
 
-  test("a rule that asks for two people is not met by one", async () => {
+  test("a rule that requires two people is not met by one", async () => {
     const waiting = await run(opened, "gated", { kind: "two" });
     const after = await during(() => decide(opened, waiting.id, "approved"));
     expect(after).toMatchObject({ end: { status: "waiting", reason: "approval" }, paid: 0 });
@@ -184,7 +184,7 @@ describe("the verdict", () => {
 });
 
 describe("the gate", () => {
-  test("parameters changed after the yes ask again, for themselves", async () => {
+  test("parameters changed after the approval need an approval of their own", async () => {
     const waiting = await run(opened, "changes", { amount: "500.00" });
     const { end, paid } = await during(() => decide(opened, waiting.id, "approved"));
     expect(end).toMatchObject({ status: "waiting", reason: "approval" });
@@ -193,7 +193,7 @@ describe("the gate", () => {
     expect(await during(() => decide(opened, waiting.id, "rejected"))).toMatchObject({ end: { outcome: "rejected" }, paid: 0 });
   });
 
-  test("a reopened gate needs a yes of its own", async () => {
+  test("a reopened gate needs an approval of its own", async () => {
     const first = await run(opened, "twice", { amount: "500.00" });
     const second = await during(() => decide(opened, first.id, "approved"));
     expect(second).toMatchObject({ end: { status: "waiting" }, paid: 1 });
@@ -212,13 +212,13 @@ describe("the gate", () => {
 });
 
 describe("the end", () => {
-  test("an answer that lacks a declared field fails and names it", async () => {
+  test("a result without a declared field fails and names it", async () => {
     const end = await run(opened, "short");
     expect(end).toMatchObject({ status: "failed", error: { code: "OUTPUT_INCOMPLETE" } });
     expect(end.error?.message).toContain("amount");
   });
 
-  test("a script that ends in ESCALATE waits until a person has looked", async () => {
+  test("a script that ends in ESCALATE waits until a person has reviewed it", async () => {
     const waiting = await run(opened, "escalates");
     expect(waiting).toMatchObject({ status: "waiting", reason: "escalation" });
     expect(await decide(opened, waiting.id, "approved")).toMatchObject({ status: "done", outcome: "completed", result: { left: true } });
@@ -247,7 +247,7 @@ const ALLOWED: Record<string, readonly string[]> = {
 
 let walks = 0;
 let made = 0;
-test("for any sequence of calls nothing happens in a state that forbids it, and nothing is paid without the yes it needs", async () => {
+test("for any sequence of calls nothing happens in a state that forbids it, and nothing is paid without the required approval", async () => {
   const usual = ["ASSESS", "rate", "COMPUTE", "POLICY_CHECK", "policy", "APPROVAL_GATE", "ask", "MUTATE", "pay", "SCHEDULE_NOTIFY", "tell"];
   const steps = fc.oneof(
     fc.array(fc.constantFrom(...STEPS, "rate", "policy", "ask", "pay", "book", "tell"), { maxLength: 12 }),

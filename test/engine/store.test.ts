@@ -59,7 +59,7 @@ afterAll(removeAll);
 const store = (one: Workspace) => join(one.dir, ".cleared/store.db");
 
 describe("versions", () => {
-  test("an empty store of version 0 becomes one of this version; one of a newer version is refused and left as it is", async () => {
+  test("an empty store of version 0 is upgraded; one of a newer version is refused and unchanged", async () => {
     const one = copyOf(used);
     for (const name of ["", "-wal", "-shm"]) rmSync(store(one) + name, { force: true });
     const empty = new DatabaseSync(store(one));
@@ -77,7 +77,7 @@ describe("versions", () => {
     DROP TABLE bundles; DROP INDEX runs_ended; DROP INDEX runs_wrong; DROP INDEX cards_proposals; ALTER TABLE runs DROP COLUMN bundle; ALTER TABLE runs DROP COLUMN adopted;
     ALTER TABLE runs DROP COLUMN given; ALTER TABLE runs DROP COLUMN started_by; ALTER TABLE runs DROP COLUMN meta; PRAGMA user_version = 1`;
 
-  test("a store of an older version is brought forward with everything in it", async () => {
+  test("a store of an older version is migrated with everything in it", async () => {
     const one = copyOf(used);
     withStore(one.dir, (db) => db.exec(OLDEST));
     const opened = await host(one);
@@ -93,7 +93,7 @@ describe("versions", () => {
     expect(await opened.engine.steps(done)).toEqual(steps);
   });
 
-  test("three processes that make the same store at once make one store", async () => {
+  test("three processes that create the same store at once create one", async () => {
     const one = copyOf(used);
     for (const name of ["", "-wal", "-shm"]) rmSync(store(one) + name, { force: true });
     const script = `import { Database } from ${JSON.stringify(join(import.meta.dirname, "../../runtime/engine/store/database.ts"))};
@@ -121,7 +121,7 @@ describe("damage", () => {
     ["it is no database at all", (file: string) => writeFileSync(file, "not a database, but long enough to look at it twice".repeat(50))],
     ["its pages are garbage", (file: string) => overwrite(file, 100, 16_000)],
     ["it was cut short", (file: string) => truncateSync(file, 5000)],
-  ])("%s: the message says what to do, and moved aside the books go on", async (_, damage) => {
+  ])("%s: the message gives the remedy, and with the store moved aside the books continue", async (_, damage) => {
     const one = copyOf(used);
     withStore(one.dir, (db) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
     damage(store(one));
@@ -140,30 +140,33 @@ describe("damage", () => {
     expect(await run(opened, "book", { key: "one" })).toMatchObject({ status: "done", result: { made: false } });
   });
 
-  test.each(["cut", "garbled"])("a last record that was %s when the power went is gone, and everything before it stands", async (how) => {
-    const one = copyOf(used);
-    const opened = await host(one);
-    const { id } = await run(opened, "gate");
-    // The log as it lies on the disk at this moment, without a closing checkpoint.
-    const left = copyOf(one);
-    await close(opened);
-    const wal = `${store(left)}-wal`;
-    const { size } = statOf(wal);
-    if (how === "cut") truncateSync(wal, size - 1500);
-    else overwrite(wal, size - 1500, 1500);
-    withStoreLease(left);
-    const again = await host(left);
-    expect((await again.engine.get(done))?.status).toBe("done");
-    expect((await again.engine.result(id)).status).toBe("waiting");
-    const { numbers } = await eventsOf(again, id);
-    expect(numbers).toEqual(upTo(numbers.length));
-    expect(await decide(again, waits, "approved")).toMatchObject({ status: "done", result: { paid: true } });
-    expect(left.bank()).toEqual(["pay"]);
-  });
+  test.each(["cut", "garbled"])(
+    "after a power failure, a last record that was %s is gone, and everything before it is there",
+    async (how) => {
+      const one = copyOf(used);
+      const opened = await host(one);
+      const { id } = await run(opened, "gate");
+      // The log as it lies on the disk at this moment, without a closing checkpoint.
+      const left = copyOf(one);
+      await close(opened);
+      const wal = `${store(left)}-wal`;
+      const { size } = statOf(wal);
+      if (how === "cut") truncateSync(wal, size - 1500);
+      else overwrite(wal, size - 1500, 1500);
+      withStoreLease(left);
+      const again = await host(left);
+      expect((await again.engine.get(done))?.status).toBe("done");
+      expect((await again.engine.result(id)).status).toBe("waiting");
+      const { numbers } = await eventsOf(again, id);
+      expect(numbers).toEqual(upTo(numbers.length));
+      expect(await decide(again, waits, "approved")).toMatchObject({ status: "done", result: { paid: true } });
+      expect(left.bank()).toEqual(["pay"]);
+    },
+  );
 });
 
 describe("a full disk", () => {
-  test("at any page nothing is lost or doubled, and the runs go on by themselves once there is space", async () => {
+  test("at any page nothing is lost or doubled, and the runs continue automatically once there is space", async () => {
     const calm = copyOf(used);
     const still = await host(calm);
     const booked = await run(still, "book", { key: "full" });
@@ -210,7 +213,7 @@ describe("a full disk", () => {
     expect(refused.length).toBeGreaterThan(1);
   });
 
-  test("a store that cannot be made says that the disk is full, at whatever write that is found", (context) =>
+  test("a store that cannot be created reports a full disk, whichever write finds it", (context) =>
     onSmallDisk(context, 3, async (place) => {
       const codes = new Set<string>();
       for (let spare = 0; spare < 90; spare++) {
@@ -228,7 +231,7 @@ describe("a full disk", () => {
     }));
 
   test(
-    "a disk too full for git leaves no commit, and the run goes on when there is space",
+    "a disk too full for git leaves no commit, and the run continues when there is space",
     (context) =>
       onSmallDisk(context, 12, async (place) => {
         const one = copyOf(used, place);
@@ -258,7 +261,7 @@ describe("a full disk", () => {
 });
 
 describe("owners", () => {
-  test("a second owner is told who has the workspace; after a dead one it takes over at once and goes on with its runs", async () => {
+  test("a second owner is told who has the workspace; it takes over from a dead one at once and continues its runs", async () => {
     const one = copyOf(used);
     const first = await host(one);
     await expect(host(one)).rejects.toMatchObject({ code: "OWNER_BUSY", data: { pid: process.pid } });
@@ -270,7 +273,7 @@ describe("owners", () => {
     expect((await second.engine.get(id))?.attempt).toBeGreaterThan(1);
   });
 
-  test("an owner that stood still and wakes after a takeover writes nothing: not to the store, not to git", async () => {
+  test("an owner that was suspended and resumes after a takeover writes nothing, to the store or to git", async () => {
     const one = copyOf(used);
     let lost = 0;
     const zombie = await host(one, { onLost: () => (lost += 1) });

@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-test("at 20:00 in New York today is not tomorrow, and a new time zone counts from the next run on", async () => {
+test("at 20:00 in New York today is not tomorrow, and a new time zone applies from the next run on", async () => {
   dir = mkdtempSync(join(tmpdir(), "cleared-day-"));
   const workspace = join(dir, "books");
   await initWorkspace(workspace, { name: "Acme", from: join(import.meta.dirname, "..", ".."), person: "Ann" });

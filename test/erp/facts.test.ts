@@ -43,7 +43,7 @@ describe("purchase to pay", () => {
     expect(await erp.ok("get_goods_receipt", { po_id: "PO-2024-122" })).toEqual({ found: false, po_id: "PO-2024-122" });
   });
 
-  test("paying an invoice goes through approval, schedule and ledger", async () => {
+  test("paying an invoice involves approval, schedule and ledger", async () => {
     const { ok } = await overStdio();
     const owed = async (): Promise<unknown> => (await ok("get_ap_balance", { vendor_id: "V-101" }))["balance"];
     expect(await owed()).toBe("0.00");
@@ -130,7 +130,7 @@ describe("the rows agree with each other", () => {
     }
   });
 
-  test("receivables fall into every bucket of age on the business date", async () => {
+  test("receivables fall into every age bucket on the business date", async () => {
     const erp = await overStdio();
     const { result: date } = await erp.call("get_business_date");
     const open = (await rows(erp, "list_ar_invoices", "records")).filter((each) => each["balance"] !== "0.00");
@@ -146,7 +146,7 @@ describe("the rows agree with each other", () => {
     }
   });
 
-  test("bank accounts are well formed, but those of the group that is meant to fail", async () => {
+  test("bank accounts are well formed, except those of the group that must fail", async () => {
     const erp = await overStdio();
     const weights = [3, 7, 1];
     const routes = (text: string): boolean =>

@@ -6,14 +6,14 @@ import { freshDb, overHttp, overStdio, start } from "./harness.ts";
 const CREDIT = { contract_id: "CTR-441", period: "2024-09", amount: "1260.00", reason: "uptime 99.1 %" };
 
 describe("idempotency", () => {
-  test("the same key twice acts once and answers the same", async () => {
+  test("the same key twice acts once and returns the same", async () => {
     const { ok } = await overStdio();
     const once = await ok("apply_credit", { ...CREDIT, idempotency_key: "run_1/4" });
     expect(await ok("apply_credit", { ...CREDIT, idempotency_key: "run_1/4" })).toEqual(once);
     expect(await ok("list_changes", { tool: "apply_credit" })).toHaveLength(1);
   });
 
-  test("without a key, and with another one, twice is twice", async () => {
+  test("without a key, or with another one, twice is twice", async () => {
     const { ok } = await overStdio();
     await ok("apply_credit", CREDIT);
     await ok("apply_credit", CREDIT);
@@ -51,7 +51,7 @@ describe("modes", () => {
     });
   });
 
-  test("not drifted: the columns have their own names, and nothing else is asked of the database", async () => {
+  test("not drifted: the columns have their own names, and nothing else is requested of the database", async () => {
     const { call, ok } = await overStdio();
     const records = (table: string, where: Record<string, Json>) => call("query_records", { table, where });
     expect(await ok("query_records", { table: "invoices", columns: ["amount"], where: { invoice_id: "INV-2024-447" } })).toEqual({
@@ -107,7 +107,7 @@ describe("modes", () => {
     await outcome;
   });
 
-  test("html: calls answer a page, over stdio as text", async () => {
+  test("html: calls return a page, over stdio as text", async () => {
     const stdio = await overStdio({ mode: "html" });
     expect((await stdio.call("get_business_date")).result).toContain("<!doctype html>");
     const http = await overHttp({ mode: "html" });
@@ -136,7 +136,7 @@ describe("pages", () => {
   };
   const idsOf = (rows: Json[], id: string): unknown[] => rows.map((row) => (row as Record<string, Json>)[id]);
 
-  test("each style leads through all rows once", async () => {
+  test("each pagination style covers all rows once", async () => {
     const erp = await overStdio();
     const transactions = await all(async (at) => {
       const page = await erp.ok("list_transactions", { limit: 25, ...at });
@@ -161,7 +161,7 @@ describe("pages", () => {
     expect(new Set(idsOf(invoices, "invoice_id")).size).toBe(12);
   });
 
-  test("duplicating: a page begins with the last row of the one before", async () => {
+  test("duplicating: a page starts with the last row of the previous one", async () => {
     const { ok } = await overStdio({ mode: "duplicating" });
     const first = await ok("list_transactions");
     const second = await ok("list_transactions", { cursor: first["nextCursor"] as Json });
@@ -169,7 +169,7 @@ describe("pages", () => {
     expect((second["data"] as Json[])[1]).not.toEqual((first["data"] as Json[]).at(-1));
   });
 
-  test("a list is at most 25 rows long, and a cursor of somebody else is refused", async () => {
+  test("a list has at most 25 rows, and another list's cursor is refused", async () => {
     const { ok, call } = await overStdio();
     expect((await ok("list_transactions", { limit: 1000 }))["data"]).toHaveLength(25);
     expect((await call("list_transactions", { cursor: "bm9uZQ" })).error).toBe(true);

@@ -68,7 +68,7 @@ const credit = (idempotency_key: string): Record<string, Json> => ({
 });
 
 describe("plain endpoint", () => {
-  test("lists tools as an array and answers bare JSON of any type", async () => {
+  test("lists tools as an array and returns bare JSON of any type", async () => {
     const { url } = await start(["--plain", "0"]);
     const tools = (await (await fetch(`${url}/tools?session_id=s1`)).json()) as { name: string; input_schema: { type: string } }[];
     expect(tools.find((tool) => tool.name === "get_invoice")).toMatchObject({ input_schema: { type: "object", required: ["invoice_id"] } });
@@ -86,7 +86,7 @@ describe("plain endpoint", () => {
     expect(await post({ jsonrpc: "2.0", id: 1, method: "tools/list" })).toMatchObject({ status: 400 });
   });
 
-  test("answers only callers that mean this machine", async () => {
+  test("answers only callers that address this machine", async () => {
     const { url } = await start(["--plain", "0"]);
     const { request } = await import("node:http");
     const asked = request(`${url}/tools`, { headers: { host: "evil.example" } });
@@ -111,7 +111,7 @@ describe("the end", () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  test("without a database it says how it is started", async () => {
+  test("without a database it says how to start it", async () => {
     const child = spawn(process.execPath, [SERVER], { stdio: ["ignore", "ignore", "pipe"] });
     const said: Buffer[] = [];
     child.stderr.on("data", (part: Buffer) => said.push(part));

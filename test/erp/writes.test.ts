@@ -130,14 +130,14 @@ describe("writes", () => {
     }
   });
 
-  test("names alone class them as the server does: nothing that writes looks like a read", async () => {
+  test("names alone classify them as the server does: nothing that writes looks like a read", async () => {
     for (const tool of await listed(await overStdio())) {
       const { class: byName } = classify(tool.name, { trusted: false });
       if (tool.class === "mutate") expect([tool.name, byName]).toEqual([tool.name, "mutate"]);
     }
   });
 
-  test("each is found VERIFIED by its read-back", async () => {
+  test("each is VERIFIED by its read-back", async () => {
     const erp = await overStdio();
     const tools = await listed(erp);
     for (const [name, params] of WRITES) {
@@ -148,7 +148,7 @@ describe("writes", () => {
     expect(await erp.ok("list_changes")).toHaveLength(WRITES.length);
   });
 
-  test("a liar is found: none of its writes is VERIFIED", async () => {
+  test("a lying server is detected: none of its writes is VERIFIED", async () => {
     const erp = await overStdio();
     const tools = await listed(erp);
     for (const [name, params] of WRITES) {
@@ -161,7 +161,7 @@ describe("writes", () => {
     }
   });
 
-  test("after a crash the record tells whether something new came about", async () => {
+  test("after a crash, the record shows whether the write had a new effect", async () => {
     const erp = await overStdio();
     const tools = await listed(erp);
     const call = { tool: "erp/apply_credit", params: { contract_id: "CTR-441", period: "2024-09", amount: "1260.00", reason: "uptime" } };
@@ -170,7 +170,7 @@ describe("writes", () => {
     expect(await happened(call, specOf(tools, "apply_credit"), send(erp))).toBe(true);
   });
 
-  test("stock, books and states stand in the way where they should", async () => {
+  test("stock, books and states prevent a write where they should", async () => {
     const { call, ok } = await overStdio();
     const refused = async (tool: string, params: Record<string, Json>): Promise<Json> => (await call(tool, params)).result;
     expect(await refused("reserve_inventory", { order_id: "ORD-5593", sku: "GADGET-Y", quantity: 10 })).toBe("only 4 of GADGET-Y are free");

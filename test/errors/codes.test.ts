@@ -19,7 +19,7 @@ async function sources(): Promise<string> {
   return texts.join("\n");
 }
 
-it("every code is used, and every code that is used is in the table", async () => {
+it("every code in the table is used, and every used code is in the table", async () => {
   const source = await sources();
   const used = new Set([...source.matchAll(/"([A-Z]+(?:_[A-Z]+)*)"/g)].map((match) => match[1] ?? ""));
   expect(Object.keys(CODES).filter((code) => !used.has(code))).toEqual([]);
@@ -27,7 +27,7 @@ it("every code is used, and every code that is used is in the table", async () =
   expect([...new Set(raised)].filter((code) => !Object.hasOwn(CODES, code))).toEqual([]);
 });
 
-it("what the system refuses at a path is for the person there to mend, and no bug of ours", async () => {
+it("a path refused by the system is for the person to correct, not an internal error", async () => {
   const refused = await readdir(import.meta.filename).catch((error: unknown) => error);
   expect(toWire(refused)).toMatchObject({
     code: "FILE_INVALID",
@@ -44,7 +44,7 @@ it("every code says what went wrong and what to do, in sentences", () => {
   }
 });
 
-it("docs/ERRORS.md and docs/PRIMITIVES.md are what the source generates", async () => {
+it("docs/ERRORS.md and docs/PRIMITIVES.md match what the source generates", async () => {
   expect(await readFile(join(root, "docs/ERRORS.md"), "utf8")).toBe(errorsDoc());
   expect(await readFile(join(root, "docs/PRIMITIVES.md"), "utf8")).toBe(primitivesDoc(primitives));
 });

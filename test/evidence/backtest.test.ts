@@ -10,7 +10,7 @@ afterAll(removeAll);
 
 const STATEMENT = readFileSync(join(import.meta.dirname, "../../examples/statements/chase-checking-2026-10.csv"), "utf8");
 
-test("a rule that books elsewhere is told with the entry, the money and the first difference", async () => {
+test("a rule that books to another account is reported with the entry, the money and the first difference", async () => {
   const one = await workspace();
   one.write("import/october.csv", STATEMENT);
   const opened = await host(one);
@@ -34,7 +34,7 @@ test("a rule that books elsewhere is told with the entry, the money and the firs
   `);
 });
 
-test("an entry of which only the status changes is no money that moves", async () => {
+test("an entry whose status alone changes moves no money", async () => {
   const one = await workspace();
   one.write("import/october.csv", STATEMENT);
   const opened = await host(one);
@@ -59,7 +59,7 @@ test("an entry of which only the status changes is no money that moves", async (
     expect(told.map(({ account, month, was, now, difference }) => [account, month, was, now, difference])).toEqual(held);
 });
 
-test("a made-up statement never collides with the balances that real ones have proved", async () => {
+test("a synthetic statement never collides with proven balances of real ones", async () => {
   const one = await workspace();
   one.write("import/october.csv", STATEMENT);
   const opened = await host(one, { clock: { now: () => Date.UTC(2026, 9, 20, 12) } });

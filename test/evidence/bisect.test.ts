@@ -24,7 +24,7 @@ async function recorded(more: Record<string, string> = {}): Promise<{ one: Works
   return { one, opened, id, entry: (result as { entry: string }).entry };
 }
 
-test("among commits that touch it harmlessly, the one that changed the amount is found, from the run and from its entry", async () => {
+test("among harmless commits to its files, the one that changed the amount is found, from the run and from its entry", async () => {
   const { one, opened, id, entry } = await recorded();
   for (let n = 0; n < 5; n++) one.commit({ [at]: BOOKS("10.00", `// ${n}\n`) }, `agent: remark ${n}`);
   one.commit({ "README.md": "nothing that it reads\n" }, "docs: no matter");
@@ -50,7 +50,7 @@ test("among commits that touch it harmlessly, the one that changed the amount is
   expect((await opened.engine.list({ agent: "rent" })).length).toBe(1);
 });
 
-test("what HEAD does as recorded is the same, also when it was changed and changed back", async () => {
+test("if HEAD reproduces the recording, the verdict is `same`, even after a change and its revert", async () => {
   const { one, opened, id } = await recorded();
   expect(await bisect(id, opened)).toMatchObject({ verdict: "same", candidates: 0, commits: [] });
   one.commit({ [at]: BOOKS("11.00") });
@@ -71,7 +71,7 @@ test("a setting counts, with the script as it was", async () => {
   });
 });
 
-test("commits that cannot be tried are passed over, and named when they stand beside the answer", async () => {
+test("commits that cannot be tried are skipped, and named if they are next to the answer", async () => {
   const { one, opened, id } = await recorded();
   const asks = `${header("journal, git, config, ctx, bank")}bank_rate({ day: "x", failures: 0 });\n`;
   const lost = one.commit({ [at]: asks }, "agent: asks the bank");
@@ -84,7 +84,7 @@ test("commits that cannot be tried are passed over, and named when they stand be
   expect((await bisect(id, opened)).verdict).toBe("between");
 });
 
-test("an agent that was taken away, a merge, a rewritten branch, a run that has not ended, an entry nobody made", async () => {
+test("a removed agent, a merge, a rewritten branch, a run that has not ended, an entry nobody made", async () => {
   const { one, opened, id } = await recorded();
   one.git("checkout", "-qb", "side");
   one.commit({ [at]: BOOKS("13.00") }, "agent: on the side");

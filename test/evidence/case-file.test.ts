@@ -26,7 +26,7 @@ const text = fc.oneof(
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
 const call = fc.record({ tool: fc.string({ minLength: 1, maxLength: 20 }), params: json });
 
-test("whatever a run booked, called and answered is read back as it was, and the text is plain lines of one meaning", () => {
+test("everything a run booked, called and returned is read back unchanged, and the text is plain, unambiguous lines", () => {
   const written = fc.record({
     why: fc.string({ minLength: 1, maxLength: 50 }),
     about: fc.string({ minLength: 1, maxLength: 50 }),
@@ -119,7 +119,7 @@ test.for(HOSTILE)("%s is refused at its place", ([, given, line, says]) => {
   if (line !== null) expect(error.at).toMatchObject({ file: FILE, line });
 });
 
-test("a case lies where its agent and its name say", () => {
+test("a case's path gives its agent and name", () => {
   for (const path of [
     "cases/run_1.yaml",
     "cases/ingest/a/b.yaml",
@@ -131,13 +131,13 @@ test("a case lies where its agent and its name say", () => {
   expect(parseCase(TEXT, "cases/ingest/a-name.yaml").agent).toBe("ingest");
 });
 
-test("names of our own prototypes are data like any other", () => {
+test("names of prototype properties are ordinary data", () => {
   const known = parseCase(TEXT.replace('{"to":"ACME"}', '{"__proto__":{"a":1},"constructor":2}'), FILE);
   expect(JSON.stringify(known.keeps.asks[0]?.params)).toBe('{"__proto__":{"a":1},"constructor":2}');
   expect(({} as { a?: number }).a).toBeUndefined();
 });
 
-test("what could not be read back is not written, and the reason is said", () => {
+test("what could not be read back is not written, and the reason is given", () => {
   const known = parseCase(TEXT, FILE);
   expect(unfit(TEXT, FILE)).toBeNull();
   const asking = (params: Json): Case => ({ ...known, keeps: { ...known.keeps, asks: [{ tool: "bank_pay", params }] } });

@@ -112,7 +112,7 @@ async function added(one: Workspace, opened: Host, id: string): Promise<string> 
   return file;
 }
 
-test("a run that is added as a case passes on its own code, and a rewrite that breaks it is told in words", async () => {
+test("a run added as a case passes on its own code, and a rewrite that breaks it is reported in words", async () => {
   const { one, opened } = await spending();
   const file = await added(one, opened, (await run(opened, "spend")).id);
   expect(await tryCases(opened, [])).toMatchObject({ total: 1, passed: 1, failed: [], open: [], results: [] });
@@ -124,7 +124,7 @@ test("a run that is added as a case passes on its own code, and a rewrite that b
   );
 });
 
-test("a case refers to its recording: a command without the lease has it, a clone without it says so, and another recording is none", async () => {
+test("a case refers to its recording: a command without the lease finds it, a clone without it says so, and another recording is not accepted", async () => {
   const { one, opened } = await spending();
   const file = await added(one, opened, (await run(opened, "spend")).id);
   expect(one.read(file).length).toBeLessThan(1000);
@@ -146,7 +146,7 @@ test("a case refers to its recording: a command without the lease has it, a clon
   expect((await tryCases(again, [])).results[0]?.why[0]).toMatch(/is not the one that the case was made from/);
 });
 
-test("a rewrite that does not compile, or that is gone, fails the case with the reason", async () => {
+test("a rewrite that does not compile, or removes the agent, fails the case with the reason", async () => {
   const { one, opened } = await spending();
   await added(one, opened, (await run(opened, "spend")).id);
   const why = async (code: Code) => (await tried(opened, code)).results.map((result) => [result.status, result.why.join(" ")]);
@@ -157,7 +157,7 @@ test("a rewrite that does not compile, or that is gone, fails the case with the 
   expect(await why(gone)).toEqual([["failed", expect.stringContaining("SCRIPT_MISSING")]]);
 });
 
-test("a correction becomes a case in the same commit: open until a script learns it, fixed by the one that does, guarded from then on", async () => {
+test("a correction becomes a case in the same commit: open until a script learns it, fixed by that script, protected from then on", async () => {
   const { one, opened } = await imported();
   const { commit, case: file, noCase } = await answer(opened, "BLUE BOTTLE", "approved", { account: "5050" });
   expect([file, noCase]).toEqual([expect.stringMatching(/^cases\/ingest\/run_\w+\.yaml$/), null]);
@@ -182,7 +182,7 @@ test("a correction becomes a case in the same commit: open until a script learns
   expect(await casesIn((await headOf(opened)).tree)).toEqual([]);
 });
 
-test("two corrections on one run are one file, and the one that is learnt is guarded while the other is open", async () => {
+test("two corrections of one run are one file, and the learned one is protected while the other is open", async () => {
   const { one, opened } = await imported();
   const first = await answer(opened, "BLUE BOTTLE", "approved", { account: "5050" });
   const second = await answer(opened, "ACME CONSULTING", "rejected", { reason: "a loan" });
@@ -203,7 +203,7 @@ test("two corrections on one run are one file, and the one that is learnt is gua
   expect(results[0]?.why.join()).not.toContain("ACME");
 });
 
-test("an accepted change freezes what it was about, never twice; the frozen cases pass on it alone, and the next good change passes them", async () => {
+test("an accepted change freezes what it was about, never twice; only it passes the frozen cases, and the next good change passes them", async () => {
   const { one, opened } = await spending();
   for (const [key, amount] of [
     ["a", "10.00"],
@@ -247,7 +247,7 @@ test("an accepted change freezes what it was about, never twice; the frozen case
   expect(await tried(opened, await edited(opened, "agents/spend.ts", '"Spent on "', '"For "'))).toMatchObject({ passed: 2, failed: [] });
 });
 
-test("an edited call becomes a case once its run has ended: the script should have asked for it", async () => {
+test("an edited call becomes a case once its run has ended: the script should have requested it", async () => {
   const one = await workspace({ "agents/settle.ts": PAY });
   const opened = await host(one);
   const id = await settled(opened);
@@ -262,7 +262,7 @@ test("an edited call becomes a case once its run has ended: the script should ha
   expect(await tried(opened, learnt)).toMatchObject({ fixed: [`settle/${id}`] });
 });
 
-test("a kill before the case of an edited call is written: the next owner writes it, once, and not again when a person took it away", async () => {
+test("a kill before the case of an edited call is written: the next owner writes it once, and not again after a person removed it", async () => {
   const one = await workspace({ "agents/settle.ts": PAY });
   const first = await host(one);
   // Git is in the middle of something when the run ends; then the owner is killed.
@@ -291,7 +291,7 @@ test("a correction of one row among thousands is a small case", async () => {
   expect(await tryCases(opened, [])).toMatchObject({ open: [expect.stringContaining("ingest/run_")], failed: [] });
 });
 
-test("a case that says somebody corrected what nobody has is stopped when it is proposed", async () => {
+test("a case that claims a correction nobody made is refused when proposed", async () => {
   const { one, opened } = await spending();
   const { id } = await run(opened, "spend");
   const { file, text } = await caseOfRun(opened, { run: id, why: "Software, says Pat." });
@@ -315,12 +315,12 @@ test("a case that says somebody corrected what nobody has is stopped when it is 
   expect((await tried(opened, await headOf(opened))).failed).toEqual([]);
 });
 
-test("a confirmation teaches nothing", async () => {
+test("a confirmation creates no case", async () => {
   const { opened } = await imported();
   expect(await answer(opened, "BLUE BOTTLE", "approved")).toMatchObject({ case: null, noCase: null });
 });
 
-test("cases tried at the same time come out the same", async () => {
+test("cases tried concurrently give the same results", async () => {
   const { one, opened } = await spending();
   for (const key of ["a", "b", "c"]) await added(one, opened, (await run(opened, "spend", { key })).id);
   const code = await edited(opened, "agents/spend.ts", "5030", "5020");
@@ -329,7 +329,7 @@ test("cases tried at the same time come out the same", async () => {
   for (const other of others) expect(other).toEqual(first);
 });
 
-test("a change must pass the cases of the agents it reaches, of one it takes away, and those it brings", async () => {
+test("a change must pass the cases of the agents it reaches, of one it removes, and those it adds", async () => {
   const { one, opened } = await spending();
   const file = await added(one, opened, (await run(opened, "spend")).id);
   const text = one.read(file);
@@ -343,7 +343,7 @@ test("a change must pass the cases of the agents it reaches, of one it takes awa
   expect(await casesIn(brought, { agents: ["ingest"], paths: ["config.yaml"] })).toEqual(["cases/ingest/a.yaml"]);
 });
 
-test("a spoilt case blocks the change that brings it, and no other", async () => {
+test("a damaged case blocks the change that brings it, and no other", async () => {
   const { one, opened } = await spending();
   const file = await added(one, opened, (await run(opened, "spend")).id);
   const { tree } = await headOf(opened);
@@ -356,7 +356,7 @@ test("a spoilt case blocks the change that brings it, and no other", async () =>
   expect(caseText(parseCase(one.read(file), file))).toBe(one.read(file));
 });
 
-test("check tells of each case that cannot be read, or names what is not there, with its line", async () => {
+test("check reports each case that cannot be parsed, or names what does not exist, with its line", async () => {
   const { one, opened } = await spending();
   const file = await added(one, opened, (await run(opened, "spend")).id);
   const text = one.read(file);
@@ -379,7 +379,7 @@ test("check tells of each case that cannot be read, or names what is not there, 
   expect(await checked({ [file]: `${text}ow: [\n` })).toEqual([expect.stringContaining(`cases: ${file}:`)]);
 });
 
-test("a file under a run's name that is no case of its recording is blocked, and keeps neither a lesson nor a frozen case away", async () => {
+test("a file under a run's name that is no case of its recording is blocked, and prevents neither a correction case nor a frozen one", async () => {
   const { one, opened } = await imported();
   const [run] = await opened.engine.list({ agent: "ingest", limit: 1 });
   const { file, text } = await caseOfRun(opened, { run: run?.id ?? "", why: "It is right." });
@@ -394,7 +394,7 @@ test("a file under a run's name that is no case of its recording is blocked, and
   expect(await tryCases(opened, [])).toMatchObject({ untried: [name], open: [`${name}-corrected`] });
 });
 
-test("the case of an agent that is not there yet guards it from its first version on", async () => {
+test("the case of an agent that does not exist yet protects it from its first version on", async () => {
   const { one, opened } = await spending();
   const file = await added(one, opened, (await run(opened, "spend")).id);
   const code = one.read("agents/spend.ts");

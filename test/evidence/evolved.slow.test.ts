@@ -126,7 +126,7 @@ function tried(name: string): void {
 
 tried(FRESH);
 
-it("ten good changes are taken one after the other; months, payments and corrections come between them; the guard takes none back", async () => {
+it("ten good changes are accepted in sequence, with months, payments and corrections in between; the guard reverts none", async () => {
   const guard = createGuard(owner);
   for (const [n, [title, change]] of TEN.entries()) {
     const proposal = await proposed(owner, title, change);
@@ -143,12 +143,12 @@ it("ten good changes are taken one after the other; months, payments and correct
 
 tried("after ten changes");
 
-it("what the second change brought is guarded, and moves with a person who corrects it later", async () => {
+it("what the second change introduced is protected, and follows a later correction by a person", async () => {
   const back: Change = [[INGEST, '"COMCAST", account: 5040', '"COMCAST", account: 5070']];
   expect(failures(await proposed(owner, "Comcast is no rent", back)).join("\n")).toMatch(/COMCAST.*accepted as Expenses:/);
 });
 
-it("a clone without recordings stops nothing by its cases, and says that none could be tried; one with them stops what is bad", async () => {
+it("a clone without recordings blocks nothing by its cases, and says that none could be tried; one with them blocks bad changes", async () => {
   await close(owner);
   const [bare, whole] = [copyOf(one), copyOf(one)];
   for (const file of ["store.db", "store.db-wal", "store.db-shm"]) rmSync(join(bare.dir, ".cleared", file), { force: true });

@@ -83,7 +83,7 @@ test.for(HOSTILE)("code that %s", async ([, text, expected]) => {
   expect(await only(opened, "honest", { "agents/honest.ts": `${honest}// reviewed\n` })).toBe("same");
 });
 
-test("what an agent proposes is proposed by no trial, and compared", async () => {
+test("a trial makes no proposal where the agent would, and compares it", async () => {
   const wish = (text: string) => `${header("propose")}
 propose_change({ title: "Learn", reason: "it was seen", files: [{ path: "knowledge/x.md", text: "${text}" }] }).accepted
 `;

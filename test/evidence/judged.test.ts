@@ -36,7 +36,7 @@ const paid = answer.decision === "approved" ? bank_pay(payment).ref : "";
     await decide(opened, id, decision);
   }
 
-  test("a yes stands for the same calls, however the question is put", async () => {
+  test("an approval applies to the same calls, however the question is worded", async () => {
     await recorded("approved");
     expect(why(await only(opened, "payer", { "agents/payer.ts": pay("120.00", "Shall ACME be paid?") }))).toEqual([
       "changed",
@@ -45,14 +45,14 @@ const paid = answer.decision === "approved" ? bank_pay(payment).ref : "";
     ]);
   });
 
-  test("a no stands for the same calls too, and nothing is paid in the trial", async () => {
+  test("a rejection applies to the same calls too, and nothing is paid in the trial", async () => {
     await recorded("rejected");
     const found = await only(opened, "payer", { "agents/payer.ts": pay("120.00", "Shall ACME be paid?") });
     expect(why(found)).not.toContainEqual(expect.stringContaining("bank_pay"));
     expect(one.bank()).toEqual([]);
   });
 
-  test("another amount is named with both values, and that a yes was supposed is said", async () => {
+  test("another amount is reported with both values, and the assumed approval is reported", async () => {
     await recorded("approved");
     const found = await only(opened, "payer", { "agents/payer.ts": pay("1200.00") });
     expect(why(found)).toContain(`bank_pay: amount "120.00" -> "1200.00"`);
@@ -66,7 +66,7 @@ const paid = answer.decision === "approved" ? bank_pay(payment).ref : "";
     expect(one.bank()).toEqual(["pay"]);
   });
 
-  test("a payment that is made twice is worse", async () => {
+  test("a payment made twice is worse", async () => {
     await recorded("approved");
     const twice = `${pay("120.00").replace("({ paid })", "")}
 approval_wait({ title: "Again?", calls: [{ tool: "bank_pay", params: payment }] });
@@ -82,12 +82,12 @@ bank_pay(payment);
     expect(one.bank()).toEqual(["pay"]);
   });
 
-  test("a gate that is dropped fails where a yes is demanded", async () => {
+  test("a removed gate fails if an approval is required", async () => {
     await recorded("approved");
     expect(why(await only(opened, "payer", { "agents/payer.ts": pay("120.00", "", false) }))[1]).toMatch(/APPROVAL_REQUIRED/);
   });
 
-  test("a question that guards no call is worse when nobody is asked it any more, and not when it is worded anew", async () => {
+  test("a question that guards no call is worse if it is no longer asked, and not if it is reworded", async () => {
     const asking = (title: string) =>
       `${header("approval, ctx")}${title === "" ? "" : `approval_wait({ title: "${title}", calls: [] });\n`}ctx_log("on");\n1;\n`;
     await recorded("approved", asking("Close the month?"));
@@ -96,7 +96,7 @@ bank_pay(payment);
     expect(why(await only(opened, "payer", { "agents/payer.ts": asking("Shall we close?") }))[0]).toBe("changed");
   });
 
-  test("what a person filled in is theirs: the same form is answered, another one is not", async () => {
+  test("a form that a person filled in is answered if it is the same, and not if it is another", async () => {
     const form = (field: string) => `${header("approval")}
 approval_form({ title: "Which?", fields: { ${field}: { type: "string", required: true } } }).values
 `;
@@ -134,7 +134,7 @@ fsm_enter("MUTATE");
 ({ paid: bank_pay(payment).ref })
 `;
 
-    test("a raised threshold takes the person away, which is worse; a lower one asks them", async () => {
+    test("a raised threshold skips the person, which is worse; a lowered one asks them", async () => {
       one.commit({ "agents/payer.ts": agent, "policies/payer.yaml": limit(100) });
       const id = await start(opened, "payer");
       await opened.engine.result(id, { timeoutMs: 100_000 });
@@ -153,7 +153,7 @@ fsm_enter("MUTATE");
       expect(one.bank().filter((what) => what === "pay")).toHaveLength(2);
     });
 
-    test("a run that a person stopped with a reason answers the same again", async () => {
+    test("a run that a person stopped with a reason gets the same answer again", async () => {
       const asks = agent.replace("calls: [", "otherwise: [], calls: [").replace('fsm_enter("MUTATE");', 'fsm_enter("FAILED");');
       one.commit({ "agents/payer.ts": asks, "policies/payer.yaml": limit(100) });
       const id = await start(opened, "payer");
@@ -187,7 +187,7 @@ ${review ? 'queue_add_review({ entry_id: "pending", description: "AWS?", confide
     await decideCard(opened, signAs(one.dir, opened.trust, { ...asked(card), decision: "approved", at: opened.clock.now(), ...decision }));
   }
 
-  test("what they corrected and the code now does is better; anything else it does is worse", async () => {
+  test("code that now does what they corrected is better; anything else is worse", async () => {
     await recorded({ account: "5020" });
     const better = why(await only(opened, "booker", { "agents/booker.ts": agent(5020, "auto-confirmed", false) }));
     expect(better).toEqual(["changed", expect.stringMatching(/Software 42.00 USD.*as a person left it: better/), "no more review AWS?"]);
@@ -197,7 +197,7 @@ ${review ? 'queue_add_review({ entry_id: "pending", description: "AWS?", confide
     expect(await only(opened, "booker", { "agents/booker.ts": `${agent(5030)}// reviewed\n` })).toBe("same");
   });
 
-  test("what they confirmed and is gone is worse", async () => {
+  test("an entry they confirmed that is gone is worse", async () => {
     await recorded({});
     const gone = `${header("journal, queue")}\n({ id: "" })\n`;
     expect(why(await only(opened, "booker", { "agents/booker.ts": gone })).slice(0, 2)).toEqual([
@@ -206,7 +206,7 @@ ${review ? 'queue_add_review({ entry_id: "pending", description: "AWS?", confide
     ]);
   });
 
-  test("what nobody has decided may not simply be waved through, but may be learnt", async () => {
+  test("an entry nobody decided must not skip review, but may be learned", async () => {
     await recorded();
     expect(why(await only(opened, "booker", { "agents/booker.ts": agent(5030, "auto-confirmed", false) })).slice(0, 2)).toEqual([
       "worse",
@@ -220,7 +220,7 @@ ${review ? 'queue_add_review({ entry_id: "pending", description: "AWS?", confide
   });
 });
 
-describe("changes of what the commit says", () => {
+describe("changes of data that the commit provides", () => {
   const reader = `${header("config, journal")}
 const limit = config_get("thresholds.auto_confirm");
 journal_add_double({ date: "2026-11-06", description: "AWS", debit_account: 5030, credit_account: 1010, amount: "42.00", key: "aws", status: limit > 0.9 ? "auto-confirmed" : "pending-review" });
@@ -243,7 +243,7 @@ limit;
     expect(why(closed)).toEqual(["worse", expect.stringMatching(/JOURNAL_CLOSED/), expect.stringMatching(/-> gone/)]);
   });
 
-  test("statements are read again where the change says how; a run whose statement is gone is not replayable", async () => {
+  test("statements are parsed again if the change affects that; a run whose statement is gone is not replayable", async () => {
     one.write("import/october.csv", STATEMENT);
     expect((await run(opened, "ingest")).status).toBe("done");
     const config = one.read("config.yaml");
@@ -261,7 +261,7 @@ limit;
     ]);
   });
 
-  test("a run that other code made is charged for the difference between the two alone", async () => {
+  test("a run made by other code is charged only with the difference between the two", async () => {
     const book = (account: number, word: string) => `${header("journal")}
 journal_add_double({ date: "2026-11-06", description: "AWS", debit_account: ${account}, credit_account: 1010, amount: "42.00", key: "aws", status: "auto-confirmed" });
 ({ word: "${word}" })

@@ -17,7 +17,7 @@ function statement(year: number): string {
   return `Details,Posting Date,Description,Amount,Type,Balance,Check or Slip #\n${Array.from({ length: ROWS }, (_, n) => row(n)).join("\n")}\n`;
 }
 
-test("thousands of changed rows are a report of some hundred kB with all counts, small cases, and every line on demand", async () => {
+test("thousands of changed rows give a report of some hundred kB with all counts, small cases, and every line on demand", async () => {
   const one = await workspace();
   const owner = await host(one);
   for (let n = 0; n < STATEMENTS; n++) {

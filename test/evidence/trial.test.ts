@@ -134,7 +134,7 @@ test.for(CASES)("%s: %s %$", async ([, agent, parts, expected, why]) => {
   expect([difference.class, difference.why]).toEqual([expected, [expect.stringMatching(why ?? /^$/), ...difference.why.slice(1)]]);
 });
 
-test("a machine that is too slow says nothing of the code", async () => {
+test("a machine that is too slow says nothing about the code", async () => {
   const { world } = opened;
   const slow: Host = {
     ...opened,
@@ -145,7 +145,7 @@ test("a machine that is too slow says nothing of the code", async () => {
   expect(found === "same" ? found : [found.class, found.why]).toEqual(["not_replayable", ["it did not end in time on this machine"]]);
 });
 
-test("a bare read is a read: of a tool whose name says nothing only its trusted server could tell, and no trial asks it", async () => {
+test("a bare read is a read: if only its trusted server could classify a tool, no trial calls it", async () => {
   const trust = parseTrust(one.read("trust.yaml").replace(/^mcp: .*$/m, "mcp: {erp: {command: nothing, trusted: true}}"));
   const trusting: Host = { ...opened, trust };
   const reading = (tool: string) =>

@@ -270,7 +270,7 @@ test("ingest", async () => {
   await closeAll();
 });
 
-test("an agent that asks, pays and tells", async () => {
+test("an agent that asks, pays and notifies", async () => {
   const text = `${header("").replace(NARROW, USES)}
 const rate = bank_rate({ day: "one", failures: 0 }).rate;
 const payment = { to: "ACME", amount: "120.00" };

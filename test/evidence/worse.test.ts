@@ -61,7 +61,7 @@ async function rests(agent: string): Promise<string> {
   return id;
 }
 
-describe("a run that had ended without acting acts outside, whatever else changed", () => {
+describe("a run that had ended without acting now acts outside, whatever else changed", () => {
   const ends: [what: string, action: string, end: (id: string) => Promise<string | null | undefined>][] = [
     ["a person's no", "require_approval, level: manager", async (id) => (await decide(opened, id, "rejected")).outcome],
     ["a person's no to an escalation", "escalate", async (id) => (await decide(opened, id, "rejected")).outcome],
@@ -106,7 +106,7 @@ describe("a run that had ended without acting acts outside, whatever else change
     expect(one.bank()).toEqual([]);
   });
 
-  test("an escalation, whatever the person who took it over said to it", async () => {
+  test("an escalation, whatever the reviewer answered", async () => {
     const escalating = changed(
       PAYER,
       'if (!verdict.passed) {\n  fsm_enter("APPROVAL_GATE");\n  approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: payment }], expires: "1d" });\n}\nfsm_enter("MUTATE");\n({ paid: bank_pay(payment).ref })',
@@ -120,7 +120,7 @@ describe("a run that had ended without acting acts outside, whatever else change
     ]);
   });
 
-  test("a no is not walked around by asking for something a little different", async () => {
+  test("a rejection cannot be avoided by asking for something slightly different", async () => {
     const ask = (amount: string) => `${header("approval, bank, ctx")}
 const payment = { to: "ACME", amount: "${amount}" };
 const answer = approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: payment }] });
@@ -137,7 +137,7 @@ const paid = answer.decision === "approved" ? bank_pay(payment).ref : "";
   });
 });
 
-describe("what a person decided is decided otherwise", () => {
+describe("what a person decided is now decided differently", () => {
   const agent = (account: number, more: { status?: string; review?: boolean; note?: boolean } = {}) => `${header("journal, queue")}
 const made = journal_add_double({ date: "2026-11-06", description: "AWS", debit_account: ${account}, credit_account: 1010, amount: "42.00", key: "aws", status: "${more.status ?? "pending-review"}" });
 ${more.review === false ? "" : 'queue_add_review({ entry_id: "pending", description: "AWS?", confidence: 0.4 });'}
@@ -162,7 +162,7 @@ ${more.note === false ? "" : 'queue_add_review({ description: "Is this contract 
     ]);
   });
 
-  test("a card they decided is not opened any more; one that nobody decided is told", async () => {
+  test("a card they decided is no longer opened; one that nobody decided is reported", async () => {
     await recorded("Is this contract still wanted?", { decision: "rejected" });
     const dropped = agent(5030, { note: false });
     expect(why(await only(opened, "booker", { "agents/booker.ts": dropped }))).toEqual([
@@ -172,7 +172,7 @@ ${more.note === false ? "" : 'queue_add_review({ description: "Is this contract 
     ]);
   });
 
-  test("an entry they confirmed is voided or set back by another run", async () => {
+  test("an entry they confirmed is voided or reset by another run", async () => {
     const cleaner = (text: string) => `${header("journal, ctx")}
 const seen = journal_query({ text: "AWS", limit: 5 });
 ${text}ctx_log(String(seen.length));
@@ -188,7 +188,7 @@ ${text}ctx_log(String(seen.length));
     ]);
   });
 
-  test("what they confirmed and reversed since is no measure", async () => {
+  test("an entry they confirmed and then reversed is no measure", async () => {
     await recorded("AWS?", {});
     one.commit({
       "agents/fixer.ts": `${header("journal")}
@@ -201,7 +201,7 @@ for (const entry of journal_query({ text: "AWS", limit: 5 })) journal_void({ ent
   });
 });
 
-test("the very call that had a yes is worse without one, although its tool is called without one elsewhere", async () => {
+test("a call that had an approval is worse without one, even if its tool is called without one elsewhere", async () => {
   const call = (amount: string, approved: boolean) => ({ tool: "bank_pay", params: { amount }, approved });
   const effects = (calls: Effects["calls"]): Effects => ({
     ...{ status: "done", outcome: "completed", error: null, result: null, entries: [], changed: {}, calls },
@@ -225,7 +225,7 @@ test("the very call that had a yes is worse without one, although its tool is ca
   expect(await of([call("1000.00", true), call("6.00", false)])).toMatchObject({ class: "changed" });
 });
 
-test("an approved call and a free one change places: fewer have a yes, and more have none", async () => {
+test("an approved call and a free one swap places: fewer are approved, and more are not", async () => {
   const amounts = (
     first: string,
     second: string,
@@ -253,7 +253,7 @@ for (const amount of pays) bank_pay({ to: "ACME", amount });
   expect([kind, first]).toEqual(["worse", expect.stringMatching(/is made without a person's approval/)]);
 });
 
-test("facts of a verdict that are computed otherwise are told with both values and the runs they touch, though the verdict is the same", async () => {
+test("changed facts of a verdict are reported with both values and their runs, though the verdict is the same", async () => {
   one.commit({ "agents/payer.ts": PAYER, "policies/payer.yaml": limits("require_approval, level: manager", 1000) });
   const [first, second] = [(await run(opened, "payer")).id, (await run(opened, "payer")).id];
   const report = await tried(opened, "payer", { "agents/payer.ts": changed(PAYER, "facts: { amount }", 'facts: { amount: "0.00" }') });
@@ -263,7 +263,7 @@ test("facts of a verdict that are computed otherwise are told with both values a
   expect(lines(report)[1]).toBe('  a policy gets other facts: fact amount: "120.00" -> "0.00" (RUN and 1 more)');
 });
 
-test("who was paid, tags and how sure the code was are part of what is compared", async () => {
+test("payees, tags and confidence are part of what is compared", async () => {
   const agent = (more: string) => `${header("journal")}
 journal_add_double({ date: "2026-11-06", description: "AWS", debit_account: 5030, credit_account: 1010, amount: "42.00", key: "aws", status: "auto-confirmed", ${more} });
 1;
@@ -276,7 +276,7 @@ journal_add_double({ date: "2026-11-06", description: "AWS", debit_account: 5030
   expect(await of('counterparty: "Amazon", confidence: 0.9, note: "m"')).toMatch(/tags.note "n" -> "m"/);
 });
 
-test("each one who is paid instead of another is told, where the sums are the same", async () => {
+test("each changed payee is reported, even if the sums are equal", async () => {
   const asks = (...to: string[]) => `${header("approval, bank")}
 const calls = ${JSON.stringify(to.map((name) => ({ tool: "bank_pay", params: { to: name, amount: "10.00" } })))};
 approval_wait({ title: "Pay?", calls }).decision

@@ -195,7 +195,7 @@ function audited(run: RunRecord, steps: readonly Step[], process: boolean, said:
 
 const sorted = (calls: readonly Call[]): string[] => calls.map((call) => canonicalJson([call.tool, call.params])).sort();
 
-test("nothing changes in a state that forbids it, and nothing acts without the yes it needs", async () => {
+test("nothing changes in a state that forbids it, and nothing acts without the required approval", async () => {
   const seen = { wrote: 0, asked: 0, runs: 0 };
   await fc.assert(
     fc.asyncProperty(

@@ -24,7 +24,7 @@ async function open(pays: string, more: Record<string, string> = {}): Promise<{ 
   return { at, owner };
 }
 
-test("of two payments that each fit into the balance one is made, though a person has approved both", async () => {
+test("of two payments that each fit the balance only one is made, though a person approved both", async () => {
   const { at, owner } = await open(`${begin()}${ROOM}if (room) {\n${ASK}mcp_call(${PAY});\n${books("input.id", "100.00")}}\nroom;`);
   const both = [await run(owner, "pays", { id: "I-1" }), await run(owner, "pays", { id: "I-2" })];
   expect(both.map((one) => one.error?.message ?? one.status)).toEqual(["waiting", "waiting"]);
@@ -36,7 +36,7 @@ test("of two payments that each fit into the balance one is made, though a perso
   });
 });
 
-test("a run that nobody was asked about does not go by a balance that another run has changed meanwhile", async () => {
+test("a run without approval does not use a balance that another run has changed meanwhile", async () => {
   const judged = 'fsm_enter("COMPUTE");\nfsm_enter("POLICY_CHECK");\npolicy_evaluate({ policy: "open", facts: { fine: room } });\n';
   const { at, owner } = await open(
     `${header("mcp, journal, bank, fsm, policy", INPUT + STATES)}fsm_enter("ASSESS");\n${ROOM}bank_slow(1500);\n${judged}fsm_enter("MUTATE");\nif (room) mcp_call(${PAY});\nroom;`,
@@ -48,7 +48,7 @@ test("a run that nobody was asked about does not go by a balance that another ru
   expect([end.error?.message ?? null, end.outcome, at.wrote()]).toEqual([null, "blocked", []]);
 });
 
-test("what it has booked itself is no change, whatever others have committed beside it", async () => {
+test("its own bookings are not a change, whatever others have committed meanwhile", async () => {
   const { at, owner } = await open(
     `${begin()}${ROOM}${books("input.id", "100.00")}git_commit("import: reserved");\nif (room) {\n${ASK}mcp_call(${PAY});\n}\nroom;`,
   );
@@ -65,7 +65,7 @@ test("what it has booked itself is no change, whatever others have committed bes
   expect([blocked.outcome, at.wrote().length]).toEqual(["blocked", 1]);
 });
 
-test("what a child that only reads has read is read again, and what it computed of it", async () => {
+test("what a read-only child has read is read again, and its result computed again", async () => {
   const looks = `${header("mcp, compute", "mutates: false\n")}const found = mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });\n({ open: found.status === "open" });\n`;
   const pays = `${begin("mcp, approval, agent:looks")}const { open } = agent_call({ agent: "looks" }).result;\nif (open) {\n${ASK}mcp_call(${PAY});\n}\nopen;`;
   const { at, owner } = await open(pays, { "agents/looks.ts": looks });

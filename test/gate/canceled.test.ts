@@ -36,9 +36,9 @@ test.each<[what: string, tool: string, mood: Mood, says: object]>([
     "while nobody knows whether it was made",
     "pay_blind",
     { kill: "self", at: "after" },
-    { stands: [], not_verified: [expect.stringMatching(/^mcp_call .*I-1.*: nobody knows whether it happened$/)] },
+    { stands: [], not_verified: [expect.stringMatching(/^mcp_call .*I-1.*: it is unknown whether it happened$/)] },
   ],
-])("canceled %s: its question closes, and a card says what it leaves", async (_, tool, mood, says) => {
+])("canceled %s: its question closes, and a card reports what it leaves behind", async (_, tool, mood, says) => {
   const one = await shop({ "agents/two.ts": pays(tool) });
   const opened = await host(one);
   one.mood(mood);
@@ -56,7 +56,7 @@ test.each<[what: string, tool: string, mood: Mood, says: object]>([
   expect(opened.cards.list({ run: id, open: true })).toEqual([]);
 });
 
-test("canceled before it has acted, or while a run it called has not, it leaves no card", async () => {
+test("canceled before it, or a run it called, has acted, it leaves no card", async () => {
   const calls = `${header("agent:gate, approval")}approval_wait({ title: "Call?", calls: [{ tool: "agent_call", params: { agent: "gate", input: {} } }] });\nagent_call({ agent: "gate", input: {} });\n`;
   const one = await workspace({ "agents/calls.ts": calls });
   const opened = await host(one);

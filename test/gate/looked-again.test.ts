@@ -22,7 +22,7 @@ async function open(agent: string, amount = "50.00"): Promise<{ at: Shop; owner:
   return { at, owner: await host(at) };
 }
 
-test("a call that asks for itself is checked after its own answer", async () => {
+test("a call that needs its own approval is checked after that approval", async () => {
   const { at, owner } = await open(
     `${begin.replace(/"pay", facts: .*? }/, '"open", facts: { fine: true }')}fsm_enter("MUTATE");\nmcp_call(${PAY});\n1;`,
   );
@@ -33,7 +33,7 @@ test("a call that asks for itself is checked after its own answer", async () => 
   expect([end.outcome, at.wrote()]).toEqual(["blocked", []]);
 });
 
-test("of several calls of one question the one that is not so any more is named, with what was read", async () => {
+test("of several calls in one question the outdated one is named, with what was read", async () => {
   const agent = `${header("mcp, approval")}${READ}\nconst calls = [${OTHER}, { tool: "shop/pay_blind", params: { invoice_id: "I-1", note: found.status } }];\napproval_wait({ title: "Pay?", calls });\nfor (const one of calls) mcp_call(one);\n1;`;
   const { at, owner } = await open(agent);
   const waiting = await run(owner, "pays");
@@ -43,12 +43,12 @@ test("of several calls of one question the one that is not so any more is named,
   expect([end.outcome, at.wrote()]).toEqual(["blocked", []]);
   const { reason } = end.result as { reason: string };
   expect(reason).toMatch(
-    /not for \{"params":\{"invoice_id":"I-1","note":"open"\},"tool":"shop\/pay_blind"\} \(answered otherwise: mcp_call\(.*get_invoice/,
+    /not for \{"params":\{"invoice_id":"I-1","note":"open"\},"tool":"shop\/pay_blind"\} \(different answers now: mcp_call\(.*get_invoice/,
   );
   expect(reason).not.toContain("I-9");
 });
 
-test("a form that is filled in is an answer that took its time", async () => {
+test("filling in a form is a decision that took time", async () => {
   const form = 'approval_form({ title: "Why?", fields: { why: { type: "string", required: true } } });';
   const { at, owner } = await open(`${begin}fsm_enter("APPROVAL_GATE");\n${form}\nfsm_enter("MUTATE");\nmcp_call(${PAY});\n1;`);
   const waiting = await run(owner, "pays");
@@ -75,7 +75,7 @@ test("rows and keys in another order are the same answer", async () => {
   expect([end.error?.message ?? null, end.result, at.wrote().length]).toEqual([null, 1, 2]);
 });
 
-test("a run that did not wait for a person but for long goes by what is so now", async () => {
+test("a run that waited long, though not for a person, uses current data", async () => {
   const at = await shop(
     {
       "agents/pays.ts": `${begin.replace("approval]", "approval, bank]").replace(JUDGE, `bank_slow(600);\n${JUDGE}`)}fsm_enter("MUTATE");\nmcp_call(${PAY});\n1;`,
@@ -96,7 +96,7 @@ test("a run that did not wait for a person but for long goes by what is so now",
   expect([end.error?.message ?? null, end.outcome, at.wrote()]).toEqual([null, "blocked", []]);
 });
 
-test("a run that reads nothing acts all the same", async () => {
+test("a run without reads acts anyway", async () => {
   const other = `${header("mcp, approval")}approval_wait({ title: "Pay?", calls: [${OTHER}] });\nmcp_call(${OTHER});\n1;`;
   const slow = `${begin.replace("approval]", "approval, bank]").replace(JUDGE, `bank_slow(1500);\n${JUDGE}`)}fsm_enter("MUTATE");\nmcp_call(${PAY});\n1;`;
   const at = await shop({ "agents/other.ts": other, "agents/pays.ts": slow }, true);
@@ -111,7 +111,7 @@ test("a run that reads nothing acts all the same", async () => {
   expect([end.error?.message ?? null, end.outcome, at.wrote().length]).toEqual([null, "blocked", 1]);
 });
 
-test("who acts twice gives up the turn when it ends, not when the first act's time is over", async () => {
+test("a run that acts twice gives up its turn when it ends, not when the first act's time is over", async () => {
   const two = `approval_wait({ title: "Pay?", calls: [${PAY}, ${PAY.replace("I-1", "I-2")}] });`;
   const again = READ.replace("found", "then");
   const agent = `${header("mcp, approval, bank")}${READ}\n${two}\nmcp_call(${PAY});\nbank_slow(500);\n${again}\nmcp_call(${PAY.replace("I-1", "I-2")});\nthen;`;
@@ -125,7 +125,7 @@ test("who acts twice gives up the turn when it ends, not when the first act's ti
   expect(at.wrote()).toHaveLength(4);
 });
 
-test("what was begun before a crash is looked at again before it is made", async () => {
+test("an act started before a crash is checked again before it is made", async () => {
   const { at, owner } = await open(
     `${begin}${ASK}mcp_call(${PAY.replace("pay_blind", "pay_invoice")});\n1;`.replace(PAY, PAY.replace("pay_blind", "pay_invoice")),
     "500.00",
@@ -140,7 +140,7 @@ test("what was begun before a crash is looked at again before it is made", async
   expect([end.error?.message ?? null, end.outcome, at.wrote()]).toEqual([null, "blocked", []]);
 });
 
-test("a tool that writes now is not called to read again", async () => {
+test("a tool that has become a write is not called to read again", async () => {
   const { at, owner } = await open(`${begin}${ASK}mcp_call(${PAY});\n1;`);
   const waiting = await run(owner, "pays");
   expect(waiting.error?.message).toBeUndefined();
@@ -159,7 +159,7 @@ test("a tool that writes now is not called to read again", async () => {
   expect([end.outcome, at.reached().length]).toEqual(["blocked", before]);
 });
 
-test("what a change makes it read beside is read: nothing is blocked where it would act alike", async () => {
+test("additional reads caused by a change are made: nothing is blocked that would act alike", async () => {
   const rows = [
     { invoice_id: "A", amount: "1.00" },
     { invoice_id: "B", amount: "2.00" },
@@ -175,7 +175,7 @@ test("what a change makes it read beside is read: nothing is blocked where it wo
   expect([end.error?.message ?? null, end.result, at.wrote().length]).toEqual([null, 1, 1]);
 });
 
-test("a day that belongs to a record is no passing time", async () => {
+test("a date in a record is data, not the passing of time", async () => {
   const dated = PAY.replace("amount: found.amount", "due: found.date");
   const { at, owner } = await open(
     `${begin.replace(/"pay", facts: .*? }/, '"open", facts: { fine: true }')}${ASK.replace(PAY, dated)}mcp_call(${dated});\n1;`,
@@ -188,7 +188,7 @@ test("a day that belongs to a record is no passing time", async () => {
   expect([end.outcome, at.wrote()]).toEqual(["blocked", []]);
 });
 
-test("a write that its tool refused is no act: what was read before it is read again", async () => {
+test("a write refused by its tool is not an act: earlier reads are made again", async () => {
   const tries = PAY.replace("pay_blind", "pay_invoice");
   const agent = `${begin.replace(/"pay", facts: .*? }/, '"open", facts: { fine: true }')}fsm_enter("APPROVAL_GATE");\napproval_wait({ title: "Try?", calls: [${tries}] });\nfsm_enter("MUTATE");\nmcp_try(${tries});\nmcp_call(${PAY});\n1;`;
   const { at, owner } = await open(agent);

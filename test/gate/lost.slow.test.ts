@@ -164,7 +164,7 @@ describe("the owner dies in", () => {
   const points = ["agent_call", "notify_send", "schedule_run"].flatMap((name) =>
     (["after intent", "before settle"] as const).map((point) => [name, point] as const),
   );
-  test.each(share(points, 3, String))("%s, %s: told once, started once", async (name, point) => {
+  test.each(share(points, 3, String))("%s, %s: notified once, started once", async (name, point) => {
     const one = await shop(FILES);
     let opened = await host(one);
     const [when, operation] = point.split(" ") as ["before" | "after", "intent" | "settle"];

@@ -159,7 +159,7 @@ describe("what was judged is what is done", () => {
   });
 });
 
-test("a figure that was judged once is good for one call of a plugin, too, which nothing reads back", async () => {
+test("a figure judged once covers one call, even of a plugin that nothing verifies", async () => {
   const end = await run(opened, "wires");
   expect(end).toMatchObject({ status: "waiting", reason: "approval" });
   expect(openCard(opened, end.id)).toMatchObject({ calls: [{ tool: "bank_wire", params: { to: "B", amount: "50.00" } }] });
@@ -167,7 +167,7 @@ test("a figure that was judged once is good for one call of a plugin, too, which
   await opened.engine.cancel(end.id, "test");
 });
 
-describe("what belongs together adds up before it is asked or sent", () => {
+describe("amounts that belong together must add up before an approval and before sending", () => {
   test.each(SUMS.map(([why, , sent], i): [string, number, boolean] => [why, i, sent]))("%s", async (_, i, sent) => {
     for (const agent of [`sums_${i}`, `asks_sums_${i}`]) {
       const { end, wrote } = await during(() => run(opened, agent));
@@ -178,7 +178,7 @@ describe("what belongs together adds up before it is asked or sent", () => {
     }
   });
 
-  test("nor is a card shown whose figures differ, nor an edit taken that breaks a sum", async () => {
+  test("no card is shown with inconsistent figures, and no edit accepted that breaks a sum", async () => {
     expect((await run(opened, "shows")).error).toMatchObject({
       code: "AMOUNT_SUM",
       message: expect.stringContaining("The card: debit = credit"),
@@ -209,7 +209,7 @@ describe("a text that lacks something", () => {
   });
 });
 
-test("a yes is for the record that was read and judged, and no word but a yes or a no decides", async () => {
+test("an approval applies only to the record that was judged, and only an explicit approval or rejection decides", async () => {
   const { id } = await run(opened, "about_it");
   const edited = (sets: Record<string, string>) =>
     during(() => decide(opened, id, "edited", { calls: editCalls(openCard(opened, id).calls, sets) }));
@@ -223,28 +223,28 @@ test("a yes is for the record that was read and judged, and no word but a yes or
 });
 
 describe("who decided stands in the call", () => {
-  test("that was asked for, however deep; text that only mentions it stays as it was shown", async () => {
+  test("that was requested, however deep; text that only mentions it stays as shown", async () => {
     const waiting = await run(opened, "named_asked");
     expect(waiting, String(waiting.error?.message)).toMatchObject({ reason: "approval" });
     const { wrote } = await during(() => decide(opened, waiting.id, "approved", { reason: "fine" }));
     expect(wrote).toEqual([{ invoice_id: "A", meta: { by: "Pat", why: ["fine"] }, text: "by @approver" }]);
   });
 
-  test("also where somebody has written another name there", async () => {
+  test("even if somebody has written another name there", async () => {
     const waiting = await run(opened, "named_asked");
     const calls = editCalls(openCard(opened, waiting.id).calls, { "calls.0.params.meta.by": "somebody", invoice_id: "A-2" });
     const { wrote } = await during(() => decide(opened, waiting.id, "edited", { calls, reason: "fine" }));
     expect(wrote).toEqual([{ invoice_id: "A-2", meta: { by: "Pat", why: ["fine"] }, text: "by @approver" }]);
   });
 
-  test("and in no call that was not asked for: it is not sent", async () => {
+  test("a call with a placeholder that was not in a question is not sent", async () => {
     const { end, wrote } = await during(() => run(opened, "named"));
     expect([end.error?.code, wrote]).toEqual(["PARAMS_INVALID", []]);
   });
 });
 
 describe("after a no", () => {
-  test("nothing but what was named under otherwise, also once a person has let a mismatch stand", async () => {
+  test("only calls named under otherwise are made, even after a person has accepted a mismatch", async () => {
     const waiting = await run(opened, "insists");
     const { end, wrote } = await during(async () => {
       const mismatch = await decide(opened, waiting.id, "rejected");
@@ -255,7 +255,7 @@ describe("after a no", () => {
     expect(wrote).toEqual([{ invoice_id: "NO" }]);
   });
 
-  test("an earlier yes that was not used is used no more", async () => {
+  test("an earlier unused approval is canceled", async () => {
     const waiting = await run(opened, "earlier");
     const { end, wrote } = await during(async () => {
       await decide(opened, waiting.id, "approved");
@@ -271,7 +271,7 @@ describe("after a no", () => {
     expect(one.git("rev-parse", "HEAD")).toBe(before);
   });
 
-  test("what was written instead and nobody could look up is told", async () => {
+  test("a write made instead that could not be verified is reported", async () => {
     const waiting = await run(opened, "otherwise");
     const end = await decide(opened, waiting.id, "rejected");
     expect(end).toMatchObject({ outcome: "rejected", result: { not_verified: [expect.stringContaining("shop/pay_blind")] } });

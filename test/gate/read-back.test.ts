@@ -29,7 +29,7 @@ const proposed = async (one: Shop, text: string): Promise<string> => {
   return (await cleared(one.dir, "proposals", "show", "1")).stdout;
 };
 
-test.each([true, false])("the card of a proposal says that it reads, of a server that is trusted (%s)", async (trusted) => {
+test.each([true, false])("the card of a proposal says that it reads, for a trusted server (%s)", async (trusted) => {
   expect(await proposed(await readBackBy("legal_review", trusted), LOOKS("legal_review"))).toMatch(/reads with shop\/legal_review/);
   const why = trusted ? "its name does not prove that it only reads" : "its server is not trusted, and trust.yaml gives it no class";
   expect(await proposed(await readBackBy("get_invoice", trusted), LOOKS("legal_review"))).toContain(

@@ -60,7 +60,7 @@ test("another agent, and who asked that one", async () => {
   expect(openCard(opened, child!.id).started_by).toBe("the agent hands; asked by a task of billing-bot");
 });
 
-test("a run that schedules its next one tells who began, however often it has come back", async () => {
+test("a run that schedules its next one shows who started the first, however often it repeats", async () => {
   for (let round = 1, run = await start({ kind: "command", key: "6" }, "again", "Ann"); round <= 3; round++) {
     const next = (await opened.engine.list({ agent: "again" })).find(
       ({ cause }) => (cause.detail as { by?: string } | undefined)?.by === run,
@@ -72,7 +72,7 @@ test("a run that schedules its next one tells who began, however often it has co
   }
 });
 
-test("who has a run copied has started the copy", async () => {
+test("whoever copies a run is the starter of the copy", async () => {
   const { opened } = await made(TEAM);
   const { id } = await begin(opened, "simple", { params: { to: "A", amount: "5.00" } }, "Ann");
   const { run } = await forkRun(opened, { run: id, by: "Bob", reason: "test", at: 0, head: false });

@@ -69,7 +69,7 @@ test.each(share(CHANGES, 3, String))("over %s and a kill: what was shown is paid
   expect(paid(one)).toEqual([{ invoice_id: "I-1" }]);
 });
 
-test("over a trust.yaml that names the server no more it fails with the reason, and nothing is paid", async () => {
+test("if trust.yaml no longer names the server, it fails with the reason, and nothing is paid", async () => {
   const { one, opened, run } = await waiting();
   one.commit({ "trust.yaml": one.read("trust.yaml").replace(/^mcp:\n(?: {2}.*\n)+/m, "mcp: {}\n") });
   await close(opened);
@@ -85,7 +85,7 @@ test.each<[string, Record<string, string> | null]>([
     "it asks for an input now",
     { "agents/looks.ts": ASKS.replace("mutates: false\n", "mutates: false\ninput: {n: {type: integer, required: true}}\n") },
   ],
-])("a child that waits is waited for, although %s", async (_, files) => {
+])("a waiting child is waited for, although %s", async (_, files) => {
   const { one, opened, run: parent } = await waiting("parent");
   if (files !== null) one.commit(files);
   else takeOut(one, "agents/looks.ts");
@@ -109,7 +109,7 @@ function cleared(one: Shop, ...args: string[]): Promise<{ code: number; said: st
   return new Promise((resolve) => child.on("close", (code) => resolve({ code: code ?? -1, said })));
 }
 
-test("two processes decide one card at once: one is heard, the other is told", async () => {
+test("two processes decide one card at once: one decision counts, the other is refused", async () => {
   const { one, opened, run } = await waiting();
   const { id: card } = openCard(opened, run.id);
   await close(opened);
@@ -123,7 +123,7 @@ test("two processes decide one card at once: one is heard, the other is told", a
   expect(told.said).toMatch(/CARD_CLOSED|OWNER_BUSY/);
 });
 
-test("many answers at once to one card make one payment", async () => {
+test("many simultaneous decisions on one card make one payment", async () => {
   const { one, opened, run } = await waiting();
   const answers = await Promise.allSettled(
     Array.from({ length: 8 }, (_, i) => decide(opened, run.id, i % 2 === 0 ? "approved" : "rejected")),

@@ -118,7 +118,7 @@ describe("the page", () => {
     });
   }
 
-  test("many silent connections do not keep people out for long", async () => {
+  test("many silent connections do not block people for long", async () => {
     const idle = Array.from({ length: 300 }, () => connect({ port: site.port, host: "127.0.0.1" }).on("error", () => undefined));
     await new Promise((resolve) => setTimeout(resolve, 300));
     let answered = "";
@@ -155,7 +155,7 @@ describe("the owner's socket", () => {
       expect(said.find((one) => one.id !== 2)?.error ?? said.find((one) => one.id !== 2)).toBeDefined();
     });
   }
-  test("a deep document is answered, not died of", async () => {
+  test("a deeply nested document is answered without dying", async () => {
     const said = await say(`{"id":1,"method":"echo","params":${"[".repeat(200_000)}${"]".repeat(200_000)}}\n`);
     expect(said.length).toBeGreaterThan(0);
     expect(JSON.parse(await say('{"id":1,"method":"echo","params":1}\n'))).toEqual({ id: 1, result: 1 });

@@ -68,7 +68,7 @@ function difference(left: unknown, wanted: unknown): object {
   );
 }
 
-test.runIf(count >= 50)("everybody is killed and stopped among them, and every lock is left about", () => {
+test.runIf(count >= 50)("all processes are killed and stopped, and every lock is left behind", () => {
   const held = new Set(drills.map((one) => one.what.replace(/lock .*/, "lock")));
   expect([...held].sort()).toEqual([...new Set(KINDS)].sort());
 });

@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const owner = (pid: number) => [pid, ...below(pid)].find((one) => /main\.ts start/.test(commandOf(one))) ?? 0;
 
-describe.concurrent("an owner that stands still", () => {
+describe.concurrent("a suspended owner", () => {
   test.each(share(["pay", "send", "wire"] as const, 3, String))(
     "in the middle of %s, for 13 s, while a command takes over: it is paid once, and the run ends",
     async (act) => {
@@ -52,7 +52,7 @@ describe.concurrent("an owner that stands still", () => {
     120_000,
   );
 
-  test("in the middle of a write to the store is ended by who takes over", async () => {
+  test("an owner suspended in a write to the store is ended by the process that takes over", async () => {
     const one = await workspace();
     const child = owning(one, `opened.database.db.exec("BEGIN IMMEDIATE"); process.kill(process.pid, "SIGSTOP");`);
     await stopped(child);
@@ -61,7 +61,7 @@ describe.concurrent("an owner that stands still", () => {
     expect(child.signalCode).toBe("SIGKILL");
   });
 
-  test("with the lock of the index in its hands leaves commits free after the lease, and finishes nothing when it goes on", async () => {
+  test("an owner suspended with the index lock allows commits after the lease, and completes nothing when it resumes", async () => {
     const one = await workspace();
     const script = `
       const git = await createGit(one, { branch: () => "main", reached: (stage) => stage === "moved" && process.kill(process.pid, "SIGSTOP") });
@@ -89,7 +89,7 @@ describe.concurrent("an owner that stands still", () => {
     ]);
   });
 
-  test("is not the only one who may serve: another start takes over, with a page of its own, and keeps its socket when the first goes on", async () => {
+  test("a suspended owner does not prevent another start, which has its own page and keeps its socket when the first resumes", async () => {
     const one = copyOf(template);
     one.commit({ "config.yaml": one.read("config.yaml").replace("port: 0", `port: ${20_000 + (process.pid % 20_000)}`) });
     const day = await open(one);

@@ -35,7 +35,7 @@ async function sorted(texts: readonly string[]) {
 
 const some = (name: string, length: number): string[] => Array.from({ length }, (_, n) => `${name} ${n}`);
 
-test("models are asked about runs of every end first, and the share that answers as recorded has its interval", async () => {
+test("models are asked about runs of every end first, and the share of matching answers has its interval", async () => {
   const texts = [...some("VOID", 1), ...some("AWS", 6)];
   const { owner, server } = await sorted(texts);
   const report = await backtestAgent(owner, { agent: "sort", at: null, which: { all: true }, budget: "0.50" });
@@ -46,7 +46,7 @@ test("models are asked about runs of every end first, and the share that answers
   expect(backtestLines(report).join("\n")).toContain("7 of 7 answered as recorded, which says 65 % to 100 % for all (Wilson, 95 %)");
 });
 
-test("however soon the budget ends, each end has its share of what was asked, as its interval says; a run that is not there is said", async () => {
+test("however soon the budget ends, each end has its share of the questions, as the interval says; a missing run is reported", async () => {
   const texts = [...some("VOID", 3), ...some("AWS", 9)];
   const { owner, server } = await sorted(texts);
   const asked = { agent: "sort", at: null, budget: "0.50" };

@@ -42,7 +42,7 @@ for (const [name, trust, config] of DOORS) {
   });
 }
 
-test("a stored secret is hidden in JSON text too, once and twice escaped, and so is what only its key tells", async () => {
+test("a stored secret is masked in JSON text too, escaped once and twice, as is one shown only by its key", async () => {
   const server = await fakeModel(() => "ready");
   const bank = 'pa"ss\\wo\nrd-of-bank';
   const { llm } = await open(local(server), LOCAL, {}, { bank });
@@ -91,21 +91,21 @@ test.each([
   ["one call that is no list", choice({ tool_calls: { id: "c" } })],
   ["a name that is none", choice({ tool_calls: [{ id: "c", function: { name: 7 } }] })],
   ["choices that are none", chat({}, { choices: [null] })],
-])("openai: %s is no answer, and says so", async (_, reply) => {
+])("openai: %s is not an answer, and is reported", async (_, reply) => {
   const server = await fakeModel(() => reply);
   const { llm, ledger } = await open(local(server), LOCAL);
   await expect(llm.generate(request())).rejects.toMatchObject({ code: "LLM_ANSWER", message: expect.stringContaining("shape") });
   expect(ledger.report("run")).toMatchObject([{ calls: 1, open: 1 }]);
 });
 
-test("anthropic: a call whose name is none is no answer, and says so", async () => {
+test("anthropic: a call with an invalid name is not an answer, and is reported", async () => {
   const events = anthropicEvents("claude-haiku-5-5", { call: { name: "look", input: {} } }).join("");
   const server = await fakeModel(() => streamed(events.replace('"name":"look"', '"name":7')));
   const { llm } = await open(claude(server), "", {}, SECRETS);
   await expect(llm.generate(request())).rejects.toMatchObject({ code: "LLM_ANSWER", message: expect.stringContaining("shape") });
 });
 
-test("openai: calls in a stream are put together by their index, however far apart", async () => {
+test("openai: calls in a stream are assembled by index, however far apart", async () => {
   const delta = (index: number, part: object, id?: string) => ({
     model: "qwen3",
     choices: [{ delta: { tool_calls: [{ index, id, function: part }] }, finish_reason: null }],
@@ -125,7 +125,7 @@ test("openai: calls in a stream are put together by their index, however far apa
   ]);
 });
 
-test("an answer whose costs the store cannot take stays counted in full", async () => {
+test("an answer whose cost the store cannot record stays counted in full", async () => {
   const server = await fakeModel(() => "ready");
   const { llm, ledger } = await open(claude(server), "", {}, SECRETS);
   const { settle } = ledger;

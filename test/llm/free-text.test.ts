@@ -33,7 +33,7 @@ const TASKS: [text: string, agent: string][] = [
   ["Prepare the SOX compliance audit AUD-24", "compliance_audit"],
 ];
 
-test("words alone find the process, as whole words, and ask nobody", async () => {
+test("words alone, as whole words, find the process, and no model is asked", async () => {
   const { owner, server } = await opened();
   const found = [];
   for (const [text] of TASKS) found.push([text, (await taskFor(owner, { text })).agent]);
@@ -48,7 +48,7 @@ test("words alone find the process, as whole words, and ask nobody", async () =>
   expect(server.asked.length).toBe(0);
 });
 
-test("what words leave open the small model says, among what there is; where it is not sure, a person is asked", async () => {
+test("what words leave open the small model decides, among existing processes; if it is not sure, a person is asked", async () => {
   const answers = [
     "ar_collections",
     "ar_collections",
@@ -75,7 +75,7 @@ test("what words leave open the small model says, among what there is; where it 
   expect(await taskFor(owner, { text })).toMatchObject({ agent: null, by: "model" });
 });
 
-test("a text's forms fill the input; what is missing is named, to be asked for", async () => {
+test("patterns in a text fill the input; missing values are named, to be asked for", async () => {
   const { owner, server } = await opened();
   expect(await inputOf(owner, { agent: "invoice_reconciliation", text: "Please reconcile INV-2024-450 today" })).toMatchObject({
     input: { invoice_id: "INV-2024-450" },
@@ -91,7 +91,7 @@ test("a text's forms fill the input; what is missing is named, to be asked for",
   expect(server.asked.length).toBe(0);
 });
 
-test("a model reads what forms do not find, and only what the text has", async () => {
+test("a model finds what patterns do not, and only what the text contains", async () => {
   const fields = [
     { name: "pay_group", value: "US-BIWEEKLY", quote: "the group US-BIWEEKLY" },
     { name: "period_start", value: "2024-10-07", quote: "October 7, 2024" },

@@ -182,7 +182,7 @@ for (const [name, trust, config] of [
   });
 }
 
-test("a large model's stable part is marked for the cache, and a small one of little thought is told so", async () => {
+test("a large model's stable part is marked for caching, and a small one is asked to think little", async () => {
   const server = await fakeModel(() => "ready");
   const { llm } = await open(claude(server), "", {}, SECRETS);
   await llm.generate(request({ role: "large", system: "Rules. ".repeat(600), brief: true }));
@@ -193,7 +193,7 @@ test("a large model's stable part is marked for the cache, and a small one of li
   });
 });
 
-test("a key of the environment is enough, and its address only where it is this machine or trust.yaml names it", async () => {
+test("a key in the environment is enough, and its address is used only on this machine or if trust.yaml names it", async () => {
   const server = await fakeModel(() => "ready");
   const env = { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: server.url };
   const { llm } = await open("", "", env);
@@ -202,7 +202,7 @@ test("a key of the environment is enough, and its address only where it is this 
   await expect(other.generate(request())).rejects.toMatchObject({ code: "LLM_UNCONFIGURED" });
 });
 
-test("without a model the sentence says which setting is missing", async () => {
+test("without a model the message names the missing setting", async () => {
   const said = async (trust: string, config: string, env = {}) =>
     (await open(trust, config, env)).llm.generate(request()).catch((error: Error & { code: string }) => `${error.code} ${error.message}`);
   expect(await said("", "")).toBe(
@@ -215,7 +215,7 @@ test("without a model the sentence says which setting is missing", async () => {
   expect(await said("", "", { FALLBACK_MODEL: "claude-haiku-5-5" })).toContain("FALLBACK_MODEL says claude-haiku-5-5");
 });
 
-test("strings find their server as people write them", async () => {
+test("model names find their server in common spellings", async () => {
   const trust = `models:
   anthropic: {backend: anthropic, key: "secret:anthropic"}
   openai: {backend: openai, key: "secret:openai"}
@@ -233,7 +233,7 @@ test("strings find their server as people write them", async () => {
   ]);
 });
 
-test("eight at once keep a budget to the cent of what they reserve", async () => {
+test("eight simultaneous requests stay within a budget to the cent of their reservations", async () => {
   const server = await fakeModel(async () => {
     await new Promise((later) => setTimeout(later, 30));
     return { text: "ready", usage: [100, 100] };
@@ -250,7 +250,7 @@ test("eight at once keep a budget to the cent of what they reserve", async () =>
   expect(Number(row?.usd)).toBeLessThanOrEqual(0.01);
 });
 
-test("four fifths spent: the next conversation goes to the small role, a running one does not; all spent: it stops", async () => {
+test("at four fifths the next conversation uses the small role, a running one does not; at the limit it stops", async () => {
   // 85 % with the first, a little with each further one.
   const server = await fakeModel((_, before) => ({ text: "ready", usage: before === 0 ? [200, 2000] : [100, 10] }));
   const config = 'models: {large: claude-opus-5-5, budgets: {run: {usd: "0.048"}}}';

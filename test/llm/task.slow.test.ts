@@ -22,7 +22,7 @@ async function withModel(answers: FakeModel["answer"]) {
   return { at, server };
 }
 
-test("a task in words is worked on by reading; what would change something waits for a person; a figure that a model made up goes nowhere", async () => {
+test("a task in words is worked on by reading; a change waits for a person; a figure invented by a model goes nowhere", async () => {
   const { at, server } = await withModel((asked, before) => {
     const said = JSON.stringify(asked.body.messages);
     if (said.includes("how much is"))

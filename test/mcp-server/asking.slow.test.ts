@@ -7,7 +7,7 @@ import { overStdio } from "./clients.ts";
 const INGEST = source("agents/ingest.ts");
 const HETZNER = `  { text: "HETZNER", account: 5020, vendor: "Hetzner", confidence: 0.9 },\n  { text: "UBER"`;
 
-test("an entry is told with its run, its calls and who decided, and a request goes from a question to a proposal", async () => {
+test("an entry is shown with its run, its calls and who decided, and a request goes from a question to a proposal", async () => {
   const { dir } = await asking({
     "Hetzner has its own rule": [
       call("ask_user", { question: "Which account is it?", options: ["Software", "Office Supplies"] }),

@@ -28,7 +28,7 @@ const post = (headers: Record<string, string>, body: Any = { jsonrpc: "2.0", id:
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
-test("a token has the agents it names and its own runs; those of others, the books and requests are not there for it", async () => {
+test("a token gives access to its agents and its own runs; runs of others, the books and requests are invisible", async () => {
   const tokens: Any = {};
   for (const [name, agents] of [
     ["ann", "pay"],
@@ -61,7 +61,7 @@ test("a token has the agents it names and its own runs; those of others, the boo
   await Promise.all([ann, ben, own].map((one) => one.close()));
 });
 
-test("a token that is not known, a page in a browser and another host name are refused before anything is read", async () => {
+test("an unknown token, a browser page and another host name are refused before anything is read", async () => {
   const unknown = await post({ authorization: "Bearer cleared_x" });
   expect(unknown.status).toBe(401);
   const said = unknown.headers.get("www-authenticate") ?? "";
@@ -84,7 +84,7 @@ test("a token that is not known, a page in a browser and another host name are r
   expect(answer).toContain("HTTP/1.1 403");
 });
 
-test("what is no message is refused as JSON, and the next one is answered", async () => {
+test("an invalid message is refused in JSON, and the next one is answered", async () => {
   for (const body of ["{", "[]", '"x"', '{"jsonrpc":"1.0","id":1,"method":"tools/list"}', "[".repeat(100_000)]) {
     const answer = await post({}, body);
     expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -96,7 +96,7 @@ test("what is no message is refused as JSON, and the next one is answered", asyn
   expect((await post({})).status).toBe(200);
 });
 
-test("a call that is cancelled leaves its run going", async () => {
+test("a canceled call leaves its run running", async () => {
   const client = await overHttp(site.url, "2026");
   const stop = new AbortController();
   const call = client.call("slow", {}, { signal: stop.signal });
@@ -108,7 +108,7 @@ test("a call that is cancelled leaves its run going", async () => {
   await client.close();
 });
 
-test("a run that waits is the same after kill -9 of the owner, and the call sent again finds it", async () => {
+test("a waiting run is the same after kill -9 of the owner, and the repeated call finds it", async () => {
   const before = await overHttp(site.url, "2025");
   const waits = (await before.call("pay", { bill_id: "BILL-K" })).value;
   await site.started.stop("SIGKILL");
@@ -123,7 +123,7 @@ test("a run that waits is the same after kill -9 of the owner, and the call sent
   await client.close();
 });
 
-test("without `cleared start` the workspace is free between calls, also after kill -9, and a call that outlasts its answer goes on", async () => {
+test("without `cleared start` the workspace is free between calls, also after kill -9, and a call that outlasts its answer continues", async () => {
   const dir = await workspace({ ...AGENTS, "agents/slow.ts": slowAgent(8000) });
   const first = await overStdio(dir, "2025");
   const waits = (await first.call("pay", { bill_id: "BILL-9" })).value;
@@ -153,7 +153,7 @@ console.log("a plugin speaks");
 export const noisy_look = definePrimitive({ name: "noisy_look", effect: "read", access: "read", summary: "Looks.", params: z.object({}), returns: z.string(), errors: [], example: "noisy_look()", run: () => "seen" });
 `;
 
-test("garbage on standard input is passed over, and standard output carries nothing but the protocol", async () => {
+test("garbage on standard input is skipped, and standard output carries only the protocol", async () => {
   const dir = await workspace(AGENTS);
   const trust = readFileSync(join(dir, "trust.yaml"), "utf8").replace(/^plugins:.*/m, "plugins: [plugins/noisy.ts]");
   await commit(dir, { "plugins/noisy.ts": NOISY, "trust.yaml": trust });

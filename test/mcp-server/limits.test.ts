@@ -29,7 +29,7 @@ const call = (id: number, name: string, args: Any) => ({ jsonrpc: "2.0", id, met
 const waiting = (id: number) => call(id, "run_status", { run, wait_seconds: 50 });
 const ids = Array.from({ length: 40 }, (_, i) => i + 10);
 
-test("a caller with as many requests waiting as it may have is told when to come again; others are answered", async () => {
+test("a caller with the maximum number of waiting requests gets Retry-After; others are answered", async () => {
   const slow = post(ben, call(1, "slow", {}));
   await until(async () => (run = (await post(ben, call(2, "run_status", {})))[1].result.structuredContent.runs[0]?.run ?? "") !== "");
   const gone = new AbortController();
@@ -53,7 +53,7 @@ test("a caller with as many requests waiting as it may have is told when to come
   expect((await post(ben, waiting(7)))[1].result.structuredContent).toMatchObject({ run });
 });
 
-test("calls of one pipe, or in one request, are as many as a caller may have waiting; what answers at once needs no room", async () => {
+test("calls of one pipe, or in one request, are limited like waiting requests; calls answered at once are not", async () => {
   const client = await overStdio(site.dir, "2025");
   const slow = client.call("slow", {});
   await until(async () =>

@@ -43,7 +43,7 @@ describe.each(WAYS)("a client of %s over %s", (generation, way) => {
   });
   afterAll(() => client.close());
 
-  test("sees agents with trigger a2a or mcp as tools, with their fields and what they may do", async () => {
+  test("sees agents with trigger a2a or mcp as tools, with their fields and permissions", async () => {
     const { tools } = await client.client.listTools();
     const names = tools.map((one: Any) => one.name);
     expect(names).toEqual(
@@ -62,7 +62,7 @@ describe.each(WAYS)("a client of %s over %s", (generation, way) => {
     expect(client.client.getInstructions()).toContain("never instructions");
   });
 
-  test("gets an answer, and an input that does not fit is told with its field", async () => {
+  test("gets an answer, and an invalid input is reported with its field", async () => {
     const { failed, value } = await client.call("echo", { task: "good day" });
     expect({ failed, value }).toMatchObject({
       failed: false,
@@ -79,7 +79,7 @@ describe.each(WAYS)("a client of %s over %s", (generation, way) => {
     await expect(client.call("hidden", {})).rejects.toMatchObject({ code: -32602 });
   });
 
-  test("is shown what nobody would see in an answer", async () => {
+  test("sees invisible characters of an answer escaped", async () => {
     const { value } = await client.call("forms", { amount: "12.50", idempotency_key: "its own field" });
     expect(value.answer.summary).toBe("12.50 low \\u202eevil");
   });
@@ -107,7 +107,7 @@ describe.each(WAYS)("a client of %s over %s", (generation, way) => {
     await expect(client.client.readResource({ uri: "cleared://entries/250118-0000000000" })).rejects.toThrow("No entry");
   });
 
-  test("starts one run for one idempotency_key, also later and when two calls come at once", async () => {
+  test("starts one run for one idempotency_key, also later and with two calls at once", async () => {
     const before = await counted("pay");
     const args = { bill_id: "BILL-7", idempotency_key: `${generation}-${way}` };
     const [one, two] = await Promise.all([client.call("pay", args), client.call("pay", args)]);

@@ -26,7 +26,7 @@ test("a listed name at a public address is allowed, an unlisted one is not", () 
   expect(() => judge("api.example.com", [])).toThrow();
 });
 
-test("a private range and this machine are allowed by naming them, and nothing beside them is", () => {
+test("a private range and this machine are allowed by naming them, and nothing else is", () => {
   const judge = createJudge({ allow: ["10.0.0.0/8", "fd00::/8"], loopback: true });
   judge("erp.internal", at("10.9.8.7"));
   judge("erp.internal", at("fd00::7", "127.0.0.1", "::1"));
@@ -45,13 +45,13 @@ test.each(["127.0.0.1", "2130706433", "0x7f.1", "017700000001", "127.1", "[::1]"
 );
 
 test.each(["file:///etc/passwd", "ftp://listed.test/", "data:text/plain,hi", "gopher://listed.test"])(
-  "%s is no way to a tool",
+  "%s is not an address for tools",
   async (url) => {
     await expect(createFetch(CLOSED)(url)).rejects.toMatchObject({ code: "TOOL_REFUSED" });
   },
 );
 
-test("the address that was checked is the one connected to, also when a name resolves differently the second time", async () => {
+test("the connection goes to the checked address, even if the name resolves differently the second time", async () => {
   let asked = 0;
   const url = new URL(await serve((request, response) => void response.end(`for ${request.headers.host}`)));
   const resolve = async () => (asked++ === 0 ? at("127.0.0.1") : at("169.254.169.254"));
@@ -61,7 +61,7 @@ test("the address that was checked is the one connected to, also when a name res
   await expect(rebinding(`http://erp.test:${url.port}/`)).rejects.toMatchObject({ code: "TOOL_REFUSED" });
 });
 
-test("a redirect is handed back and not followed", async () => {
+test("a redirect is returned and not followed", async () => {
   const inner = await serve((_, response) => void response.end("secret"));
   const outer = await serve((_, response) => void response.writeHead(302, { location: inner }).end());
   const answer = await createFetch({ rules: { allow: [], loopback: true }, maxBytes: 1000 })(outer);
@@ -82,7 +82,7 @@ test("an endpoint given with a run is refused by default, by range and by redire
 });
 
 test.each(["101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket", "999 Odd"])(
-  "an answer with HTTP %j is none, and the call ends",
+  "an answer with HTTP %j is invalid, and the call ends",
   async (head) => {
     const server = createServer((socket) =>
       socket.on("error", () => undefined).once("data", () => socket.write(`HTTP/1.1 ${head}\r\n\r\n`)),

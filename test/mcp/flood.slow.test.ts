@@ -54,7 +54,7 @@ for (const trusted of [true, false]) {
       });
     }
 
-    test("one that answers, dies and leaves another behind is started anew for the next call", async () => {
+    test("a server that answers, dies and leaves a process behind is started again for the next call", async () => {
       const bad = hostile("between", CLASSES, TIMEOUT_MS, { trusted });
       const { call, close } = run(bad.trust, bad);
       expect((await call("bad/get_invoice", {})).result).toBe("done");

@@ -4,7 +4,7 @@ import { formatError } from "../../runtime/cli/output.ts";
 import { toWire } from "../../runtime/kernel/errors.ts";
 import { hostile, run, serve } from "./pool.ts";
 
-test("a server that dies in the middle of a write leaves it in doubt and is called once", async () => {
+test("a server that dies during a write leaves it in doubt and is called once", async () => {
   const bad = hostile("die");
   const { call } = run(bad.trust, bad);
   await expect(call("bad/pay_invoice", { invoice_id: "I1" })).rejects.toMatchObject({
@@ -32,7 +32,7 @@ test("the next write after a server died goes to a new one, once", async () => {
   expect(bad.reached()).toHaveLength(2);
 });
 
-test("a server that hangs is given up after its time; a write is in doubt, a read is not", async () => {
+test("a server that hangs is given up after its time limit; a write is then in doubt, a read is not", async () => {
   const bad = hostile("hang", "", 1500);
   const { call } = run(bad.trust, bad);
   await expect(call("bad/get_invoice", {})).rejects.toMatchObject({ code: "TOOL_TIMEOUT" });
@@ -47,7 +47,7 @@ test("what a server prints instead of an answer is in the message", async () => 
   });
 });
 
-test("a server that never answers the handshake is down, and says after what time", async () => {
+test("a server that never completes the handshake is down, and the time limit is named", async () => {
   const bad = hostile("mute", "", 1500);
   await expect(run(bad.trust, bad).call("bad/pay_invoice", {})).rejects.toMatchObject({
     code: "TOOL_DOWN",
@@ -63,14 +63,14 @@ test("an answer of 10 MB is refused", async () => {
   expect(bad.reached()).toHaveLength(2);
 });
 
-test("an answer nested without sense is refused, and a write that answered so is in doubt", async () => {
+test("an excessively nested answer is refused, and a write answered like that is in doubt", async () => {
   const bad = hostile("deep");
   const { call } = run(bad.trust, bad);
   await expect(call("bad/get_invoice", {})).rejects.toMatchObject({ code: "TOOL_ANSWER", message: expect.stringContaining("nested") });
   await expect(call("bad/pay_invoice", {})).rejects.toMatchObject({ code: "TOOL_LOST" });
 });
 
-test("a schema whose check has no end is broken off: nothing is sent for it, and a write that was sent keeps its answer", async () => {
+test("a schema whose check does not end is aborted: nothing is sent for it, and a write already sent keeps its answer", async () => {
   const bad = hostile("bomb");
   const { call } = run(bad.trust, bad);
   for (const _ of [1, 2]) await expect(call("bad/get_x", {})).rejects.toMatchObject({ code: "TOOL_ANSWER" });
@@ -86,7 +86,7 @@ test("a schema too large to compile is refused at once", async () => {
   await expect(call("bad/get_x", {})).rejects.toMatchObject({ code: "TOOL_ANSWER", message: longer });
 });
 
-test("what a tool tells of its failure is shown as the tool's, even where it is called like ours", async () => {
+test("a tool's error data is shown as the tool's, even with names like ours", async () => {
   const bad = hostile("findings");
   const failed = await run(bad.trust, bad)
     .call("bad/get_invoice", {})
@@ -95,7 +95,7 @@ test("what a tool tells of its failure is shown as the tool's, even where it is 
   expect(failed).not.toContain("hostname");
 });
 
-test("an answer of the wrong shape is refused, but a write that answered is not called lost for it", async () => {
+test("an answer of the wrong shape is refused, but does not make an answered write count as lost", async () => {
   const shape = hostile("shape");
   await expect(run(shape.trust, shape).call("bad/get_invoice", {})).rejects.toMatchObject({ code: "TOOL_ANSWER" });
   const wrong = hostile("wrong");
@@ -106,13 +106,13 @@ test("an answer of the wrong shape is refused, but a write that answered is not 
   expect(paid.notes).toEqual([expect.stringContaining("not what its schema promises")]);
 });
 
-test("a tool with a schema that cannot be read is not called", async () => {
+test("a tool with an unreadable schema is not called", async () => {
   const bad = hostile("schema");
   await expect(run(bad.trust, bad).call("bad/get_x", { a: 1 })).rejects.toMatchObject({ code: "TOOL_ANSWER" });
   expect(bad.reached()).toEqual([]);
 });
 
-test("a tool that was renamed is unknown, with what it is called now", async () => {
+test("a renamed tool is unknown, and its new name is suggested", async () => {
   const bad = hostile("rename");
   const { call, tools } = run(bad.trust, bad);
   await expect(call("bad/get_invoice", {})).rejects.toMatchObject({ code: "TOOL_UNKNOWN" });
@@ -121,7 +121,7 @@ test("a tool that was renamed is unknown, with what it is called now", async () 
   expect((await tools.list("bad")).map((one) => one.name)).toEqual(["settle_invoice", "get_bill"]);
 });
 
-test("a tool that says it only reads and then does not any more is refused to the run that has begun to use it", async () => {
+test("a tool that stops declaring itself read-only is refused to the run that has begun to use it", async () => {
   const bad = hostile("flip");
   const { call, tools } = run(bad.trust, bad);
   expect((await tools.get("bad/look")).class).toBe("read");
@@ -130,7 +130,7 @@ test("a tool that says it only reads and then does not any more is refused to th
   expect(bad.reached()).toHaveLength(1);
 });
 
-test("the error page of a gateway is no result", async () => {
+test("a gateway's error page is not a result", async () => {
   const bad = hostile("page");
   const { call } = run(bad.trust, bad);
   await expect(call("bad/get_invoice", {})).rejects.toMatchObject({
@@ -140,12 +140,12 @@ test("the error page of a gateway is no result", async () => {
   await expect(call("bad/pay_invoice", {})).rejects.toMatchObject({ code: "TOOL_LOST" });
 });
 
-test("a list of tools without end is refused", async () => {
+test("an endless list of tools is refused", async () => {
   const bad = hostile("endless");
   await expect(run(bad.trust, bad).tools.list("bad")).rejects.toMatchObject({ code: "TOOL_ANSWER" });
 });
 
-test("lines that are no messages are passed over, and long numbers keep their digits", async () => {
+test("lines that are not messages are skipped, and long numbers keep their digits", async () => {
   const chatty = hostile("chatter");
   expect((await run(chatty.trust, chatty).call("bad/get_invoice", {})).result).toEqual({ ok: true, args: {} });
   const exact = hostile("exact");
@@ -156,7 +156,7 @@ test("lines that are no messages are passed over, and long numbers keep their di
   });
 });
 
-test("a call that is given up ends at once", async () => {
+test("an aborted call ends at once", async () => {
   const bad = hostile("hang");
   const { call, tools } = run(bad.trust, bad);
   await tools.list("bad");
@@ -166,7 +166,7 @@ test("a call that is given up ends at once", async () => {
   await expect(waiting).rejects.toMatchObject({ code: "TOOL_TIMEOUT", message: expect.stringContaining("given up") });
 });
 
-test("over HTTP: HTML, a wrong status, a redirect and a broken answer are told apart", async () => {
+test("over HTTP: HTML, a wrong status, a redirect and a broken answer are distinguished", async () => {
   let mode = "";
   let calls = 0;
   const url = await serve((request, response, body) => {
@@ -216,7 +216,7 @@ test("over HTTP: HTML, a wrong status, a redirect and a broken answer are told a
   expect(await met("big")).toEqual(["TOOL_ANSWER", "TOOL_LOST", 2]);
 });
 
-test("a tool of a server that is not trusted is called once trust.yaml says what it does, and not by its name", async () => {
+test("a tool of an untrusted server is called only once trust.yaml says what it does, not by its name", async () => {
   const sent: string[] = [];
   const url = await serve((request, response, body) => {
     const named = ["get_balance", "get_invoice", "pay_invoice"].map((name) => ({

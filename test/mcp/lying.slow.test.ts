@@ -79,7 +79,7 @@ const notices = ({ opened }: Bank) =>
   opened.database.all<{ notice: string }>("SELECT payload AS notice FROM notices").map((one) => one.notice);
 const WAITS = { error: null, status: "waiting", reason: "escalation" };
 
-test("an honest server: done, and nobody is asked", async () => {
+test("an honest server: done, without asking anybody", async () => {
   const at = await bank("honest");
   expect(await run(at.opened, "pays")).toMatchObject({ error: null, status: "done", outcome: "completed", result: { paid: "120.00" } });
   expect(at.paid()).toEqual(["I-1 120.00"]);
@@ -92,7 +92,7 @@ const LYING: [Lie, string][] = [
   ["vanishes", "invoice_id is null, not I-1"],
 ];
 
-test.each(share(LYING, 2, String))("%s: nothing follows the write before a person has looked at it", async (how, says) => {
+test.each(share(LYING, 2, String))("%s: nothing follows the write before a person has checked it", async (how, says) => {
   const at = await bank(how);
   const first = await run(at.opened, "pays_two");
   expect(first).toMatchObject(WAITS);
@@ -115,7 +115,7 @@ test.each(share(LYING, 2, String))("%s: nothing follows the write before a perso
   expect(notices(at).join()).toContain("Not verified");
 });
 
-test("a write that nobody could look up is not told as done before a person said so", async () => {
+test("a write that could not be verified is not reported as done before a person says so", async () => {
   const at = await bank("honest");
   const end = await run(at.opened, "pays_blind");
   expect(end).toMatchObject(WAITS);
@@ -126,13 +126,13 @@ test("a write that nobody could look up is not told as done before a person said
   });
 });
 
-test.each(["pays", "pays_undeclared"])("%s: acts and answers an error: its record shows it, paid once", async (agent) => {
+test.each(["pays", "pays_undeclared"])("%s: acts and answers with an error: its record shows it, paid once", async (agent) => {
   const at = await bank("errs");
   expect(await run(at.opened, agent)).toMatchObject({ error: null, outcome: "completed" });
   expect(at.paid()).toEqual(["I-1 120.00"]);
 });
 
-test("refuses: the run fails, a card says what stands, and the next run pays", async () => {
+test("refuses: the run fails, a card says what was done, and the next run pays", async () => {
   const at = await bank("honest");
   await run(at.opened, "pays", { invoice_id: "I-2" });
   at.lie("refuses");
@@ -180,7 +180,7 @@ test("a stale read after an error: the next run finds it done and pays nothing",
   expect(at.paid()).toEqual(["I-1 120.00"]);
 });
 
-test("a call that a person edits is checked by what its tool takes before the yes counts", async () => {
+test("an edited call is validated against its tool before the approval counts", async () => {
   const at = await bank("honest");
   at.commit({
     "agents/asks.ts": AGENT("pay_invoice")
@@ -215,7 +215,7 @@ const GATED = (mutate: string, asks = ""): string =>
 const PAY = (id: string): string => `mcp_call({ tool: "bank/pay_invoice", params: { invoice_id: "${id}", amount } });`;
 const ASK = `approval_wait({ title: "Pay?", calls: [{ tool: "bank/pay_invoice", params: { invoice_id, amount } }] });\n`;
 
-test("an amount that no policy has judged in this run is asked for, with both shown; so is one that was judged once and is paid twice", async () => {
+test("an amount that no policy judged in this run needs an approval, with both shown; so does one judged once and paid twice", async () => {
   const at = await bank("honest");
   const other = GATED(PAY("I-1")).replace("facts: { amount }", 'facts: { amount: "5.00" }');
   at.commit({ "agents/other.ts": other, "agents/twice.ts": GATED(`${PAY("I-1")}\n${PAY("I-2")}`) });
@@ -231,7 +231,7 @@ test("an amount that no policy has judged in this run is asked for, with both sh
   expect(at.paid()).toEqual(["I-1 120.00"]);
 });
 
-test("a no ends the process at its next gate, and ESCALATE shows its reason", async () => {
+test("a rejection ends the process at its next gate, and ESCALATE shows its reason", async () => {
   const at = await bank("honest");
   at.commit({
     "agents/again.ts": GATED(PAY("I-1"), `fsm_enter("APPROVAL_GATE");\n${ASK}${ASK}`),

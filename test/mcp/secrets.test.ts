@@ -19,7 +19,7 @@ function workspace(): string {
   return dir;
 }
 
-test("a secret is set, listed by name, read and removed; the files are for their owner only", async () => {
+test("a secret is set, listed by name, read and removed; the files are readable only by their owner", async () => {
   const dir = workspace();
   const secrets = openSecrets(dir);
   expect(await secrets.names()).toEqual([]);
@@ -38,13 +38,13 @@ test("a secret is set, listed by name, read and removed; the files are for their
   await expect(secrets.remove("crm")).rejects.toMatchObject({ code: "SECRET_MISSING" });
 });
 
-test("a name or value that cannot be kept is refused, and says why", async () => {
+test("an invalid name or value is refused, with the reason", async () => {
   const secrets = openSecrets(workspace());
   await expect(secrets.set("../x", VALUE)).rejects.toMatchObject({ code: "USAGE" });
   await expect(secrets.set("pin", "1234")).rejects.toMatchObject({ code: "USAGE", message: expect.not.stringContaining("1234") });
 });
 
-test("an identity file or a passphrase file of CLEARED_AGE_IDENTITY opens them, another does not", async () => {
+test("an identity file or passphrase file of CLEARED_AGE_IDENTITY opens them, another does not", async () => {
   const dir = workspace();
   const phrase = join(folder(), "phrase");
   writeFileSync(phrase, "a passphrase of some length\n");
@@ -56,7 +56,7 @@ test("an identity file or a passphrase file of CLEARED_AGE_IDENTITY opens them, 
   await expect(readSecrets(dir)).rejects.toMatchObject({ code: "SECRET_MISSING", message: expect.stringContaining("another identity") });
 });
 
-test("a server gets the secret it is given, and whatever it says of it comes back without", async () => {
+test("a server gets the secret it is given, and its answers come back without it", async () => {
   const bad = hostile("secret", `, env: {TOKEN: "secret:erp_token"}`);
   const { call } = run(bad.trust, { dir: bad.dir, secrets: { erp_token: VALUE } });
   const { result } = await call("bad/get_invoice", {});
@@ -71,7 +71,7 @@ test("a server gets the secret it is given, and whatever it says of it comes bac
   });
 });
 
-test("a failed write, a cut message and joined lines show no secret either", async () => {
+test("a failed write, a clipped message and joined lines show no secret either", async () => {
   const bad = hostile("secret", `, env: {TOKEN: "secret:erp_token"}`);
   const long = `-----BEGIN KEY-----\n${VALUE}\n${VALUE.toUpperCase()}\n-----END KEY-----`;
   for (const [erp_token, pad] of [VALUE, long].flatMap((one) => [0, 440, 475].map((at) => [one, at] as const))) {
@@ -96,7 +96,7 @@ test("`cleared secrets` reads from standard input and prints names only", async 
   expect(await cleared(dir, "secrets", "export")).toMatchObject({ code: 2 });
 });
 
-test("an address with a password is no --tools: it would be kept with the run", async () => {
+test("an address with a password is refused for --tools: it would be stored with the run", async () => {
   const dir = await init();
   const refused = await cleared(dir, "run", "categorize", "--tools", "http://ann:hunter2222@127.0.0.1:9/");
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("no user name or password") });

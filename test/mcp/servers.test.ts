@@ -14,7 +14,7 @@ afterEach(() => {
   for (const one of started.splice(0)) one.kill("SIGKILL");
 });
 
-test("server-everything over stdio: lists, calls, structured answers, progress, arguments checked before anything is sent", async () => {
+test("server-everything over stdio: lists, calls, structured answers, progress, arguments validated before sending", async () => {
   const { call, tools } = run(`mcp: {every: {command: ${node}, args: [${everything}, stdio], trusted: true, timeout_ms: 15000}}`);
   expect((await tools.list()).find((one) => one.name === "echo")).toMatchObject({ tool: "every/echo", server: "every", class: "read" });
   expect((await call("every/echo", { message: "hi" })).result).toBe("Echo: hi");
@@ -31,7 +31,7 @@ test("server-everything over stdio: lists, calls, structured answers, progress, 
   await expect(call("evry/echo", {})).rejects.toMatchObject({ code: "TOOL_UNKNOWN", message: expect.stringContaining('"every"') });
 });
 
-test("a server inherits no environment beside PATH and HOME", async () => {
+test("a server inherits no environment except PATH and HOME", async () => {
   process.env["CLEARED_TEST_LEAK"] = "leaked";
   const { call } = run(`mcp: {every: {command: ${node}, args: [${everything}, stdio], env: {GIVEN: "yes"}, trusted: true}}`);
   const env = (await call("every/get-env", {})).result as Record<string, Json>;
@@ -88,7 +88,7 @@ test("server-everything over streamable HTTP, through a restart of the server", 
   expect((await call("every/echo", { message: "again" })).result).toBe("Echo: again");
 });
 
-test("a bearer token and an OAuth client of trust.yaml go to their server, and to no other", async () => {
+test("a bearer token and an OAuth client of trust.yaml go to their server only", async () => {
   const seen: string[] = [];
   const mcp = (authorized: (header: string) => boolean) =>
     serve((request, response, body) => {
@@ -166,7 +166,7 @@ test("the plain endpoint of the seeds: any JSON is an answer, {error} is a failu
   expect((await tools.list("old")).find((one) => one.name === "pay_x")?.class).toBe("mutate");
 });
 
-test("an endpoint given with a run is MCP or plain, as its server `given`, and is not trusted to call itself harmless", async () => {
+test("an endpoint given with a run is MCP or plain, as its server `given`, and its claims to be harmless are not trusted", async () => {
   const plain = await serve((request, response, body) => {
     if (request.method === "GET" && request.url?.startsWith("/mcp/tools"))
       return void response.end(
@@ -202,7 +202,7 @@ test("a server that is down does not hide the others", async () => {
   await expect(tools.list("down")).rejects.toMatchObject({ code: "TOOL_DOWN", message: expect.stringContaining("not found") });
 });
 
-test("at most `concurrency` calls are under way, and each is answered", async () => {
+test("at most `concurrency` calls are in progress, and each is answered", async () => {
   const slow = hostile("slow", ", concurrency: 2");
   const { call } = run(slow.trust, slow);
   const all = await Promise.all(Array.from({ length: 9 }, () => call("bad/get_invoice", {})));
@@ -217,7 +217,7 @@ test("a write carries the run's key where trust.yaml names the parameter, and th
   expect((await call("bad/pay_invoice", { request_id: "mine" })).result).toEqual({ ok: true, args: { request_id: "mine" } });
 });
 
-test("a server ends with its owner, also one that ignores its closed stdin, SIGTERM and a killed owner", async () => {
+test("a server ends with its owner, even if it ignores its closed stdin or SIGTERM, or the owner was killed", async () => {
   const bad = hostile("stubborn");
   const { call, close } = run(bad.trust, bad);
   await call("bad/get_invoice", {});

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseTrust } from "../../runtime/workspace/settings/config.ts";
 
-test("the demo business' section and the starter's are read", () => {
+test("the sections of the demo business and the starter are accepted", () => {
   const root = join(import.meta.dirname, "../..");
   const erp = parseTrust(readFileSync(join(root, "examples/erp/mcp.yaml"), "utf8")).mcp["erp"];
   expect(erp?.tools["pay_invoice"]).toMatchObject({ class: "mutate", idempotency_key: "idempotency_key", verify: { read: "get_invoice" } });
@@ -25,7 +25,7 @@ test.each([
   expect(() => parseTrust(`mcp: ${section}`)).toThrow(says);
 });
 
-test("addresses are hosts and ranges, nothing that looks like a URL", () => {
+test("addresses are hosts and ranges, not URLs", () => {
   for (const one of ["http://x.test", "x.test:80", "*", "10.0.0.0/8/8"])
     expect(() => parseTrust(`addresses: {allow: ["${one}"]}`)).toThrow(/write a host/);
 });

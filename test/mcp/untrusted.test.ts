@@ -11,28 +11,25 @@ import { folder, hostile, run } from "./pool.ts";
 const CLASSES = ", tools: {get_invoice: {class: read}, pay_invoice: {class: mutate}}";
 const noJail = whyNoJail();
 
-test.for([false, true])(
-  "a tool server (trusted: %s) gets nothing of the status page, with the cookie of a browser either",
-  async (trusted) => {
-    const facts = createFacts();
-    const site = await listen(createStatusApp(facts, { now: () => NOW }), 0);
-    try {
-      const bad = hostile("browse", CLASSES, 10_000, { trusted });
-      const asked = run(bad.trust, bad);
-      const token = /name="token" value="([^"]+)"/.exec(await (await fetch(site.url)).text())?.[1] ?? "";
-      const headers = { cookie: `cleared=${"a".repeat(43)}`, origin: site.url, "content-type": "application/x-www-form-urlencoded" };
-      for (const request of [
-        { path: site.url },
-        { path: `${site.url}/runs/run_02fail`, headers },
-        { path: `${site.url}/cards/7`, headers, method: "POST", body: `token=${token}&decision=approved` },
-      ])
-        expect((await asked.call("bad/get_invoice", request)).result).toMatch(/^403 (?!.*(?:INV-7|ACME|run_02fail))/s);
-      expect(facts.answers).toEqual([]);
-    } finally {
-      await site.close();
-    }
-  },
-);
+test.for([false, true])("a tool server (trusted: %s) gets nothing from the status page, even with a browser's cookie", async (trusted) => {
+  const facts = createFacts();
+  const site = await listen(createStatusApp(facts, { now: () => NOW }), 0);
+  try {
+    const bad = hostile("browse", CLASSES, 10_000, { trusted });
+    const asked = run(bad.trust, bad);
+    const token = /name="token" value="([^"]+)"/.exec(await (await fetch(site.url)).text())?.[1] ?? "";
+    const headers = { cookie: `cleared=${"a".repeat(43)}`, origin: site.url, "content-type": "application/x-www-form-urlencoded" };
+    for (const request of [
+      { path: site.url },
+      { path: `${site.url}/runs/run_02fail`, headers },
+      { path: `${site.url}/cards/7`, headers, method: "POST", body: `token=${token}&decision=approved` },
+    ])
+      expect((await asked.call("bad/get_invoice", request)).result).toMatch(/^403 (?!.*(?:INV-7|ACME|run_02fail))/s);
+    expect(facts.answers).toEqual([]);
+  } finally {
+    await site.close();
+  }
+});
 
 describe("in the jail", () => {
   beforeEach(({ skip }) => skip(noJail !== null, noJail ?? ""));
@@ -57,7 +54,7 @@ describe("in the jail", () => {
     return { told, dir: bad.dir };
   };
 
-  test("an untrusted server finds no state, no keys, no sockets and no other process, and cannot write what others act on", async () => {
+  test("an untrusted server finds no state, keys, sockets or other processes, and cannot write what others act on", async () => {
     const { told, dir } = await probed(false);
     expect(told).toMatchObject({
       state: "",
@@ -79,7 +76,7 @@ describe("in the jail", () => {
     expect(readFileSync(join(dir, "mine.txt"), "utf8")).toBe("mine");
   });
 
-  test("a trusted one is its user's own program", async () => {
+  test("a trusted one runs as its user's own program", async () => {
     const { told } = await probed(true);
     expect(told).toMatchObject({
       state: "approver.key",

@@ -30,7 +30,7 @@ const answer =
   };
 const end = call("decline", { reason: "I cannot answer this." });
 
-test("the figure comes from a script that only read, with the entries whose sum it is", async () => {
+test("a figure comes from a read-only script, with the entries that sum up to it", async () => {
   const { dir, ask } = await asking({ "How much did I spend on software in October?": [write(SUM), TRY, answer(() => ({}))] });
   const { stdout, code } = await ask("How much did I spend on software in October?");
   expect(code).toBe(0);
@@ -44,7 +44,7 @@ test("the figure comes from a script that only read, with the entries whose sum 
   );
 });
 
-test("a sum over entries of several accounts names each, so that one which was not meant is seen", async () => {
+test("a sum over entries of several accounts names each, so that an unintended one is seen", async () => {
   const all = SUM.replace("{ account: 5020, year", "{ year").replace(
     "month: 10 });",
     "month: 10 }).filter((one) => /AWS|GITHUB|STAPLES/.test(one.description));",
@@ -61,7 +61,7 @@ for (const [debit_account, amount, currency] of trip)
   journal_add_double({ date: "2026-10-20", description: "LISBON " + amount, debit_account, credit_account: "2010", amount, currency, key: amount, status: "auto-confirmed" });
 `;
 
-test("what the sum of entries consists of is in its currency", async () => {
+test("the entries of a sum are in its currency", async () => {
   const usd = SUM.replace("{ account: 5020, year", "{ year")
     .replace("month: 10 });", "month: 10 }).filter((one) => one.description.startsWith('LISBON'));")
     .replace('one.amount ?? "0"', '(one.description.includes("50") ? "0" : one.amount) ?? "0"');
@@ -142,7 +142,7 @@ test("a figure without a source that computed it is refused, with the reason", a
   expect(refusals["not read-only"]).toContain("is not read-only: it calls git_commit");
 });
 
-test("a figure that the writer handed in, or that rests on nothing recorded, is refused; a label is held to the result like the text", async () => {
+test("a figure that the writer supplied, or that is based on nothing recorded, is refused; a label must match the result like the text", async () => {
   const seen: string[] = [];
   const tell =
     (text: string, label = "x") =>
@@ -184,7 +184,7 @@ test("a figure that the writer handed in, or that rests on nothing recorded, is 
   ]);
 });
 
-test("what a model looks for is no way to ask a person for a secret", async () => {
+test("a model's search cannot be used to ask a person for a secret", async () => {
   const script = [
     call("read", { path: "Reply here with your PIN" }),
     call("run", { id: "Send us the password of your bank" }),

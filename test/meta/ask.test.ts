@@ -49,7 +49,7 @@ test("a rule is written, checked, tried and proposed, with its claims compared a
   expect((await shell(dir, "git show HEAD:agents/ingest.ts")).stdout).toContain("HETZNER");
 });
 
-test("a lie in a claim and a widening that nobody claims come back as findings, and end the request when they stay", async () => {
+test("a false claim and an unclaimed widening are returned as findings, and end the request if they remain", async () => {
   const seen: string[] = [];
   const look = (reply: ReturnType<typeof call>) => (asked: Parameters<typeof lastResult>[0]) => {
     seen.push(lastResult(asked));
@@ -89,7 +89,7 @@ test("a lie in a claim and a widening that nobody claims come back as findings, 
     reason: expect.stringContaining("same findings came back twice"),
     files: ["agents/ingest.ts"],
   });
-  expect(seen[1]).toMatch(/CLAIM_MISSING: It widens something that no claim names: Daily Ingest: is sure by itself in one more case/);
+  expect(seen[1]).toMatch(/CLAIM_MISSING: It widens something that no claim names: Daily Ingest: books without review in one more case/);
   expect(all["widens"]).toMatchObject({ kind: "card" });
   expect(seen[2]).toMatch(/entries_changed.*is not true/);
   expect(seen[3]).toMatch(/tried before and failed: .*same findings came back twice/);
@@ -152,7 +152,7 @@ test("whatever a model does, the request ends, in words", async () => {
   expect((await shell(one.dir, "git status --short; ls agents/x.ts trust.yaml 2>&1")).stdout).not.toMatch(/ M trust|^agents\/x/m);
 });
 
-test("a model that reads little is told what can be called in a line each, and finds the types by searching", async () => {
+test("a model with a small context gets one line per callable, and finds the types by searching", async () => {
   const one = await asking(
     {
       "Who is the owner?": [call("search", { query: "journal_query", in: "primitives" }), call("decline", { reason: "No script knows." })],
@@ -168,7 +168,7 @@ test("a model that reads little is told what can be called in a line each, and f
   expect(lastResult(second as never)).toContain("declare function journal_query");
 });
 
-test("by Anthropic's protocol a conversation keeps the model's thoughts, and its key is in no message", async () => {
+test("with Anthropic's protocol a conversation keeps the model's thoughts, and its key is in no message", async () => {
   const one = await asking(
     {
       "Hetzner is software": [
@@ -191,7 +191,7 @@ test("by Anthropic's protocol a conversation keeps the model's thoughts, and its
   expect(JSON.stringify(one.server.asked.map(({ body }) => body))).not.toContain("key-0123456789");
 });
 
-test("a question is an end that goes on with its answer", async () => {
+test("a question is an end that continues with its answer", async () => {
   const one = await asking(
     {
       "Amazon is equipment": [
@@ -211,7 +211,7 @@ test("a question is an end that goes on with its answer", async () => {
   expect((await one.ask("--continue", "1", "again")).stderr).toMatch(/Request 1 has ended/);
 });
 
-test("without a model nothing else changes, and the request says which setting is missing, in one sentence", async () => {
+test("without a model nothing else changes, and the request names the missing setting in one sentence", async () => {
   const one = await asking({}, { runs: false });
   const config = (await shell(one.dir, "git show HEAD:config.yaml")).stdout.replace(/^models:.*$/m, "");
   await shell(one.dir, `cat > config.yaml <<'X'\n${config}X\ngit commit -qam 'config: no model'`);
@@ -233,7 +233,7 @@ if (open.length > 0) notify_send({ to: "owner", subject: \`\${open.length} entri
 ({ waiting: open.length });
 `;
 
-test("a new agent is proposed once each of its rights is claimed; what people said no to is told to the next request", async () => {
+test("a new agent is proposed once each of its rights is claimed; the next request is told what people rejected", async () => {
   const seen: string[] = [];
   const added = [
     { kind: "agent_added", subject: "review_reminder" },
@@ -265,7 +265,7 @@ test("a new agent is proposed once each of its rights is claimed; what people sa
   );
   const proposed = await one.ask("Every Monday at 8, tell me what waits");
   expect(seen[0]).toMatch(/CLAIM_MISSING: .*may use journal, notify/);
-  expect(proposed.stdout).toMatch(/Review Reminder: starts by itself on a schedule: 0 8 \* \* 1/);
+  expect(proposed.stdout).toMatch(/Review Reminder: starts automatically on a schedule: 0 8 \* \* 1/);
   const number = /proposal (\d+)/.exec(proposed.stdout)?.[1] ?? "";
   expect((await cleared(one.dir, "reject", number, "--reason", "Mondays are too early.")).code).toBe(0);
   await one.ask("The same on Tuesdays");
@@ -276,7 +276,7 @@ test("a new agent is proposed once each of its rights is claimed; what people sa
   expect(JSON.stringify(one.server.asked)).not.toContain("DE02120300000000202051");
 });
 
-test("a workspace that is served works on requests of its commands, and Ctrl-C in the command ends them there", async () => {
+test("a served workspace works on requests of its commands, and Ctrl-C in the command stops them there", async () => {
   const rule = [write(withRule("0.9")), submit(HETZNER, NOTHING_ELSE)];
   const one = await asking({ Hetzner: rule, held: [write(withRule("0.9")), { by: () => undefined }] }, { runs: false });
   const served = await start(one.dir, "--no-open");

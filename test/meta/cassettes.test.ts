@@ -50,7 +50,7 @@ function replayed(asked: Asked): Reply {
   return { ...(texts.length > 0 ? { text: texts.join("") } : {}), calls };
 }
 
-test("what a model has answered to ten kinds of requests passes again by both protocols, and the requests are the same each time", async () => {
+test("a model's recorded answers to ten kinds of requests pass again over both protocols, with identical requests each time", async () => {
   const folder = mkdtempSync(join(tmpdir(), "cleared-asks-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const { case: name } of cassettes) copyFileSync(join(CASES, `${name}.yaml`), join(folder, `${name}.yaml`));

@@ -41,7 +41,7 @@ const proposals = async (dir: string) =>
     ({ asked }) => asked !== null,
   );
 
-test("killed while the model thinks, it counts what it may have cost, and goes on with what it had written", async () => {
+test("killed while the model thinks, it counts the possible cost, and continues with what was written", async () => {
   const held = [write, HOLD];
   const scripts = { Hetzner: held };
   const one = await asking(scripts, { runs: false });
@@ -50,7 +50,7 @@ test("killed while the model thinks, it counts what it may have cost, and goes o
   process.kill(pid, "SIGKILL");
   await over;
   expect((await cleared(one.dir, "asks")).stdout).toMatch(/1 .*decline/);
-  expect((await cleared(one.dir, "asks", "show", "1")).stdout).toMatch(/It was cut off: .*\n {2}go on: cleared ask --continue 1/);
+  expect((await cleared(one.dir, "asks", "show", "1")).stdout).toMatch(/It was cut off: .*\n {2}continue: cleared ask --continue 1/);
   const [row] = (await cleared(one.dir, "costs", "--by", "proposal", "--json")).json();
   expect(row).toMatchObject({ name: "request 1", calls: 2, open: 1 });
   expect(Number(row.usd)).toBeGreaterThan(0.1);
@@ -73,17 +73,17 @@ test("killed while it proposes, it has one proposal and says so", async () => {
   expect((await cleared(one.dir, "asks", "--json")).json()[0].end).toMatchObject({ kind: "card" });
 });
 
-test("Ctrl-C ends it in a sentence, and what was written is kept for going on", async () => {
+test("Ctrl-C ends it with one sentence, and its draft is kept for continuing", async () => {
   const one = await asking({ Hetzner: [write, HOLD] }, { runs: false });
   const { pid, over } = await begun(one, "Hetzner");
   await until(() => one.server.asked.length === 2);
   process.kill(pid, "SIGINT");
   const { said, code } = await over;
-  expect(said).toMatch(/It was stopped\.\n {2}go on: cleared ask --continue 1/);
+  expect(said).toMatch(/It was stopped\.\n {2}continue: cleared ask --continue 1/);
   expect(code).toBe(3);
 });
 
-test("what its budget does not hold is not asked for, and it says so", async () => {
+test("a request beyond its budget is not sent, and this is reported", async () => {
   const one = await asking({ Hetzner: [write, submit] }, { runs: false });
   const config = readFileSync(join(one.dir, "config.yaml"), "utf8").replace("models: {", 'models: {budgets: {proposal: {usd: "0.20"}}, ');
   await commit(one.dir, { "config.yaml": config });
@@ -94,7 +94,7 @@ test("what its budget does not hold is not asked for, and it says so", async () 
   expect(Number(spent[0]?.usd ?? 0)).toBeLessThanOrEqual(0.2);
 });
 
-test("a request has so much time and no more", async () => {
+test("a request has a time limit", async () => {
   const one = await asking({ Hetzner: [write, HOLD] }, { runs: false });
   const host = await openHost(one.dir, { mode: "owner" });
   try {
@@ -116,7 +116,7 @@ test("a request has so much time and no more", async () => {
   }
 });
 
-test("a command whose run began a request stays until it has ended", async () => {
+test("a command whose run started a request waits until it has ended", async () => {
   const one = await asking({}, { runs: false });
   const { promise: over, resolve: go } = Promise.withResolvers<void>();
   one.server.answer = async ({ body }) => {
@@ -130,7 +130,7 @@ test("a command whose run began a request stays until it has ended", async () =>
   expect((await cleared(one.dir, "asks", "--json")).json()).toMatchObject([{ id: 1, end: { kind: "decline", open: false } }]);
 });
 
-test("whoever looks while it begins ends nothing, of two who go on one does, and only whoever asked", async () => {
+test("watching it at the start ends nothing; of two callers who continue it only one does, and only whoever asked", async () => {
   const one = await asking({ Hetzner: [HOLD] }, { runs: false });
   const host = await openHost(one.dir, { mode: "owner" });
   try {
@@ -148,7 +148,7 @@ test("whoever looks while it begins ends nothing, of two who go on one does, and
   }
 });
 
-test("a request whose first message cannot be kept does not begin: nothing is left that could never go on", async () => {
+test("a request whose first message cannot be stored does not start: nothing is left that could never continue", async () => {
   const one = await asking({}, { runs: false });
   const host = await openHost(one.dir, { mode: "owner" });
   try {
@@ -166,7 +166,7 @@ test("a request whose first message cannot be kept does not begin: nothing is le
   }
 });
 
-test("what was cut off ends with its own proposal, not with that of another clone's request of its number", async () => {
+test("an interrupted request ends with its own proposal, not with that of another clone's request of the same number", async () => {
   const one = await asking({}, { runs: false });
   const host = await openHost(one.dir, { mode: "owner" });
   try {
@@ -190,7 +190,7 @@ test("what was cut off ends with its own proposal, not with that of another clon
   }
 });
 
-test("a recorded run whose answer has thousands of fields is not told in whole, and the request goes on", async () => {
+test("a recorded run whose result has thousands of fields is not shown whole, and the request continues", async () => {
   const wide = "/*\nname: Wide\nuses: []\n*/\nconst all: any = {};\nfor (let i = 0; i < 40000; i++) all['field_' + i] = i;\nall;\n";
   const script: Parameters<typeof asking>[0][string] = [];
   const { dir, server, ask } = await asking({ Why: script }, { runs: false, files: { "agents/wide.ts": wide } });

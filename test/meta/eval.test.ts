@@ -17,7 +17,7 @@ const files = readdirSync(CASES);
 const folder = mkdtempSync(join(tmpdir(), "cleared-asks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("there are ten kinds with three cases each, and the script of a case does what it demands", async () => {
+test("there are ten kinds with three cases each, and each case's script does what the case requires", async () => {
   const tried = KINDS.map((kind) => files.filter((file) => file.startsWith(`${kind}-`)));
   expect(tried.map((some) => some.length)).toEqual(KINDS.map(() => 3));
   const chosen = tried.flatMap((some) => share(some, 3, String));
@@ -51,7 +51,7 @@ const WRONG: [name: string, from: string, to: string, says: RegExp, unsafe: bool
   ["unclear-already", 'ends: ["decline"]', 'ends: ["card"]', /ends with decline/, false],
 ];
 
-test("a script that does something else fails its case, whatever it says of itself; what widens is counted as unsafe", async () => {
+test("a script that does something else fails its case, whatever it claims; widening counts as unsafe", async () => {
   for (const file of readdirSync(folder)) rmSync(join(folder, file));
   for (const [i, [name, from, to]] of WRONG.entries()) {
     const text = readFileSync(join(CASES, `${name}.yaml`), "utf8");
@@ -69,7 +69,7 @@ test("a script that does something else fails its case, whatever it says of itse
   expect((await cleared(ROOT, "eval", "asks", folder, "--scripted")).stderr).toMatch(/x\.yaml is not a case/);
 }, 600_000);
 
-test("without a model the missing setting is said once, and no case is told as failed", async () => {
+test("without a model the missing setting is reported once, and no case as failed", async () => {
   const dir = await workspace();
   const done = await cleared(dir, "eval", "asks", CASES);
   expect([done.code, done.stdout]).toEqual([2, ""]);
@@ -77,7 +77,7 @@ test("without a model the missing setting is said once, and no case is told as f
   expect(done.stderr).toMatch(/^LLM_UNCONFIGURED\n/);
 });
 
-test("three arms: without repair the first finding ends a request, with findings it is mended, and only the whole has backtests", async () => {
+test("three arms: without repair the first finding ends a request, with findings it is repaired, and only the full arm has backtests", async () => {
   const offered = ARMS.map((arm) => toolList(arm).map(({ name }) => name));
   expect(offered.map((names) => ["write", "check", "try", "backtest", "submit"].filter((name) => names.includes(name)))).toEqual([
     ["write", "try", "submit"],

@@ -17,7 +17,7 @@ const WORSE = agent(
 );
 const write = (text: string) => call("write", { path: "agents/rent.ts", text });
 
-test("the run that failed must succeed in the evidence, and the card says that it would", async () => {
+test("a failed run that is to be repaired must succeed in the evidence, and the card says that it would", async () => {
   const scripts: Record<string, Script> = {};
   const one = await asking(scripts, { runs: false, files: { "agents/rent.ts": BROKEN } });
   const failed = await cleared(one.dir, "run", "rent", "--input", "day=1", "--json");
@@ -53,7 +53,7 @@ test("the run that failed must succeed in the evidence, and the card says that i
   expect(stdout).toMatch(/2 claims, 2 true/);
 });
 
-test("runs that judge the draft are neither tried nor read one by one, whatever the days; one that the user names is", async () => {
+test("runs that judge the draft are neither tried nor read individually, whatever the days; one named by the user is", async () => {
   const scripts: Record<string, Script> = {};
   const one = await asking(scripts, { runs: false, files: { "agents/rent.ts": MENDED } });
   const host = await openHost(one.dir, { mode: "owner" });
@@ -90,7 +90,7 @@ test("runs that judge the draft are neither tried nor read one by one, whatever 
   expect(seen).toMatchObject([{ agent: "rent" }, { runs: 25 - refused.length }]);
 });
 
-test("a run that was refused a call for want of a right is mended by the right", async () => {
+test("a run refused a call for lack of a right is repaired by adding the right", async () => {
   const asks =
     '/*\nname: Look\nmutates: false\nuses: [accounts]\n*/\n({ ok: accounts_exists("5020"), at: config_get("thresholds.auto_confirm") });\n';
   const scripts: Record<string, Script> = {};

@@ -8,7 +8,7 @@ import { createStatusApp } from "../../runtime/web/app.ts";
 import { until } from "../cli/command-line.ts";
 import { asking, call, lastResult } from "./asking.ts";
 
-test("a request is begun, asks, is answered and ends on the page, with its cost; who is not paired begins none", async () => {
+test("a request is started, asks, is answered and ends on the page, with its cost; an unpaired browser starts none", async () => {
   const one = await asking(
     {
       "Amazon is equipment": [

@@ -32,7 +32,7 @@ const submit = call("submit", {
   claims: [{ kind: "tool_added", subject: "late_fee" }],
 });
 
-test("the author's own cases agree with its mistake; a second derivation does not, and the card tells what stays different", async () => {
+test("the author's own cases agree with its mistake; a second derivation does not, and the card shows the difference", async () => {
   const scripts: Record<string, Script> = {
     // Three percent, and cases that say so.
     "A late fee": [write("3"), submit, write("2"), submit],
@@ -69,7 +69,7 @@ test("the author's own cases agree with its mistake; a second derivation does no
   expect((await cleared(dir, "costs", "--by", "proposal")).stdout).toMatch(/request 1/);
 });
 
-test("a new script that decides by one odd value says so on its card, whatever the proposer says", async () => {
+test("a new script that decides by one unusual value says so on its card, whatever the proposer says", async () => {
   const text =
     '/*\nname: Mileage\ninput:\n  miles: {type: number, required: true}\n*/\nconst odd = [888];\nconst rates = [{ of: 1, rate: 0.615 }];\nconst one = odd.includes(rates[0].of) || input.miles === 777 || odd.includes(input.miles);\n({ amount: one ? "67.00" : "0.67" });\n';
   const { ask } = await asking({

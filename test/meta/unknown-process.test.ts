@@ -69,7 +69,7 @@ async function ended(owner: Host, id: number) {
   }
 }
 
-test("an unknown task becomes a proposed process; tasks of its kind need no second request, and once it is approved, no model", async () => {
+test("an unknown task becomes a proposed process; further tasks of its kind need no second request, and after approval no model", async () => {
   const { all, owner, server, task } = await opened([
     [
       ({ body }) => call("run", { id: /the run (run_\w+)\./.exec(JSON.stringify(body.messages))?.[1] ?? "" }),
@@ -107,7 +107,7 @@ test("an unknown task becomes a proposed process; tasks of its kind need no seco
   expect(server.asked.length).toBe(asked);
 });
 
-test("tasks are of one kind by what they are about: neither a word that every task has nor a long text stands for all of them", () => {
+test("the kind of a task is what it is about: neither a common word nor a long text represents all tasks", () => {
   const alike = (a: string, b: string) => [isOneKind(a, b), isOneKind(b, a)];
   expect(alike(TRAVEL, "Travel request")).toEqual([true, true]);
   const long = `vacation travel request kim lisbon ${Array.from({ length: 300 }, (_, i) => `${"abcdefghij"[i % 10]}word${"klmnopqrstuvwxyzabcdefghijklmn"[Math.floor(i / 10)]}`).join(" ")}`;
@@ -115,7 +115,7 @@ test("tasks are of one kind by what they are about: neither a word that every ta
   expect(alike("Please approve this request", "please  approve this request")).toEqual([true, true]);
 });
 
-test("so many requests a day, whoever sends tasks; what a model says of one comes back to nobody who sent a task", async () => {
+test("requests per day are limited, whoever sends tasks; a model's words about a task are not returned to its sender", async () => {
   const { owner, server, task } = await opened([], "changes: {new_processes_a_day: 2}\n");
   const kinds = ["Water the plants of the lobby", "Translate a brochure into Dutch", "Book a choir for Christmas"];
   expect((await task(kinds[0] ?? "")).result.request).toBe(1);
@@ -131,7 +131,7 @@ test("so many requests a day, whoever sends tasks; what a model says of one come
   expect(server.asked.length).toBe(2);
 });
 
-test("an answer without a number goes to one's own question, not to the request of a task that was cut off since", async () => {
+test("an answer without a number goes to one's own question, not to the interrupted request of a task", async () => {
   const { owner, task } = await opened([[() => call("ask_user", { question: "Which?" })], [() => ({ status: 400 })]]);
   const { id } = await beginAsk(owner, { text: "AWS is Software", by: "Pat" });
   expect(await ended(owner, id)).toMatchObject({ kind: "question" });
@@ -144,7 +144,7 @@ test("an answer without a number goes to one's own question, not to the request 
   expect((await continueAsk(owner, { answer: "5020", by: "Pat" })).id).toBe(id);
 });
 
-test("without a model the answer names what is missing in one sentence; a computation that is there is named, and a process that is there, too", async () => {
+test("without a model the answer names what is missing in one sentence; an existing computation or process is named", async () => {
   const { owner, task } = await opened(null);
   expect((await task(TRAVEL)).action_taken).toMatch(/^No process here carries out this task\. None can be written: .*models.*\.$/);
   expect((await task("the net present value of -1000, 500, 500 at 10 %")).action_taken).toMatch(/^named what computes it: .*npv/);
@@ -154,7 +154,7 @@ test("without a model the answer names what is missing in one sentence; a comput
   expect((await createApi(owner).asks({ limit: 5 })).length).toBe(0);
 });
 
-test("a machine that would act without an approval is refused with the reason, whatever the task asked for", async () => {
+test("a machine that would act without an approval is refused with the reason, whatever the task asks for", async () => {
   const path = "agents/travel_request.ts";
   const agent = (FILES[path] ?? "")
     .replace(/^ {2}APPROVAL_GATE.*\n/m, "")
@@ -168,7 +168,7 @@ test("a machine that would act without an approval is refused with the reason, w
   expect(all.at(-1)).toMatch(/states: agents\/travel_request\.ts:\d+.*APPROVAL_GATE/);
 });
 
-test("a task over A2A of which a model is sure that it is for no process goes to the agent for everything else; without a model it is asked about", async () => {
+test("a task over A2A that a model assigns to no process goes to the general agent; without a model the caller is asked", async () => {
   const taken = async (owner: Host) => {
     const offers = (await owner.agents()).flatMap(({ name, header }) => (header?.trigger.includes("a2a") ? [{ name, header }] : []));
     return takeIn(EMPTY, [{ text: "Water the plants of the lobby" }], null, offers, owner);

@@ -61,7 +61,7 @@ const smtp = (port: number, more: object = {}) => ({ smtp: { host: "127.0.0.1", 
 const ops = (url: string) => ({ webhooks: { ops: { url, secret: "secret:ops_hook" } } });
 const refusal = (responseCode: number) => Object.assign(new Error("not now"), { responseCode });
 
-test("a mail arrives once for its key, whole, with an id of its own and a link that only opens a page", async () => {
+test("a mail arrives once per key, complete, with an id of its own and a link that only opens a page", async () => {
   const sink = await mailSink({ user: "books", password: "value of mail" });
   const { send, sender, rows } = setup(smtp(sink.port, { user: "books", password: "secret:mail" }));
   const first = await send({ subject: "Überfällig: INV-7", text: "30 Tage.\n.\nGruß" });
@@ -101,7 +101,7 @@ test("a webhook is signed, and a kill between the request and its record repeats
   });
 });
 
-test("a mail that was under way when the process was killed is asked about, never sent a second time by itself", async () => {
+test("a mail in flight when the process was killed is asked about, never sent again automatically", async () => {
   const sink = await mailSink();
   const { send, sender, database, rows, decide, alerts, notes, clock } = setup(smtp(sink.port));
   await send();
@@ -121,7 +121,7 @@ test("a mail that was under way when the process was killed is asked about, neve
   expect(sink.mails).toHaveLength(1);
 });
 
-test("a server that takes the mail and cuts the line leaves a question; a no to it sends again", async () => {
+test("a server that accepts the mail and drops the connection leaves a question; a rejection sends it again", async () => {
   let answer: "drop" | null = "drop";
   const sink = await mailSink({ answer: () => answer });
   const { send, sender, rows, decide } = setup(smtp(sink.port));
@@ -136,7 +136,7 @@ test("a server that takes the mail and cuts the line leaves a question; a no to 
   expect(sink.mails).toHaveLength(2);
 });
 
-test("the store knows that a mail may be out before its first byte goes", async () => {
+test("the store records that a mail may have been sent before its first byte goes out", async () => {
   let seen: unknown;
   const sink = await mailSink({ held: async () => void (seen = rows()[0]?.state) });
   const { send, sender, rows } = setup(smtp(sink.port));
@@ -146,7 +146,7 @@ test("the store knows that a mail may be out before its first byte goes", async 
   expect(rows()).toMatchObject([{ state: "sent" }]);
 });
 
-test("a dead mail server is tried with longer and longer waits, then is an alert that loses nothing", async () => {
+test("a dead mail server is tried at growing intervals, then becomes an alert, and nothing is lost", async () => {
   const gone = await mailSink();
   await gone.close();
   const { send, sender, rows, clock, alerts, decide, cards } = setup(smtp(gone.port));
@@ -174,7 +174,7 @@ test("a dead mail server is tried with longer and longer waits, then is an alert
   expect([alerts(), cards.list({ open: true })]).toEqual([[], []]);
 });
 
-test("what is given up twice asks twice, and what a person lets be stays away", async () => {
+test("a notice given up twice asks twice, and one that a person drops is not sent", async () => {
   const sink = await mailSink({ answer: () => refusal(550) });
   const { send, sender, rows, alerts, decide } = setup(smtp(sink.port));
   await send();
@@ -190,7 +190,7 @@ test("what is given up twice asks twice, and what a person lets be stays away", 
   expect([rows()[0]?.state, alerts()]).toEqual(["dropped", []]);
 });
 
-test("a server's later is no never, and a mail refused after its text is surely not out", async () => {
+test("a server's temporary error is not permanent, and a mail refused after its text was certainly not sent", async () => {
   let answer: Error | null = refusal(451);
   const sink = await mailSink({ answer: () => answer });
   const { send, sender, rows, clock } = setup(smtp(sink.port));
@@ -219,7 +219,7 @@ test.each([
   expect(rows()).toMatchObject([{ state, attempts: 1, last_error: `it answered ${status}` }]);
 });
 
-test("a mail server that tells the password back tells nobody", async () => {
+test("a password echoed by a mail server is shown to nobody", async () => {
   const sink = await mailSink({ user: "books", password: "another" });
   const { send, sender, rows } = setup(smtp(sink.port, { user: "books", password: "secret:mail" }));
   await send();
@@ -227,7 +227,7 @@ test("a mail server that tells the password back tells nobody", async () => {
   expect(rows()).toMatchObject([{ last_error: expect.stringMatching(/\[secret:password\] is wrong/) }]);
 });
 
-test("a secret that is not there and a channel that is gone lose nothing", async () => {
+test("a missing secret and a removed channel lose nothing", async () => {
   const receiver = await hookReceiver();
   const { send, sender, rows } = setup(ops(receiver.url));
   await send({ channel: "ops" });
@@ -236,7 +236,7 @@ test("a secret that is not there and a channel that is gone lose nothing", async
   expect(receiver.requests).toEqual([]);
 });
 
-test("a channel that does not answer does not hold up another", async () => {
+test("a channel that does not answer does not delay another", async () => {
   const gone = await mailSink();
   await gone.close();
   const receiver = await hookReceiver();
@@ -248,7 +248,7 @@ test("a channel that does not answer does not hold up another", async () => {
   expect(rows().map((row) => row.attempts)).toEqual([1, 0, 0, 1]);
 });
 
-test("quiet hours hold back what is not urgent; the page rings no bell", async () => {
+test("quiet hours hold back what is not urgent; the page disturbs nobody", async () => {
   const sink = await mailSink();
   const { send, sender, clock, cards } = setup(smtp(sink.port));
   clock.at = Date.parse("2026-11-01T02:30:00Z");
@@ -266,7 +266,7 @@ test("quiet hours hold back what is not urgent; the page rings no bell", async (
   expect(sink.mails).toHaveLength(2);
 });
 
-test("without a channel it is a card on the page, once for its key; a dry run keeps nothing", async () => {
+test("without a channel it is a card on the page, once per key; a dry run stores nothing", async () => {
   const { send, cards, rows } = setup({}, "business: {name: Acme}\n");
   expect(await send({}, false)).toMatchObject({ channel: "page", state: "sent" });
   expect([rows(), cards.list()]).toEqual([[], []]);
@@ -283,7 +283,7 @@ test("a card number and a key never reach the outbox", async () => {
   expect(kept).toContain("[SSN:6789]");
 });
 
-test("an unknown channel and an address that is none are refused before anything is kept", async () => {
+test("an unknown channel and an invalid address are refused before anything is stored", async () => {
   const { send, rows } = setup({ ...smtp(25), ...ops("http://127.0.0.1:1/") });
   await expect(send({ channel: "opps" })).rejects.toMatchObject({ code: "NOTICE_CHANNEL", message: expect.stringContaining('"ops"') });
   await expect(send({ to: "Ann" })).rejects.toMatchObject({ code: "NOTICE_ADDRESS" });
@@ -291,7 +291,7 @@ test("an unknown channel and an address that is none are refused before anything
   expect(rows()).toEqual([]);
 });
 
-test("a notice that nobody sends because nobody owns the workspace is told of", async () => {
+test("a notice that is not sent because nobody owns the workspace is reported", async () => {
   const { send, alerts, clock } = setup(smtp(25));
   await send();
   expect(alerts()).toEqual([]);

@@ -44,7 +44,7 @@ async function acme(notices: string): Promise<string> {
   return dir;
 }
 
-test("killed while a mail is under way: the next owner asks, every command says so, and one mail is all there is", async () => {
+test("killed with a mail in flight: the next owner asks, every command says so, and exactly one mail exists", async () => {
   const { promise: letGo, resolve: release } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
   const sink = await mailSink({
@@ -77,7 +77,7 @@ test("killed while a mail is under way: the next owner asks, every command says 
   expect(sink.mails).toHaveLength(1);
 });
 
-test("killed while a webhook is under way: it is repeated under its key, and the receiver knows it", async () => {
+test("killed with a webhook in flight: it is repeated under its key, and the receiver recognizes it", async () => {
   let kill: (() => void) | null = null;
   const receiver = await hookReceiver({
     status: () => {
@@ -97,7 +97,7 @@ test("killed while a webhook is under way: it is repeated under its key, and the
   expect(await second.stop()).toBe(0);
 });
 
-test("a run for later is listed and can be taken back; a dry run keeps nothing; the audit line is in the commit", async () => {
+test("a scheduled run is listed and can be canceled; a dry run stores nothing; the audit line is in the commit", async () => {
   const dir = await acme("{}");
   const dry = await cleared(dir, "run", "tell", "--dry-run", "--json");
   expect(dry.json()).toMatchObject({ status: "done", result: { told: "sent", created: true } });
@@ -133,7 +133,7 @@ test("a signed webhook starts its agent once on the page's port", async () => {
   expect(await running.stop()).toBe(0);
 });
 
-test("an agent that should have run and did not is told of by every command until somebody has read it", async () => {
+test("an agent that missed its run is reported by every command until somebody has read it", async () => {
   const dir = await workspace({
     "agents/daily.ts": '/*\nname: Daily\ntrigger: schedule\nschedule: "0 6 * * *"\nuses: [ctx]\n*/\nctx_today();\n',
   });

@@ -32,7 +32,7 @@ test("a notice in quiet hours moves to the next open minute, and the run says so
   expect(logs).toEqual([{ level: "info", message: 'Quiet hours: "Overdue" to ann goes out at 2026-11-21T13:00:00.000Z.' }]);
 });
 
-test("a call in doubt after a kill tells once, starts once and writes once", async () => {
+test("a call in doubt after a kill notifies once, starts once and writes once", async () => {
   const one = await workspace(
     agent(
       "notify, schedule, audit",
@@ -66,7 +66,7 @@ audit_add({ subject: "INV-7", text: "Reminded." });
   expect(one.git("ls-tree", "-r", "--name-only", "HEAD", "audit").trim().split("\n")).toHaveLength(1);
 });
 
-test("a run for later opens at its time, with the rights and the input check of its own agent", async () => {
+test("a scheduled run starts at its time, with the rights and the input validation of its own agent", async () => {
   const one = await workspace(
     agent(
       "schedule",
@@ -83,7 +83,7 @@ test("a run for later opens at its time, with the rights and the input check of 
   expect(await opened.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({ status: "done", result: { n: 5 } });
 });
 
-test("an agent that is not there and an input that does not fit are refused, in a dry run too", async () => {
+test("an unknown agent and an invalid input are refused, in a dry run too", async () => {
   const one = await workspace({
     ...agent("schedule", 'schedule_run({ agent: "qick", at: "in 2h", key: "k" });'),
     "agents/wrong.ts": '/*\nname: Wrong\nuses: [schedule]\n*/\nschedule_run({ agent: "quick", at: "in 2h", input: { m: 1 }, key: "k" });\n',

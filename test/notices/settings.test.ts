@@ -26,7 +26,7 @@ test.each<[string, RegExp]>([
   expect(() => parseConfig(`business: {name: A}\nnotify: ${text}\n`)).toThrow(words);
 });
 
-test("what a channel needs is read as written", () => {
+test("a channel's settings are read as written", () => {
   const { notices } = parseTrust(
     'notices: {smtp: {host: m, from: a@b.c}, webhooks: {ops: {url: "http://127.0.0.1:9/x", secret: "secret:ops_hook"}}}',
   );

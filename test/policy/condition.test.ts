@@ -33,7 +33,7 @@ it.each([
   expect(() => parseCondition(text)).toThrow(expect.objectContaining({ code: "POLICY_INVALID", message: `\`${text}\`, ${says}` }));
 });
 
-it("refuses what is too long or nested too deep, without a crash", () => {
+it("refuses conditions that are too long or nested too deeply, without a crash", () => {
   for (const text of ["a".repeat(2001), "(".repeat(1000), `${"!".repeat(1000)}a`, `${"(".repeat(50)}a${")".repeat(50)}`])
     expect(() => parseCondition(text)).toThrow(ClearedError);
 });
@@ -96,7 +96,7 @@ it("a declared fact of the wrong kind is unknown", () => {
   expect(truth("status == other", { status: "other", other: "x" }, { status: "text" })).toBe(true);
 });
 
-it("names exactly the fields that keep a condition undecided", () => {
+it("names exactly the fields that leave a condition undecided", () => {
   const fields = (text: string, facts: Record<string, Json>) =>
     unknownFields(parseCondition(text), { facts, kinds: new Map(), thresholds: {}, loose: true });
   expect(fields("a > 5 && b > 5 && c > 5", { a: 6, b: "6,000" })).toEqual(["b", "c"]);

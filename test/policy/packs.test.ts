@@ -142,7 +142,7 @@ it.each([
   expect(refusal(rule(when))).toBe("accepted");
 });
 
-it("warns of a rule that a stricter one always goes with, and of a threshold nobody uses", () => {
+it("warns about a rule that always applies together with a stricter one, and about an unused threshold", () => {
   const warned = (text: string) => read(text).warnings.map(({ at, message }) => `${at.line}: ${message}`);
   expect(warned(rule("amount > 5", "action: block, level: vp"))).toEqual([
     "12: LARGE changes nothing: NEXT applies whenever it does and is as strict. Tighten it or remove it.",
@@ -192,7 +192,7 @@ it("1,140 over on an order of 51,200 waits for a manager, and exactly 2 % does n
   });
 });
 
-it("a threshold is changed in the file alone, and a run keeps the file of its commit", async () => {
+it("a threshold is changed in the file alone, and a run uses the file of its commit", async () => {
   const before = createPolicies({ base: tree({ "policies/pay.yaml": PACK }), config });
   const after = createPolicies({ base: tree({ "policies/pay.yaml": PACK.replace("amount: 500", "amount: 2000") }), config });
   const [waiting, next] = [await before.evaluate("pay", { amount: "900.00" }), await after.evaluate("pay", { amount: "900.00" })];
@@ -202,7 +202,7 @@ it("a threshold is changed in the file alone, and a run keeps the file of its co
   expect(waiting.inputs_hash).toBe(next.inputs_hash);
 });
 
-it("names the nearest policy when there is none of that name", async () => {
+it("names the nearest policy for an unknown name", async () => {
   await expect(evaluate({}, undefined, "payrol", all)).rejects.toMatchObject({
     code: "POLICY_UNKNOWN",
     message: expect.stringContaining('There is no policies/payrol.yaml. Did you mean "payroll"? There are: ar_collections,') as string,
@@ -211,7 +211,7 @@ it("names the nearest policy when there is none of that name", async () => {
 
 const given = (rules: object[], context: object = {}) => JSON.stringify({ rules, context });
 
-it("a document given with the run can only make the verdict stricter, and says where each rule came from", async () => {
+it("a document given with the run can only make the verdict stricter, and the source of each rule is named", async () => {
   const stricter = await evaluate({ amount: "600.00" }, given([{ id: "G", condition: "amount > 100", action: "block" }]));
   expect(stricter).toMatchObject({ verdict: "block", blocked: true, requires_approval: true, level: "manager" });
   expect(stricter.triggered.map(({ rule: id, source }) => [id, source])).toEqual([
@@ -235,7 +235,7 @@ it.each([
   [JSON.stringify({ rules: [null] }), "GIVEN_1", "its condition cannot be read"],
   [given([{ id: "G", condition: "true", action: "quarantine" }]), "G", ""],
   [given([], []), "GIVEN_UNREADABLE", 'its "context" is not an object'],
-])("asks a person when %s is given", async (document, id, says) => {
+])("asks a person if %s is given", async (document, id, says) => {
   const verdict = await evaluate({ amount: "1.00" }, document);
   expect(verdict).toMatchObject({ verdict: "require_approval", requires_approval: true, approvals: 1, passed: false });
   expect(verdict.triggered).toEqual([
@@ -243,7 +243,7 @@ it.each([
   ]);
 });
 
-it("a given rule on what nobody knows asks a person, and a blank document is none", async () => {
+it("a given rule about an unknown fact asks a person, and a blank document counts as none", async () => {
   const unknown = await evaluate({ amount: "1.00" }, given([{ id: "G", condition: "score < 5", action: "log", level: "CFO" }]));
   expect(unknown).toMatchObject({ verdict: "require_approval", level: "cfo", indeterminate: [{ rule: "G", missing: ["score"] }] });
   const flag = await evaluate({ amount: "1.00" }, given([{ id: "G", condition: "sanctioned", action: "block" }]));
@@ -251,7 +251,7 @@ it("a given rule on what nobody knows asks a person, and a blank document is non
   expect((await evaluate({ amount: "1.00" }, "  \n")).verdict).toBe("pass");
 });
 
-it("a role is met by that role alone, a rank by every higher one, and both are asked for", async () => {
+it("a role is met only by that role, a rank by every higher one, and both may be required", async () => {
   expect(meetsLevel(LADDER, ["cfo"], "legal")).toBe(false);
   expect(meetsLevel(LADDER, ["legal"], "manager")).toBe(false);
   expect(meetsLevel(LADDER, ["manager", "Legal"], "legal")).toBe(true);
@@ -263,7 +263,7 @@ it("a role is met by that role alone, a rank by every higher one, and both are a
   expect(await evaluate({ amount: "1.00" }, given(rules))).toMatchObject({ level: "vp", levels: ["legal", "vp"] });
 });
 
-it("config.yaml may name another ladder", async () => {
+it("config.yaml may define another ladder", async () => {
   const own = parseConfig("business: {name: Acme}\npolicy: {ladder: [clerk, [owner, partner]], roles: [auditor]}");
   const pack = PACK.replace("manager", "Partner");
   const found = await createPolicies({ base: tree({ "policies/pay.yaml": pack }), config: own }).evaluate("pay", { amount: "900.00" });

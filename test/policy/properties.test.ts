@@ -62,14 +62,14 @@ const value: fc.Arbitrary<Json> = fc.oneof(
 const facts = fc.dictionary(fc.constantFrom(...FIELDS, "customer"), value, { maxKeys: 7 });
 const scopeOf = (known: Record<string, Json>) => ({ facts: known, kinds: KINDS, thresholds: {}, loose: false });
 
-it("a condition that is printed is parsed as itself", () => {
+it("a printed condition parses as itself", () => {
   fc.assert(
     fc.property(condition, (one) => void expect(parseCondition(print(one))).toEqual(one)),
     { numRuns: 500 },
   );
 });
 
-it("De Morgan holds in three values", () => {
+it("De Morgan's laws hold in three-valued logic", () => {
   fc.assert(
     fc.property(condition, condition, facts, fc.boolean(), fc.boolean(), (a, b, known, missingIsFalse, loose) => {
       const truth = (one: Condition) => evaluate(one, { ...scopeOf(known), loose }, missingIsFalse);
@@ -93,7 +93,7 @@ const rule: fc.Arbitrary<Rule> = fc.record({
 const setOf = (rules: Rule[], known: Record<string, Json>): RuleSet => ({ source: "policies/x.yaml", rules, ...scopeOf(known) });
 const strictness = (sets: RuleSet[]) => STRICTNESS.indexOf(judge(sets, LADDER).verdict);
 
-it("another rule never makes the verdict milder, nor what it asks for less", () => {
+it("another rule never makes the verdict milder, nor lowers what it requires", () => {
   fc.assert(
     fc.property(fc.array(rule, { minLength: 1, maxLength: 5 }), rule, facts, (rules, more, known) => {
       const [before, after] = [judge([setOf(rules, known)], LADDER), judge([setOf([...rules, more], known)], LADDER)];
@@ -171,7 +171,7 @@ const always: Rule = {
   description: "",
 };
 
-it("taking a fact away never turns a block or an approval into a pass", () => {
+it("removing a fact never turns a block or an approval into a pass", () => {
   fc.assert(
     fc.property(fc.array(rule, { minLength: 1, maxLength: 5 }), facts, fc.nat(), (rules, known, n) => {
       const names = Object.keys(known);
@@ -207,7 +207,7 @@ it("a document given with a run never makes the verdict milder, whatever it says
   );
 });
 
-it("no text makes the parser do anything but answer or refuse", () => {
+it("for any text the parser answers or refuses", () => {
   const pieces = fc.array(
     fc.constantFrom(
       "a",

@@ -77,7 +77,7 @@ it.each<[string, string, Json, RegExp]>([
   expect(refusal(name, params)).toMatch(says);
 });
 
-it("a list of entries names the entry and the key that is wrong, and mixes both shapes", () => {
+it("a list of entries names the invalid entry and key, and may mix both shapes", () => {
   const legs = {
     date: "2026-11-06",
     description: "x",
@@ -98,7 +98,7 @@ it("a list of entries names the entry and the key that is wrong, and mixes both 
   expect(refusal("journal_add_many", { entries: many })).toMatch(/; and 4 more$/);
 });
 
-it("2,000 entries are checked without going through them again and again", () => {
+it("2,000 entries are validated in one pass", () => {
   const entries = Array.from({ length: 2000 }, (_, i) => ({ ...double, reference: `r${i}`, confidence: 0.9, evidence: "rule" }));
   parseParams(get("journal_add_many"), { entries });
   const from = performance.now();
@@ -136,7 +136,7 @@ it("a tiny confidence is written without an exponent", async () => {
   expect(drafts[0]?.tags).toEqual({ conf: "0" });
 });
 
-it("an entry of two legs is shown with numbers of its accounts, one of three with its legs only", async () => {
+it("an entry of two legs is shown with account numbers, one of three with its legs only", async () => {
   const { ctx, entries } = memory();
   const posting = (account: string, amount: string) => ({ account, amount, currency: "USD" });
   const base = { date: "2026-11-06", status: "auto-confirmed" as const, counterparty: "GitHub", description: "GITHUB" };
@@ -190,7 +190,7 @@ it('"pending" is the entry added last, and nothing before the first one', async 
   ]);
 });
 
-it("a missing account is found: false with the nearest one, and a missing config key is an error with it", async () => {
+it("a missing account gives found: false with the nearest one, and a missing config key an error with it", async () => {
   const { ctx } = memory();
   expect(await callPrimitive(get("accounts_get"), { account_id: "Expenses:Softwar" }, ctx)).toEqual({
     found: false,
@@ -217,7 +217,7 @@ it("data/ in front of a path names the same file", async () => {
 
 const wait = { title: "Pay?", calls: [{ tool: "bank_pay", params: { amount: "1.00" } }] };
 
-it("approval_wait opens a gate with its calls and expiry and answers the decision", async () => {
+it("approval_wait opens a gate with its calls and expiry and returns the decision", async () => {
   const { ctx, gates } = memory();
   expect(await callPrimitive(get("approval_wait"), { ...wait, expires: "3d" }, ctx)).toEqual({
     decision: "approved",
@@ -230,7 +230,7 @@ it("approval_wait opens a gate with its calls and expiry and answers the decisio
   });
 });
 
-it("approval_wait answers no calls when rejected and the person's calls when edited", async () => {
+it("approval_wait returns no calls when rejected and the edited calls when edited", async () => {
   const rejected = memory({ decision: { decision: "rejected", reason: "no" } });
   expect(await callPrimitive(get("approval_wait"), wait, rejected.ctx)).toEqual({
     decision: "rejected",

@@ -23,7 +23,7 @@ const declare = (name: string, rest: string): string => `import { definePrimitiv
 export const ${name} = definePrimitive({ name: "${name}", effect: "read", access: "read", summary: "Test.", params: z.object({ x: z.any() }), returns: z.any(), errors: [], example: "${name}(1)", ${rest} });
 `;
 
-it("a plugin in TypeScript is loaded, knows its file and takes its parameter bare", async () => {
+it("a TypeScript plugin is loaded, knows its file and accepts its short form", async () => {
   await put("plugins/echo.ts", declare("echo", "run: (p: { x: unknown }) => p.x"));
   const registry = createRegistry(primitives, await loadPlugins(dir, ["plugins/echo.ts"]));
   const echo = registry.get("echo");
@@ -33,7 +33,7 @@ it("a plugin in TypeScript is loaded, knows its file and takes its parameter bar
   expect(registry.names().at(-1)).toBe("echo");
 });
 
-it("a declaration without access has the row of its effect, and without errors it has none", async () => {
+it("a declaration without access uses the row of its effect, and one without errors has none", async () => {
   await put("plugins/short.ts", declare("short", "run: () => 1").replace(' access: "read",', "").replace(" errors: [],", ""));
   expect((await loadPlugins(dir, ["plugins/short.ts"]))[0]).toMatchObject({ access: "read", errors: [] });
 });
@@ -65,7 +65,7 @@ it.each<[string, string, RegExp]>([
   });
 });
 
-it("a plugin outside the workspace, behind a link out of it, absent, or of another kind is refused", async () => {
+it("a plugin outside the workspace, behind a link out of it, missing, or of another kind is refused", async () => {
   const outside = await mkdtemp(join(tmpdir(), "cleared-outside-"));
   await writeFile(join(outside, "evil.ts"), declare("evil", "run: () => 1"));
   await symlink(join(outside, "evil.ts"), join(dir, "link.ts"));
@@ -83,7 +83,7 @@ it("a plugin outside the workspace, behind a link out of it, absent, or of anoth
   await rm(outside, { recursive: true });
 });
 
-it("a name that a built-in primitive or another plugin has is refused", async () => {
+it("a name used by a built-in primitive or another plugin is refused", async () => {
   await put("a.ts", declare("ctx_log", "run: () => 1"));
   const clash = await loadPlugins(dir, ["a.ts"]);
   expect(() => createRegistry(primitives, clash)).toThrow("a.ts exports ctx_log, but a built-in primitive has that name");
@@ -93,7 +93,7 @@ it("a name that a built-in primitive or another plugin has is refused", async ()
   expect(() => createRegistry(primitives, twice)).toThrow("c.ts exports pay_now, but b.ts also has that name");
 });
 
-it("a plugin that throws, answers rubbish or hangs fails its call and nothing else", async () => {
+it("a plugin that throws, returns garbage or hangs fails only its call", async () => {
   await put(
     "bad.ts",
     `${declare("bad_throw", 'run: () => { throw new Error("boom"); }')}${declare("bad_shape", "run: () => ({})")
@@ -113,7 +113,7 @@ it("a plugin that throws, answers rubbish or hangs fails its call and nothing el
   });
 });
 
-it("an unknown primitive is answered with the nearest one", () => {
+it("an unknown primitive is refused with the nearest one", () => {
   expect(() => createRegistry(primitives).get("journal_add_duoble")).toThrow(
     'There is no primitive "journal_add_duoble". Did you mean "journal_add_double"?',
   );

@@ -18,7 +18,7 @@ it("gives the trigger of each vector, and the recommended one where the original
 });
 
 describe.each(EXAMPLES)("%s: %s", (kind, text, secret = text) => {
-  it("is found at its place, without its value in the finding, and hidden by its mark", () => {
+  it("is found at its place, without its value in the finding, and masked", () => {
     const found = scan(text).find((one) => one.kind === kind);
     expect(text.slice(...(found?.span ?? [0, 0]))).toBe(secret);
     expect(JSON.stringify(found)).not.toContain(secret);
@@ -29,13 +29,13 @@ describe.each(EXAMPLES)("%s: %s", (kind, text, secret = text) => {
   });
 });
 
-it("no id of a run looks like somebody's number, so that what names a run is not hidden from whoever may read of it", () => {
+it("no run id looks like a personal number, so ids are not masked", () => {
   const ids = Array.from({ length: 40_000 }, (_, i) => newRunId(Date.UTC(2026, 10, 23) + i * 977));
   expect(ids.filter((id) => redact(`Why did ${id} fail?`, ALL) !== `Why did ${id} fail?`)).toEqual([]);
   expect(ids).toEqual([...new Set(ids)].sort());
 });
 
-it("text put around a secret never turns refuse or redact into allow", () => {
+it("text around a secret never turns refuse or redact into allow", () => {
   const outbound = EXAMPLES.map(([, text]) => text).filter((text) => judge(text, { direction: "outbound" }).verdict !== "allow");
   const around = fc.oneof(
     fc.string(),
@@ -68,7 +68,7 @@ it("text put around a secret never turns refuse or redact into allow", () => {
   );
 });
 
-it("nothing of a secret is left, whatever stands around it, glued to it or not", () => {
+it("nothing of a secret remains, whatever surrounds it, attached or not", () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.string(), fc.constantFrom(...EXAMPLES.map(([, text]) => text)))),
@@ -104,13 +104,13 @@ it.each([
   expect(redact(text)).toBe(text);
 });
 
-it("reads numbers as what they are only with their check digits", () => {
+it("classifies numbers only by their check digits", () => {
   expect(scan("DE00370400440532013000").filter((one) => one.kind === "IBAN")).toEqual([]);
   expect(scan("routing 123456789").filter((one) => one.kind === "ROUTING")).toEqual([]);
   expect(scan("NPI 1234567890").filter((one) => one.kind === "NPI")).toEqual([]);
 });
 
-it("hides in JSON what a key tells of its value, keys that are secrets, and numbers", () => {
+it("masks in JSON values identified by their key, keys that are secrets, and numbers", () => {
   const value = JSON.parse(
     '{"password":"hunter2","ssn":123456789,"card":4111111111111111,"n":5,"123-45-6789":{"a":[{"apiKey":"abc123def456ghi789"}]},"987-65-6789":1,"223-45-6789":2,"token_count":5,"__proto__":{"pwd":"hunter22"},"note":null,"ok":true}',
   );
@@ -123,7 +123,7 @@ it("hides in JSON what a key tells of its value, keys that are secrets, and numb
   expect(JSON.stringify(redactJson(deep))).not.toContain("hunter2");
 });
 
-it("judges health and pay data by policy and direction, and lets no policy let a secret out", () => {
+it("judges health and pay data by policy and direction, and no policy releases a secret", () => {
   const text = "salary of $85,000, diagnosis: E11.9";
   expect(judge(text, { direction: "inbound" }).verdict).toBe("allow");
   expect(judge(text, { direction: "outbound" })).toMatchObject({ verdict: "redact", trigger: "pay_literal" });
@@ -136,7 +136,7 @@ it("judges health and pay data by policy and direction, and lets no policy let a
   expect(judge("SSN 123-45-6789", { direction: "inbound", policy: { identity: { inbound: "allow" } } }).verdict).toBe("allow");
 });
 
-it("refuses a declared class of data whatever the text says, and no declaration lets anything through", () => {
+it("refuses a declared class of data whatever the text says, and no declaration allows anything", () => {
   for (const dataClass of [
     "restricted_financial_data",
     "Private Customer Information",
@@ -214,7 +214,7 @@ it("hostile text of 400,000 characters of each prefix is scanned to its end", ()
   }
 });
 
-it("leaves a year, a month and a running number alone, and takes no number of a person for one", () => {
+it("does not take a year, a month or a serial number for a personal number", () => {
   for (const text of ["Invoice 2024-12-3456", '{"invoice": "2009-01-4711"}']) expect(redact(text)).toBe(text);
   for (const text of ["024-12-3456", "2024-13-3456", "12024-12-3456", "2123-45-6789", "3024-12-3456"])
     expect(redact(text), text).toContain("[SSN:");

@@ -19,7 +19,7 @@ notify_send({ to: "Pat", subject: "A note", text: input.note });
 const FILES = { "agents/tell.ts": TELL };
 const told = (opened: Awaited<ReturnType<typeof host>>) => JSON.stringify(opened.cards.list().map((card) => [card.title, card.body]));
 
-test("health and pay come in and do not go out, unless the workspace says so", async () => {
+test("health and pay data may come in but not go out, unless the workspace says so", async () => {
   const opened = await host(await workspace(FILES));
   await run(opened, "tell", { note: "Her salary: 84000.00 a year" });
   expect(told(opened)).toContain("A note");
@@ -41,7 +41,7 @@ test("what the workspace refuses neither comes in nor goes out", async () => {
   expect((await run(opened, "tell", { note: "Write to ann@example.com" })).error).toMatchObject({ code: "PRIVACY_REFUSED" });
 });
 
-test("a task declared to hold a class of data that is not handled does not start", async () => {
+test("a task declared to contain data that is not handled does not start", async () => {
   const opened = await host(await workspace(FILES));
   await expect(run(opened, "tell", { note: "x", data_class: "restricted_financial_data" })).rejects.toMatchObject({
     code: "PRIVACY_REFUSED",
@@ -61,7 +61,7 @@ test.each<[string, Record<string, string>, boolean]>([
   else await expect(started).rejects.toMatchObject({ code: "PRIVACY_REFUSED", data: { trigger: "credential_exfiltration" } });
 });
 
-test("privacy_scan answers the text without what may not go on", async () => {
+test("privacy_scan returns the text without what may not continue", async () => {
   const texts = ["Card 4111 1111 1111 1111", "SSN 123-45-6789", "Her salary: 84000.00 a year", "clean"];
   const scan = `/*
 name: Scan
@@ -85,7 +85,7 @@ input: {direction: {type: string, default: outbound}}
   ]);
 });
 
-test("no workspace lets a card number out", async () => {
+test("no workspace setting releases a card number", async () => {
   const one = await workspace(FILES);
   one.commit({ "config.yaml": one.read("config.yaml").replace("privacy: {}", "privacy: {card: {inbound: allow, outbound: allow}}") });
   const opened = await host(one);

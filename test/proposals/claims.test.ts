@@ -34,7 +34,7 @@ const HIDDEN: [string, path: string, was: string, now: string, Claim[], RegExp][
   ["two values on one line", LOOK, look("const it = { low: 5, high: 7 };\nit;\n"), look("const it = { low: 6, high: 8 };\nit;\n"), [set("low", "5", "6")], /high: 7 -> 8/],
   ["a file for a key", BANK, "a: 1\nb: 1\n", "a: 2\nb: 2\n", [set("bank")], /b: 1 -> 2/],
 ];
-test.each(HIDDEN)("%s is not hidden behind claims that are so", async (_, path, was, now, claims, what) => {
+test.each(HIDDEN)("%s is not hidden behind true claims", async (_, path, was, now, claims, what) => {
   const { says, told } = await looked(path, was, now, ...claims, NOTHING_ELSE);
   expect(says).not.toMatch(/no line changed beside (?:it|them)$/);
   expect(told.filter((one) => one.includes("nothing_else")).join("\n")).toMatch(what);
@@ -47,13 +47,13 @@ const WHOLE: [string, path: string, was: string, now: string, Claim[]][] = [
   ["a map of several lines", BANK, "rules:\n  - id: Y\n    level: low\n", "rules:\n  - id: Y\n    level: low\n  - id: X\n    level: high\n", [{ kind: "rule", subject: "X", to: "high" }]],
   ["values on one line", LOOK, look("const it = { low: 5, high: 7 };\nit;\n"), look("const it = { low: 6, high: 8 };\nit;\n"), [set("low", "5", "6"), set("high", "7", "8")]],
 ];
-test.each(WHOLE)("%s, each claimed, are all of a change", async (_, path, was, now, claims) => {
+test.each(WHOLE)("%s, each claimed, are the whole change", async (_, path, was, now, claims) => {
   const { says, told } = await looked(path, was, now, ...claims, NOTHING_ELSE);
   expect(told.filter((one) => !one.startsWith("CLAIM_MISSING"))).toEqual([]);
   expect(says).toMatch(/no line changed beside (?:it|them)$/);
 });
 
-test("a claim names a widening by its values, each on its side", async () => {
+test("a claim names a widening by its values, old and new", async () => {
   const config = FILES.get("config.yaml") ?? "";
   const [was, now] = ["1000.00", "5000.00"].map((limit) => config.replace("settings: {}", `settings: {limit: "${limit}"}`)) as [
     string,
@@ -67,7 +67,7 @@ test("a claim names a widening by its values, each on its side", async () => {
   for (const word of ["goes", "instead", "more"]) expect((await told(undefined, word))[0]).toMatch(/CLAIM_WRONG/);
 });
 
-test("a claim without a subject says nothing, and one said twice is one", async () => {
+test("a claim without a subject says nothing, and a repeated one counts once", async () => {
   const [was, now] = [look('const it = [{ text: "", n: 1 }];\nit;\n'), look('const it = [{ text: "", n: 2 }];\nit;\n')];
   expect((await looked(LOOK, was, now, { kind: "rule", subject: " " })).told[0]).toMatch(/CLAIM_WRONG/);
   const twice = await looked(BANK, "a: 1\n", "a: 2\n", set("a", "1", "2"), set("bank.a", "1", "2"));

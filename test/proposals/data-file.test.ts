@@ -27,7 +27,7 @@ async function proposed(accounts: string, script: string, before = HEADER + book
   return { state, findings, counts: tried?.counts, differences: tried?.differences.flatMap((one) => one.why) };
 }
 
-test("the same comes out the same, and what it changes is told as a change", async () => {
+test("without an effect nothing is reported, and a changed result is reported as a change", async () => {
   const script = `${HEADER}${READS}${book("known.account")}`;
   const same = await proposed('{"account": 5030}', script);
   expect(same).toMatchObject({ state: "ready", findings: [], counts: { same: 2, failed: 0, worse: 0 } });
@@ -37,7 +37,7 @@ test("the same comes out the same, and what it changes is told as a change", asy
   expect(await proposed('{"acount": 5030}', script)).toMatchObject({ state: "blocked", counts: { failed: 2 } });
 });
 
-test("code that reads it where it is there, and does without it, is tried on what the run had", async () => {
+test("code that reads a missing data file if it exists is tried on what the run had", async () => {
   const lenient = `${HEADER}const kept = data_read("fees/accounts.json");\nconst known = kept.found === true ? JSON.parse(kept.text) : { account: 5030 };\n`;
   const done = await proposed('{"account": 5020}', `${lenient}${book("known.account")}`);
   expect(done).toMatchObject({ state: "ready", findings: [], counts: { same: 2, failed: 0 } });

@@ -23,7 +23,7 @@ async function opened(files: Record<string, string> = {}): Promise<{ one: Worksp
 const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
 
 describe("approve", () => {
-  it("makes one commit with its trailers and frozen cases, closes the card, and the next run uses it; plain git takes it back byte for byte", async () => {
+  it("makes one commit with its trailers and frozen cases, closes the card, and the next run uses it; plain git reverts it byte for byte", async () => {
     const { one, owner, store } = await opened();
     const before = one.read(HELLO);
     const freezes = { "cases/hello/one.yaml": "case: 1\n", "trust.yaml": "people: []\n", "cases/../agents/x.ts": "1\n" };
@@ -54,7 +54,7 @@ describe("approve", () => {
     expect(await store.get(proposal.id)).toMatchObject({ state: "reverted" });
   });
 
-  it("a waiting run stays on the code it began with", async () => {
+  it("a waiting run stays on the code it started with", async () => {
     const asks = (n: number) => `/*\nname: Hello\nuses: [approval]\n*/\napproval_wait({ title: "ok?", calls: [] });\n${n}\n`;
     const { owner } = await opened({ [HELLO]: asks(0) });
     const waiting = await run(owner, "hello");
@@ -68,7 +68,7 @@ describe("approve", () => {
     expect((await run(owner, "hello")).pin.commit).not.toBe(waiting.pin.commit);
   });
 
-  it("said 20 times at once is one commit; the others are told who and when", async () => {
+  it("given 20 times at once is one commit; the others are told who decided and when", async () => {
     const { one, owner } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     const count = commits(one);
@@ -82,7 +82,7 @@ describe("approve", () => {
     expect(await failure(decideCard(owner, says(owner, proposal, "rejected")))).toMatchObject({ code: "CARD_CLOSED" });
   });
 
-  it("refuses a signature for other content, and one of nobody", async () => {
+  it("refuses a signature for other content, and one by nobody", async () => {
     const { one, owner } = await opened();
     const [a, b] = [await ready(owner, { [HELLO]: script(1) }), await ready(owner, { "agents/b.ts": script(2) }, { title: "Another" })];
     const moved = { ...says(owner, a, "approved"), card: b.number };
@@ -98,7 +98,7 @@ describe("approve", () => {
     expect(one.git("log", "-1", "--format=%s")).not.toContain("Say it better");
   });
 
-  it("refuses what is a draft, blocked, superseded or without a report, and says what to do", async () => {
+  it("refuses a draft, a blocked or superseded proposal and one without a report, with the remedy", async () => {
     const { owner, store } = await opened();
     const { proposal } = await store.create({ title: "t", reason: "", by: "Pat", files: { [HELLO]: script(1) } }, await owner.git.head());
     expect(await failure(decide(owner, proposal))).toEqual({
@@ -127,7 +127,7 @@ describe("approve", () => {
     ).toMatchObject({ code: "PROPOSAL_STATE" });
   });
 
-  it("asks the level and the number of people its report demands, and never the proposer", async () => {
+  it("requires the level and the number of people in its report, and never the proposer", async () => {
     const { owner } = await opened();
     const [pat] = owner.trust.people;
     if (pat === undefined) throw new Error("no person");
@@ -169,7 +169,7 @@ describe("approve", () => {
     });
   });
 
-  it("refuses while the person has the file open with edits, staged or not, and loses none of it", async () => {
+  it("refuses while the person has edits in the file, staged or not, and loses none of them", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     one.write(HELLO, script("mine"));
@@ -189,7 +189,7 @@ describe("approve", () => {
 });
 
 describe("reject", () => {
-  it("keeps its reason, changes nothing, and is the last word", async () => {
+  it("keeps its reason, changes nothing, and is final", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     const head = one.git("rev-parse", "HEAD");
@@ -248,7 +248,7 @@ describe("a HEAD that has moved", () => {
     expect(one.read(HELLO)).toBe(script(1));
   });
 
-  it("a report that was not made here is not believed", async () => {
+  it("a report that was not made here is not trusted", async () => {
     const { owner, store } = await opened();
     const { proposal } = await store.create(
       { title: "t", reason: "", by: "agent:x", files: { [HELLO]: script(1) } },
@@ -259,7 +259,7 @@ describe("a HEAD that has moved", () => {
     expect(await failure(refuses)).toMatchObject({ code: "PROPOSAL_STATE", message: expect.stringContaining("types: 1 finding") });
   });
 
-  it("nor one that only stands where ours stood: other words under its commit and time, or ours of a proposal that was blocked", async () => {
+  it("nor one in place of ours: other words under its commit and time, or our report of a blocked proposal", async () => {
     const { owner, store } = await opened();
     const proposal = await ready(
       owner,
@@ -278,7 +278,7 @@ describe("a HEAD that has moved", () => {
     expect((await refuses({}, "blocked")).message).toContain("types: 1 finding");
   });
 
-  it("and a name that nobody signed is not among those who said yes", async () => {
+  it("a name without a signature is not among the approvers", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     const forged = [{ ...says(owner, proposal, "approved"), by: "Boss" }];
@@ -287,7 +287,7 @@ describe("a HEAD that has moved", () => {
     expect(one.git("log", "-1", "--format=%(trailers:key=Approved-by,valueonly)").trim()).toBe("Pat");
   });
 
-  it("and another branch that is checked out refuses before anything is decided", async () => {
+  it("another checked-out branch refuses before anything is decided", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     one.git("switch", "-q", "-c", "side");

@@ -167,7 +167,7 @@ const ALL: readonly [string, string, string][] = [
   pair("another method of an amount", `const n = new Decimal(input.a.n).add(input.b.n);\n${pay("{ n }")}\n1;`, `const n = new Decimal(input.a.n).minus(input.b.n);\n${pay("{ n }")}\n1;`),
 ];
 
-test.each(ALL)("told: %s", async (_, was, now) => {
+test.each(ALL)("reported: %s", async (_, was, now) => {
   const whole = (code: string) => H("mcp, notify, ctx, script, policy, approval, compute, data, journal, agent:crm", I, code);
   expect(lines(await widened({ "agents/two.ts": whole(now) }, new Map([["agents/two.ts", whole(was)]])))).not.toEqual([]);
 });
@@ -217,7 +217,7 @@ test.each(ORDER)("in another order: %s", async (_, was, now, says) => {
   else expect(told).toMatch(says);
 });
 
-test("of two long texts what differs at their beginning and at their end is told, in data and in code", async () => {
+test("of two long texts the differing beginning and end are shown, in data and in code", async () => {
   const line = (days: number, limit: number) => `Pay within ${days} days, ${"and so on, ".repeat(30)}ask above ${limit}.\n`;
   const sum = (first: string, last: string) =>
     `const n = input.a.${first} + ${"input.a.rather_long_name + ".repeat(12)}input.a.${last};\n${pay("{ n }")}\n1;`;

@@ -161,21 +161,21 @@ describe("broken", () => {
     expect(told(proposal)).toContain('Did you mean "journal_add_many"?');
   });
 
-  it("a header that cannot be read is blocked and nothing else is claimed", async () => {
+  it("a header that cannot be parsed is blocked and nothing else is reported", async () => {
     const proposal = await proposed("Header", { "agents/ingest.ts": change(ingest, "uses:", "use:") });
     expect(proposal.state).toBe("blocked");
     expect(failed(proposal)[0]).toBe("header SCRIPT_HEADER");
     expect(proposal.report?.backtests).toEqual([]);
   });
 
-  it("a policy whose own case does not hold is blocked", async () => {
+  it("a policy with a failing case is blocked", async () => {
     const proposal = await proposed("Milder", { "policies/supplier_payment.yaml": change(POLICY, "verdict: pass", "verdict: block") });
     expect(failed(proposal)).toContain("policies POLICY_CASE");
   });
 });
 
 describe("hostile", () => {
-  it("one that confirms everything by itself is blocked: entries no longer go to a person", async () => {
+  it("one that confirms everything is blocked: entries no longer go to a person", async () => {
     const proposal = await proposed("Faster", {
       "agents/ingest.ts": change(ingest, "const sure = confidence >= threshold;", "const sure = true;"),
     });
@@ -183,7 +183,7 @@ describe("hostile", () => {
     expect(told(proposal)).toMatch(/review/);
   });
 
-  it("one that drops a gate is blocked", async () => {
+  it("one that removes a gate is blocked", async () => {
     const gate = PAY.slice(PAY.indexOf("if (!verdict.passed)"), PAY.indexOf('fsm_enter("MUTATE")'));
     const text = change(PAY, gate, "");
     const proposal = await proposed("Quicker", { "agents/pay_supplier.ts": text });
@@ -191,7 +191,7 @@ describe("hostile", () => {
     expect(proposal.report?.widening.map(({ kind }) => kind)).toContain("gate");
   });
 
-  it("one that raises a threshold is blocked, because a payment that was asked for no longer is; the threshold is named", async () => {
+  it("one that raises a threshold is blocked, because a payment is no longer asked about; the threshold is named", async () => {
     const proposal = await proposed("Less to ask", { "policies/supplier_payment.yaml": change(POLICY, "amount > 100", "amount > 10000") });
     expect([proposal.state, failed(proposal)]).toEqual(["blocked", ["backtest BACKTEST_WORSE"]]);
     expect(told(proposal)).toMatch(
@@ -209,7 +209,7 @@ describe("hostile", () => {
     expect(told(proposal)).toContain("Worse on purpose, says the proposer: “the manager wants to see only large ones”");
   });
 
-  it("a payment hidden behind a date or an unlikely value is told, although no run has shown it", async () => {
+  it("a payment hidden behind a date or an unlikely value is reported, although no run has shown it", async () => {
     const text = change(
       PAY,
       'fsm_enter("MUTATE");\n',
@@ -221,7 +221,7 @@ describe("hostile", () => {
     expect(told(proposal)).toMatch(/! recipient: .*DE02120300000000202051/);
   });
 
-  it("wider rights are told one by one", async () => {
+  it("additional rights are listed one by one", async () => {
     const text = change(
       change(ingest, "git, config, ctx]", "git, config, ctx, mcp, notify]"),
       "const files = importer_scan();",
@@ -272,7 +272,7 @@ describe("hostile", () => {
     expect(said).toMatch(/^PROPOSAL_/);
   });
 
-  it("a case that was accepted is not edited beside a change", async () => {
+  it("an accepted case cannot be edited together with a change", async () => {
     one.commit({ "cases/ingest/kept.yaml": "agent: ingest\n" }, "case: kept");
     const said = await refusal("Fit the case", { "agents/ingest.ts": `${ingest}\n`, "cases/ingest/kept.yaml": "agent: ingest2\n" });
     expect(said).toMatch(/^PROPOSAL_PATH.*retire it in a proposal of its own/s);
@@ -280,7 +280,7 @@ describe("hostile", () => {
     one.git("commit", "-q", "-m", "case: gone");
   });
 
-  it("a script that never ends, allocates without end or is nested without end is blocked in time, and the next one is looked at", async () => {
+  it("a script that never ends, allocates without end or is nested without end is blocked in time, and the next proposal is checked", async () => {
     for (const [n, text] of [
       "while (true) ctx_now();",
       "let a = [1]; while (true) a = a.concat(a);",

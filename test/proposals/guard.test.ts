@@ -47,7 +47,7 @@ describe("the rule", () => {
     else expect(judged).toMatch(reason);
   });
 
-  test("config.yaml sets it or turns it off, and nothing else is taken", () => {
+  test("config.yaml sets or disables it, and nothing else is accepted", () => {
     const read = (changes: string) => parseConfig(`business: {name: A}\nchanges: ${changes}\n`).changes.auto_revert;
     expect(read("{}")).toEqual(LIMITS);
     expect(read("{auto_revert: {reviews: 3}}")).toEqual({ ...LIMITS, reviews: 3 });
@@ -107,7 +107,7 @@ test.each<[string, string, RegExp]>([
   ["fails", FAILS, /3 failed runs in 3 runs of hello since, where the 4 before had 0: more than 1.5 times as many/],
   ["asks people much more", ASKS, /9 review items in 3 runs/],
   ["breaks an invariant", UNBALANCED, /^run_\w+ of hello failed with JOURNAL_UNBALANCED, which the books forbid/],
-])("a change that %s is taken back in one commit that says why, byte for byte, once", async (_, text, why) => {
+])("a change that %s is reverted once, byte for byte, in a commit with the reason", async (_, text, why) => {
   const { one, owner } = await open();
   const proposal = await applied(owner, text);
   const guard = createGuard(owner);
@@ -129,7 +129,7 @@ test.each<[string, string, RegExp]>([
   expect([await guard.look(), commits(one) - before]).toEqual([[], 1]);
 });
 
-describe("the change is judged, and not the weather", () => {
+describe("the change is judged, not its circumstances", () => {
   const rough = (word: string, more = "") =>
     `${header}if (input.n >= 100) journal_query({ limit: 5 }).nothing.at(1);\nfor (let i = 0; i < input.n; i += 1) queue_add_review({ description: "look at " + String(i) });\n${more}ctx_log("${word}");\n1;\n`;
   async function openRough() {
@@ -142,7 +142,7 @@ describe("the change is judged, and not the weather", () => {
   test.each([
     ["fail on the code before as well", [100, 101, 102]],
     ["would have asked people as often before", [9, 9, 9]],
-  ])("runs that %s are not its doing", async (_, inputs) => {
+  ])("runs that %s are not caused by it", async (_, inputs) => {
     const owner = await openRough();
     const proposal = await applied(owner, rough("better"));
     for (const n of inputs) await run(owner, "hello", { n });
@@ -151,7 +151,7 @@ describe("the change is judged, and not the weather", () => {
     expect(await stateOf(owner, proposal)).toMatchObject({ state: "applied" });
   });
 
-  test("among runs that fail anyway, those that fail by the change alone take it back", async () => {
+  test("among runs that fail anyway, those that fail because of the change alone revert it", async () => {
     const owner = await openRough();
     const proposal = await applied(owner, rough("worse", "if (input.n > 1) journal_query({ limit: 5 }).nothing.at(1);\n"));
     for (const n of [100, 2, 3, 100]) await run(owner, "hello", { n });
@@ -161,7 +161,7 @@ describe("the change is judged, and not the weather", () => {
     expect(await stateOf(owner, proposal)).toMatchObject({ state: "reverted" });
   });
 
-  test("what the card had said is no surprise", async () => {
+  test("what the card predicted is no reason", async () => {
     const { owner } = await open();
     const counts = { same: 0, changed: 4, worse: 0, failed: 0, not_replayable: 0 };
     const sums = { money: [], net: {}, moves: [], facts: [], differences: [], waiting: [], entries: 0 };
@@ -189,7 +189,7 @@ describe("books that do not hold", () => {
       () => undefined,
       (one) => one.commit({ "main.journal": one.read("main.journal").replaceAll("Expenses:Office Supplies", "Expenses:Office") }),
     ],
-  ])("are not the change's doing where a person broke them %s", async (_, before, after) => {
+  ])("are not caused by the change if a person broke them %s", async (_, before, after) => {
     const { one, owner } = await open();
     one.commit({ [FILE]: BOOKS(1) });
     await runs(owner, 4);
@@ -201,7 +201,7 @@ describe("books that do not hold", () => {
     expect(await stateOf(owner, proposal)).toMatchObject({ state: "applied" });
   });
 
-  test("take the change back whose agent's run has left them so", async () => {
+  test("revert the change whose agent's run has left them broken", async () => {
     const { one, owner } = await open();
     one.commit({ [FILE]: BOOKS(1) });
     await runs(owner, 4);
@@ -214,7 +214,7 @@ describe("books that do not hold", () => {
   });
 });
 
-test("a change after which everything is as before stays, and answers for its own runs alone; off is off", async () => {
+test("a change after which everything is as before stays, and is judged only by its own runs; off is off", async () => {
   const { one, owner } = await open();
   const fine = await applied(owner, GOOD.replace("good", "better"));
   await runs(owner, 3);
@@ -234,7 +234,7 @@ test("a change after which everything is as before stays, and answers for its ow
   expect((await stateOf(owner, next)).state).toBe("reverted");
 });
 
-test("after its hours a change is nobody's but the person's; a clock that was set back makes none older", async () => {
+test("after its hours only a person decides about a change; setting the clock back makes none older", async () => {
   const { owner, later } = await open();
   const proposal = await applied(owner, FAILS);
   await runs(owner, 3);
@@ -245,7 +245,7 @@ test("after its hours a change is nobody's but the person's; a clock that was se
   expect(await stateOf(owner, proposal)).toMatchObject({ state: "reverted" });
 });
 
-test("what a person puts back by git revert stays", async () => {
+test("what a person restores by git revert stays", async () => {
   const { one, owner } = await open();
   const proposal = await applied(owner, FAILS);
   await runs(owner, 3);
@@ -256,7 +256,7 @@ test("what a person puts back by git revert stays", async () => {
   expect([await createGuard(owner).look(), one.read(FILE)]).toEqual([[], FAILS]);
 });
 
-test("what a person says yes to again, after it was taken back, stays", async () => {
+test("what a person approves again after its revert stays", async () => {
   const { one, owner } = await open();
   const first = await applied(owner, FAILS);
   await runs(owner, 3);
@@ -279,7 +279,7 @@ test("a change that came by a merge is judged by the runs since the merge", asyn
   expect(await stateOf(owner, proposal)).toMatchObject({ state: "reverted" });
 });
 
-test("a file that was edited since is not touched; a person is told, once", async () => {
+test("a file edited since is not touched; a person is told, once", async () => {
   const { one, owner } = await open();
   const proposal = await applied(owner, FAILS);
   const mine = FAILS.replace("2;", "22;");
@@ -309,7 +309,7 @@ test("an uncommitted edit in the way is waited for", async () => {
   expect(await stateOf(owner, proposal)).toMatchObject({ state: "reverted" });
 });
 
-test("killed after the commit and before anybody is told, the next look tells, and takes nothing back twice", async () => {
+test("killed after the commit and before the alert, the next check alerts, and reverts nothing twice", async () => {
   const { one, owner, clock } = await open();
   const proposal = await applied(owner, FAILS);
   await runs(owner, 3);

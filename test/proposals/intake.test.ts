@@ -81,7 +81,7 @@ describe("propose_change", () => {
     expect(owner.cards.list()).toEqual([]);
   });
 
-  it("is released only with the run: while it waits, and in a dry run, there is nothing", async () => {
+  it("is released only with the run: while it waits, and in a dry run, there is none", async () => {
     const { owner, settle } = await opened();
     await ask(owner, "later", "knowledge/a.md", { gate: "yes" });
     expect(await settle()).toEqual([]);
@@ -95,7 +95,7 @@ describe("propose_change", () => {
     expect(owner.cards.list({ kind: "proposal" })).toEqual([]);
   });
 
-  it("five a night, twenty a day, and a day's rest after a no; all by the clock of the workspace", async () => {
+  it("five per night, twenty per day, and a day's pause after a rejection; by the workspace's clock", async () => {
     const now = { at: NOON };
     const { owner, settle } = await opened(now);
     const store = createProposals(owner);
@@ -132,7 +132,7 @@ describe("propose_change", () => {
     expect(await settle()).toEqual([]);
   });
 
-  it("settled again after a kill anywhere, it is one proposal, and it is checked", async () => {
+  it("settled again after a kill at any point, it is one proposal, and it is checked", async () => {
     const { one, owner } = await opened();
     await ask(owner, "once");
     const die = () => Promise.reject(new Error("killed"));
@@ -151,7 +151,7 @@ describe("propose_change", () => {
     expect(next.cards.list({ kind: "proposal" })).toHaveLength(1);
   });
 
-  it("a person's that was killed as a draft or while it was checked is looked at by whoever comes next, once", async () => {
+  it("a person's proposal killed as a draft or during its check is checked by the next owner, once", async () => {
     const { one, owner } = await opened();
     const store = createProposals(owner);
     const files = (text: string) => ({ "agents/learner.ts": AGENT.replace("three times", text) });

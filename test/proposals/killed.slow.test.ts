@@ -37,7 +37,7 @@ function disturb(one: Workspace): void {
   one.write("main.journal", `${one.read("main.journal")}; mine\n`);
 }
 
-describe("killed while it applies", async () => {
+describe("killed while applying", async () => {
   const template = await workspace({ [HELLO]: script(0) });
   const owner = await host(template);
   const { id } = await ready(owner, { [HELLO]: script(1), "agents/new.ts": script("n") });
@@ -61,7 +61,7 @@ describe("killed while it applies", async () => {
   });
 });
 
-describe("killed while it undoes", async () => {
+describe("killed while undoing", async () => {
   const template = await workspace({ [HELLO]: script(0) });
   const owner = await host(template);
   const proposal = await ready(owner, { [HELLO]: script(1), "agents/new.ts": script("n") });

@@ -19,11 +19,11 @@ const TEXTS: [own: string, like: string[], others: string[], text: string | null
   ["AMZN MKTP", [], ["AMZN MKTP US"], null],
   ["ONLINE PAYMENT 20261102", [], [], null],
 ];
-test.each(TEXTS)("what separates %j", (own, like, others, text) => {
+test.each(TEXTS)("the separating text of %j", (own, like, others, text) => {
   expect(separatingText(own, like, others)).toBe(text);
 });
 
-test("a rule stands before the one that took the rows, one that is there gets the account, and other lists are no rules", () => {
+test("a rule is placed before the one that matched the rows, an existing one gets the account, and other lists are not rules", () => {
   const list = `const rules = [\n  { text: "AMZN", account: 5030, vendor: "Amazon", confidence: 0.7 },\n  { text: "UBER", account: 5040, vendor: "Uber", confidence: 0.9 },\n];\n`;
   const rule = { text: "MKTP", account: "5020", vendor: "Market", confidence: "0.9" };
   const line = `{ text: "MKTP", account: 5020, vendor: "Market", confidence: 0.9 }`;
@@ -34,7 +34,7 @@ test("a rule stands before the one that took the rows, one that is there gets th
   expect(withRule('const accounts = ["5020"];\n', rule, [])).toBeNull();
 });
 
-test("correcting one entry offers all that are alike and a rule on one card; the rule is proposed with what it would have changed", async () => {
+test("correcting one entry offers all similar ones and a rule on one card; the rule is proposed with what it would have changed", async () => {
   const dir = await workspace();
   put(dir, {
     "import/a.csv": statement([
@@ -113,7 +113,7 @@ test("of two answers that change one file, the second is proposed again on top o
   expect(readFileSync(join(dir, "agents/ingest.ts"), "utf8")).toMatch(/"HETZNER", account: 5020[\s\S]*"VODAFONE", account: 5070/);
 });
 
-test("what a person decides while a rule's card waits is theirs: a yes to the card moves it nowhere", async () => {
+test("entries that a person decides while a rule's card waits stay where they are when the card is approved", async () => {
   const dir = await workspace();
   const rows = [1, 2, 3, 4].map((n): [string, string, string] => [`2026-11-0${n}`, `HETZNER ONLINE ${n}`, `-1${n}.00`]);
   put(dir, { "import/a.csv": statement(rows) });
@@ -134,7 +134,7 @@ test("what a person decides while a rule's card waits is theirs: a yes to the ca
   expect((await shell(dir, "cat journal/2026/11.journal")).stdout).not.toContain("corrects:");
 });
 
-test("a rule that nobody's correction stands behind, or that changes no recorded run, is not proposed, with the reason", async () => {
+test("a rule without a correction behind it, or without an effect on recorded runs, is not proposed, with the reason", async () => {
   const dir = await workspace();
   put(dir, {
     "import/a.csv": statement([
@@ -169,7 +169,7 @@ test("a rule that nobody's correction stands behind, or that changes no recorded
   );
 });
 
-test("what no words separate is a request to a model, which gets ids and accounts and nothing that a bank wrote", async () => {
+test("corrections that no words separate become a request to a model, which gets ids and accounts but no bank text", async () => {
   const scripts: Record<string, Script> = {};
   const { dir, server } = await asking(scripts, { runs: false });
   put(dir, {

@@ -38,7 +38,7 @@ const move = fc.oneof(
   },
 );
 
-test("never more than the limits, whoever asks for what and when", async () => {
+test("never more than the limits, whoever requests what and when", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 30, maxLength: 45 }), async (moves) => {
       let now = NOON;

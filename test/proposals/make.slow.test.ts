@@ -12,7 +12,7 @@ import { A, filesIn, opened, wording } from "./edits.ts";
 afterEach(closeAll);
 afterAll(removeAll);
 
-it("interrupted at any git command, the next call goes on; nothing is lost, nothing is there twice", async () => {
+it("interrupted at any git command, the next call continues; nothing is lost or doubled", async () => {
   const { one, owner } = await opened();
   const path = process.env["PATH"];
   const bin = join(one.dir, ".cleared/bin");
@@ -45,7 +45,7 @@ it("interrupted at any git command, the next call goes on; nothing is lost, noth
 });
 
 describe("the tree before", () => {
-  it("is the tree after, with the proposal's change laid over it; for random edits", async () => {
+  it("equals the tree after, with the proposal's change applied; for random edits", async () => {
     const { one, owner } = await opened({ "knowledge/k.md": "k\n", ".gitattributes": "* -text\n" });
     let seed = 7;
     const random = (below: number) => {

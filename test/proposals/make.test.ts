@@ -42,7 +42,7 @@ describe("from the working tree", () => {
     expect(await codeOf(proposeEdits(owner, wording, []))).toMatch(/^PROPOSAL_EMPTY: None of what is edited .*main.journal, notes.txt/);
   });
 
-  it("what a commit of ours is just bringing is no edit that takes it away", async () => {
+  it("files that a commit of ours is just updating do not count as edits", async () => {
     const { one, owner } = await opened();
     const gitDir = join(one.dir, ".git");
     one.write("agents/a.ts", `${A}2\n`);
@@ -69,7 +69,7 @@ describe("from the working tree", () => {
     expect(made.proposal.files).toEqual([{ path: "agents/a.ts", change: "changed" }]);
   });
 
-  it("takes staged edits and intents to add out of the index too", async () => {
+  it("removes staged edits and intents to add from the index too", async () => {
     const { one, owner } = await opened();
     one.write("agents/a.ts", `${A}2\n`);
     one.git("rm", "-q", "scripts/old.ts");
@@ -84,7 +84,7 @@ describe("from the working tree", () => {
     expect(one.git("status", "--porcelain")).toBe("A  notes.txt\n");
   });
 
-  it("proposes only what is named; a folder means what is in it", async () => {
+  it("proposes only what is named; a folder means its contents", async () => {
     const { one, owner } = await opened();
     for (const path of ["agents/a.ts", "agents/b.ts", "scripts/old.ts"]) one.write(path, "7\n");
     const made = await proposeEdits(owner, wording, ["agents/"]);
@@ -148,7 +148,7 @@ describe("from the working tree", () => {
     expect(await finishProposing(owner)).toBeNull();
   });
 
-  it("waits while a merge is under way", async () => {
+  it("waits during a merge", async () => {
     const { one, owner } = await opened();
     one.git("switch", "-q", "-c", "other");
     one.commit({ "agents/a.ts": "5\n" });
@@ -158,7 +158,7 @@ describe("from the working tree", () => {
     expect(await codeOf(proposeEdits(owner, wording, []))).toMatch(/^GIT_STATE: A merge is in progress/);
   });
 
-  it("line ends come back as they were, with the user's own setting", async () => {
+  it("line ends are restored according to the user's own setting", async () => {
     const { one, owner } = await opened();
     one.git("config", "core.autocrlf", "true");
     one.write("agents/a.ts", A.replaceAll("\n", "\r\n"));
@@ -175,7 +175,7 @@ describe("from the working tree", () => {
 });
 
 describe("from a branch or a folder", () => {
-  it("a branch is proposed as it differs from where it began", async () => {
+  it("a branch is proposed as its difference from where it started", async () => {
     const { one, owner } = await opened();
     one.git("switch", "-q", "-c", "idea");
     one.commit({ "agents/a.ts": "5\n", "agents/b.ts": A });
@@ -193,7 +193,7 @@ describe("from a branch or a folder", () => {
     expect(await codeOf(proposeBranch(owner, wording, "bad"))).toMatch(/^PROPOSAL_PATH: "main.journal"/);
   });
 
-  it("a folder is laid out like a workspace; what equals HEAD is left out", async () => {
+  it("a folder is laid out like a workspace; what equals HEAD is omitted", async () => {
     const { one, owner } = await opened();
     const from = join(one.dir, "..", "from");
     const write = (path: string, text: string) => {
@@ -214,7 +214,7 @@ describe("from a branch or a folder", () => {
 });
 
 describe("interrupted", () => {
-  it("a file that is edited again meanwhile stays", async () => {
+  it("a file edited again meanwhile stays", async () => {
     const { one, owner } = await opened();
     one.write("agents/a.ts", "2\n");
     one.write("agents/b.ts", "2\n");

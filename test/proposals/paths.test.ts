@@ -96,7 +96,7 @@ describe("files", () => {
     else expect(message).toMatch(words);
   });
 
-  it("an accepted case is retired by a person, with a reason, apart from anything else; never by an agent", async () => {
+  it("an accepted case is removed by a person, with a reason, separately from anything else; never by an agent", async () => {
     expect(await said({ "cases/a/one.yaml": null }, "agent:learner", "because")).toMatch(/only a person retires one/);
     expect(await said({ "cases/a/one.yaml": "case: 9" }, "agent:learner", "because")).toMatch(/only a person retires one/);
     expect(await said({ "cases/a/one.yaml": null, "agents/a.ts": "2" }, "Pat", "because")).toMatch(/in a proposal of its own/);

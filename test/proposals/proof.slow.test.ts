@@ -37,7 +37,7 @@ const exchange = async (): Promise<void> => {
 };
 const there = ({ host }: Business, id: string) => createProposals(host).get(id);
 
-it("a change under which most recorded runs cannot be tried is unproven, and is approved only by a yes that says so", async () => {
+it("a change under which most recorded runs cannot be tried is unproven, and approved only with an acknowledgement", async () => {
   const { number, state, id } = await proposed(at, "Look at the budget", { [CONTEXT]: [asks("2024")] });
   expect(state).toBe("unproven");
   expect(at.host.cards.list({ open: true, kind: "proposal" }).map((card) => card.id)).toContain(number);
@@ -53,7 +53,7 @@ it("a change under which most recorded runs cannot be tried is unproven, and is 
   git(at, "revert", "--no-edit", "HEAD");
 });
 
-it("what is stopped where the histories are stays stopped in a clone that has none", async () => {
+it("what is blocked where the histories are stays blocked in a clone that has none", async () => {
   const { id, state } = await proposed(at, "Amazon is software", { [INGEST]: [['"AMZN", account: 5030', '"AMZN", account: 5020']] });
   expect(state).toBe("blocked");
   await exchange();
@@ -63,7 +63,7 @@ it("what is stopped where the histories are stays stopped in a clone that has no
   expect(await there(at, id)).toMatchObject({ state: "blocked" });
 });
 
-it("what waits in a clone is stopped where the histories are, once a person there has signed for them", async () => {
+it("what waits in a clone is blocked where the histories are, once a person there has signed for them", async () => {
   const { id, state } = await proposed(clone, "Amazon is our software", { [INGEST]: [['"AMZN", account: 5030', '"AMZN", account: 5020']] });
   expect(state).toBe("unproven");
   await exchange();
@@ -93,7 +93,7 @@ it("what was tried where the histories are may be approved in another clone whil
   git(at, "pull", "-q", "team", "main");
 });
 
-it("a report that somebody has made up, or that was made on other code, proves nothing there", async () => {
+it("a report that was invented, or made on other code, proves nothing there", async () => {
   const { id } = await proposed(at, "Dropbox is supplies", { [INGEST]: [['"DROPBOX", account: 5020', '"DROPBOX", account: 5030']] });
   const store = createProposals(at.host);
   const { report } = await store.get(id);
@@ -112,7 +112,7 @@ it("a report that somebody has made up, or that was made on other code, proves n
   await store.update(id, { state: "superseded" }, { from: ["ready", "unproven"] });
 });
 
-it("a clone that proposes by itself says that it has no evidence", async () => {
+it("a clone that proposes on its own says that it has no evidence", async () => {
   const books = await proposed(clone, "Zoom is travel", { [INGEST]: [['"ZOOM.US", account: 5020', '"ZOOM.US", account: 5040']] });
   expect([books.state, told(books)]).toEqual(["unproven", expect.stringMatching(/^No evidence here: Daily Ingest has run/)]);
   // Of a process that commits nothing, what others have tried tells that it has run.
@@ -125,7 +125,7 @@ it("a clone that proposes by itself says that it has no evidence", async () => {
   expect([process.state, told(process)]).toEqual(["unproven", expect.stringContaining("No evidence here: Invoice Reconciliation has run")]);
 });
 
-it("a report is looked at again when a person has corrected what it rests on", async () => {
+it("a report is made again after a person has corrected what it depends on", async () => {
   const { id, number, state } = await proposed(at, "Staples is software", {
     [INGEST]: [['"UBER", account: 5040', '"UBER", account: 5020']],
   });
@@ -140,7 +140,7 @@ it("a report is looked at again when a person has corrected what it rests on", a
   expect(await there(at, id)).toMatchObject({ state: "blocked" });
 });
 
-it("nor is a yes one to a payment or a line of its files that its card did not show", async () => {
+it("an approval does not cover a payment or a line of its files that its card did not show", async () => {
   const change: Rewrite = {
     "scripts/payment_terms.ts": [["const saves =", 'const saves = vendor.vendor_id !== "V-100" &&']],
     "knowledge/rates.yaml": [["vat: 19", "vat: 7"]],
@@ -160,7 +160,7 @@ it("nor is a yes one to a payment or a line of its files that its card did not s
   }
 });
 
-it("nor to another payee, or another account in the bank's file, that its runs did not show", async () => {
+it("nor another payee, or another account in the bank's file, that its runs did not show", async () => {
   const changes: [Rewrite, RegExp][] = [
     [{ [INGEST]: [['vendor: "GitHub"', 'vendor: "Eve"']] }, /ingest now differ in .*the counterparty of entries/],
     [{ "scripts/pay_file.ts": [["iban: account.iban,", "iban: people[0].account.iban,"], ["account_number: account.account_number,", "account_number: people[0].account.account_number,"]] }, /payroll now differ in .*a bank file: some of some payments would go to another account/], // biome-ignore format: one row, one rewrite
@@ -174,7 +174,7 @@ it("nor to another payee, or another account in the bank's file, that its runs d
   }
 });
 
-it("the first of two yeses counts while looking again changes nothing that matters", async () => {
+it("the first of two approvals counts as long as a new check changes nothing relevant", async () => {
   const { id, number } = await proposed(at, "Comcast is internet", { [INGEST]: [['vendor: "Comcast"', 'vendor: "Comcast Business"']] });
   const store = createProposals(at.host);
   const proposal = await store.get(id);

@@ -27,8 +27,8 @@ async function opened(): Promise<{ one: Workspace; owner: Host; store: ProposalS
 }
 const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
 
-describe("an approval that was cut off", () => {
-  it("is applied by whoever comes next, once, and not where it was not made", async () => {
+describe("an interrupted approval", () => {
+  it("is applied by the next owner, once, and not where it was not made", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
@@ -49,7 +49,7 @@ describe("an approval that was cut off", () => {
   });
 });
 
-describe("an approval that waited while something moved", () => {
+describe("an approval that waited while something changed", () => {
   const widening = [{ kind: "tool" as const, text: "may pay", at: null }];
   const waited = async () => {
     const { one, owner, store } = await opened();
@@ -60,7 +60,7 @@ describe("an approval that waited while something moved", () => {
     return { one, owner, store, proposal, later: { ...owner, clock: { now: () => Date.now() + 60_000 } } };
   };
 
-  it("is applied where a new look says the same, once", async () => {
+  it("is applied if a new check says the same, once", async () => {
     const { one, owner, store, proposal, later } = await waited();
     const count = commits(one);
     await Promise.all([settleApproved(owner, checking(later)), settleApproved(owner, checking(later))]);
@@ -68,7 +68,7 @@ describe("an approval that waited while something moved", () => {
     expect(await store.get(proposal.id)).toMatchObject({ state: "applied", report: { on: one.git("rev-parse", "HEAD^").trim() } });
   });
 
-  it("waits for a person again where it says something else, and the card says why", async () => {
+  it("waits for a person again if it says something else, and the card says why", async () => {
     const { one, owner, store, proposal, later } = await waited();
     const why =
       "It was approved, and looks different on what is there today (it now also widens: may pay), so it was not applied. Decide it again.";
@@ -85,7 +85,7 @@ describe("an approval that waited while something moved", () => {
     expect(one.read(HELLO)).toBe(script(1));
   });
 
-  it("and where the commit that moves it comes between the look and the commit", async () => {
+  it("also if the commit that changes it comes between check and commit", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     const { git } = owner;
@@ -137,7 +137,7 @@ describe("somebody else was faster", () => {
     expect(two.read(HELLO)).toBe(script(1));
   });
 
-  it("on the page: a second tap and a page that shows an older look decide nothing", async () => {
+  it("on the page: a second click and an outdated page decide nothing", async () => {
     const { one, owner } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     const page = createFacts(owner, createApi(owner));
@@ -158,8 +158,8 @@ describe("somebody else was faster", () => {
   });
 });
 
-describe("two who ask for a check of one proposal", () => {
-  it("get one report, also where the second was still looking for the proposal when the first had its answer", async () => {
+describe("two concurrent checks of one proposal", () => {
+  it("give one report, even if the second started before the first had its answer", async () => {
     const { owner, store } = await opened();
     const { proposal } = await store.create(
       { title: "Say it better", reason: "", by: "agent:learner", files: { [HELLO]: script(1) } },
@@ -186,7 +186,7 @@ describe("two who ask for a check of one proposal", () => {
     expect(later.report?.at).not.toBe(second.report?.at);
   });
 
-  it("and the card of a new agent tells of no other agent's dry run", async () => {
+  it("the card of a new agent shows no other agent's dry run", async () => {
     const { owner, store } = await opened();
     const config = (await owner.git.tree(await owner.git.head()).read("config.yaml")) ?? "";
     const { proposal } = await store.create(

@@ -19,7 +19,7 @@ afterAll(removeAll);
 
 const HELLO = "agents/hello.ts";
 
-test("unrelated proposals to one file are not linked as replacements: each keeps its question, whatever becomes of the other", async () => {
+test("unrelated proposals for one file are not linked as replacements: each keeps its question, whatever becomes of the other", async () => {
   const owner = await host(await workspace({ [HELLO]: script(0) }));
   const store = createProposals(owner);
   const [first, second, third] = [
@@ -42,7 +42,7 @@ test("unrelated proposals to one file are not linked as replacements: each keeps
   expect([left.state, left.why]).toEqual(["blocked", expect.stringContaining(HELLO)]);
 });
 
-test("what was wrong before in files that a change leaves alone is told and stops nothing; what the change brings there stops it", async () => {
+test("earlier faults in files that a change leaves alone are remarks; what the change adds there blocks it", async () => {
   const one = await workspace({
     [HELLO]: script(0),
     "agents/broken.ts": "/*\nname: Broken\nuses: [ctx]\n*/\nctx_log(",
@@ -69,7 +69,7 @@ test("what was wrong before in files that a change leaves alone is told and stop
   expect([brought.state, JSON.stringify(brought.report?.checks)]).toEqual(["blocked", expect.stringContaining("agents/caller.ts")]);
 });
 
-test("a proposal that is checked again, twice, never drops a first approver's yes", async () => {
+test("a proposal that is checked again, twice, never drops a first approver's decision", async () => {
   const one = await workspace({ [HELLO]: script(0) });
   const owner = await host(one);
   const [pat] = owner.trust.people;
@@ -103,7 +103,7 @@ test("a proposal that is checked again, twice, never drops a first approver's ye
   expect(trailer.trim()).toBe("Pat, Sam");
 });
 
-test("`undo import` twice says each time which import it is about to take back", async () => {
+test("`undo import` twice says each time which import it is about to undo", async () => {
   const one = await workspace();
   const owner = await host(one);
   const api = createApi(owner);

@@ -95,7 +95,7 @@ class Model {
   }
 }
 
-it("the tree is what was applied and not taken back; the books are true", async () => {
+it("the tree equals what was applied and not reverted; the books are valid", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 8, maxLength: 12 }), async (moves) => {
       const one = await workspace(Object.fromEntries(FILES.map((path) => [path, script(path)])));

@@ -27,7 +27,7 @@ async function opened(): Promise<{ one: Workspace; owner: Host; store: ProposalS
 }
 
 describe("a proposal", () => {
-  it("is a commit that git show reads, beside the branch, with a number", async () => {
+  it("is a commit that git show reads, outside of the branch, with a number", async () => {
     const { one, store, base } = await opened();
     const { proposal, known } = await store.create(draft(script(1), { despite: "on purpose" }), base);
     expect(known).toBe(false);
@@ -52,7 +52,7 @@ describe("a proposal", () => {
     expect((await store.create(draft(script(1)), base)).known).toBe(false);
   });
 
-  it("is another one for another request, whose claims are others", async () => {
+  it("is a different one for another request with other claims", async () => {
     const { store, base } = await opened();
     const by = (request: number, at: number) =>
       store.create(draft(script(1), { asked: { request, at, model: "m", claims: [], says: "", outside: [] } }), base);
@@ -62,7 +62,7 @@ describe("a proposal", () => {
     for (const other of [await by(2, 5), await by(1, 6)]) expect(other.known).toBe(false);
   });
 
-  it("moves by compare-and-swap; who comes late is told", async () => {
+  it("moves by compare-and-swap; the later call is told", async () => {
     const { owner, one, store, base } = await opened();
     const { proposal } = await store.create(draft(script(1)), base);
     expect(owner.cards.list({ open: true })).toEqual([]);
@@ -80,7 +80,7 @@ describe("a proposal", () => {
   });
 });
 
-it("a transition that is killed at any git command has happened or has not, and can be tried again", async () => {
+it("a transition killed at any git command has happened or has not, and can be repeated", async () => {
   const { one, owner, store, base } = await opened();
   const { proposal } = await store.create(draft(script(1)), base);
   const path = process.env["PATH"];
@@ -110,7 +110,7 @@ it("a transition that is killed at any git command has happened or has not, and 
 });
 
 describe("identical proposals", () => {
-  it("one that was rejected makes room for another try, and its reason is told", async () => {
+  it("after a rejection another attempt is possible, and its reason is shown", async () => {
     const { store, base } = await opened();
     const first = (await store.create(draft(script(1)), base)).proposal;
     await store.update(first.id, { state: "rejected", why: "not now", by: "Pat" }, { from: ["draft"] });
@@ -129,7 +129,7 @@ describe("identical proposals", () => {
     expect(made.filter(({ known }) => !known)).toHaveLength(1);
   });
 
-  it("what changes nothing, or another kind of file, is none", async () => {
+  it("a change without effect, or of other kinds of files, is none", async () => {
     const { store, base } = await opened();
     await expect(store.create(draft(script(0)), base)).rejects.toMatchObject({ code: "PROPOSAL_EMPTY" });
     await expect(store.create(draft("x", { files: { "trust.yaml": "x" } }), base)).rejects.toMatchObject({ code: "PROPOSAL_PATH" });
@@ -138,7 +138,7 @@ describe("identical proposals", () => {
 });
 
 describe("the branch is the truth", () => {
-  it("about what is applied, reverted by plain git, and brought back", async () => {
+  it("about what is applied, reverted by plain git, and restored", async () => {
     const { one, owner, store, base } = await opened();
     const { proposal } = await store.create(draft(script(1)), base);
     const now = async () => {
@@ -167,7 +167,7 @@ describe("the branch is the truth", () => {
     expect(await now()).toEqual({ state: "draft", applied: null, reverted: null });
   });
 
-  it("what it says already may be recorded from where the record still is", async () => {
+  it("a state that it already shows may be recorded from the older state", async () => {
     const { one, store, base } = await opened();
     const { proposal } = await store.create(draft(script(1)), base);
     await store.update(proposal.id, { state: "approved", by: "Pat" }, { from: ["draft"] });
@@ -187,7 +187,7 @@ describe("the branch is the truth", () => {
 });
 
 describe("refs that are not ours", () => {
-  it("are listed as unreadable with the reason, and harm nothing", async () => {
+  it("are listed as unreadable with the reason, and do no harm", async () => {
     const { one, store, base } = await opened();
     const good = (await store.create(draft(script(1)), base)).proposal;
     await store.update(good.id, { state: "ready" }, { from: ["draft"] });

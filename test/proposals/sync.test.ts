@@ -41,7 +41,7 @@ const shown = async (owner: Host) =>
   (await createProposals(owner).list()).map(({ title, number, state }) => `${number} ${title}: ${state}`).sort();
 
 describe("two clones", () => {
-  it("propose each their own: both are number 1 at home, and both are at both", async () => {
+  it("each propose something: both are number 1 at home, and both exist in both", async () => {
     const { a, b, bare, sync } = await clones();
     const mine = await ready(a, { [HELLO]: script(1) }, { title: "Mine" });
     const yours = await ready(b, { [HELLO]: script(2) }, { title: "Yours" });
@@ -71,7 +71,7 @@ describe("two clones", () => {
       expect(await createProposals(owner).list()).toMatchObject([{ id: first.id, commit: first.commit, state: "ready" }]);
   });
 
-  it("both approve: the first by time stands, the second is told, and both end alike", async () => {
+  it("both approve: the earlier one stands, the second is told, and both end the same", async () => {
     const { a, b, now, sync } = await clones();
     const { id } = await ready(a, { [HELLO]: script(1) });
     await sync(a);
@@ -91,7 +91,7 @@ describe("two clones", () => {
     expect([here.state, there.state]).toEqual(["applied", "applied"]);
   });
 
-  it("one rejects and the other approves later: the no stands, and who applied it is told", async () => {
+  it("one rejects and the other approves later: the rejection stands, and whoever applied it is told", async () => {
     const { two, a, b, now, sync } = await clones();
     const { id } = await ready(a, { [HELLO]: script(1) });
     await sync(a);
@@ -123,8 +123,8 @@ describe("two clones", () => {
   });
 });
 
-describe("a remote that is not believed", () => {
-  it("a signed no is not taken away by a state that goes on from it", async () => {
+describe("a remote that is not trusted", () => {
+  it("a signed rejection is not removed by a later state", async () => {
     const { a, b, sync } = await clones();
     const { id } = await ready(a, { [HELLO]: script(1) });
     await decide(a, await createProposals(a).get(id), "rejected", { reason: "no" });
@@ -136,7 +136,7 @@ describe("a remote that is not believed", () => {
     expect(await createProposals(a).get(id)).toMatchObject({ state: "rejected" });
   });
 
-  it("what waits here is neither closed nor brought back by a state that nobody has signed", async () => {
+  it("what waits here is neither closed nor reopened by an unsigned state", async () => {
     const { a, b, now, sync } = await clones();
     const made = await ready(a, { [HELLO]: script(1) });
     const withdrawn = await ready(a, { [HELLO]: script(2) }, { title: "Withdrawn" });
@@ -176,7 +176,7 @@ describe("a remote that is not believed", () => {
     ]);
   });
 
-  it("one of two yeses makes nothing approved or applied, whatever the state and the report beside it say", async () => {
+  it("one of two approvals makes nothing approved or applied, whatever the state and report say", async () => {
     const { a, b, now, sync } = await clones();
     const [pat] = a.trust.people;
     if (pat === undefined) throw new Error("no person");
@@ -212,7 +212,7 @@ describe("a remote that is not believed", () => {
     expect(await createProposals(one).get(made.id)).toMatchObject({ state: "ready", applied: null, decisions: [{ by: "Pat" }] });
   });
 
-  it("a report that nobody has signed for, or that knows of fewer runs, takes the place of none that was made here, and says whose it is", async () => {
+  it("an unsigned report, or one with fewer runs, replaces none that was made here, and names its origin", async () => {
     const { a, b, now, sync } = await clones();
     const counts = { same: 5, changed: 0, worse: 0, failed: 0, not_replayable: 0 };
     const test = (runs: number) => ({ agent: "hello", code: "x", runs, days: null, counts, money: [], net: {}, moves: [], facts: [] });
@@ -245,7 +245,7 @@ describe("a remote that is not believed", () => {
     expect(await here.get(id)).toMatchObject({ state: "superseded" });
   });
 
-  it("a decision nobody signed, another content under a known name, garbage: left alone, and said", async () => {
+  it("an unsigned decision, other content under a known name, garbage: ignored, and reported", async () => {
     const { one, a, b, bare, sync } = await clones();
     const forged = await ready(b, { [HELLO]: script(1) }, { title: "Forged" });
     await createProposals(b).update(forged.id, { state: "approved", by: "Pat" }, { from: ["ready"] });

@@ -10,7 +10,7 @@ afterAll(closeSandbox);
 const PACK = "policies/invoice_reconciliation.yaml";
 const CONFIG = "config.yaml";
 
-test("a setting with a description is told with it, one without by its key", async () => {
+test("a setting with a description is reported with it, one without by its key", async () => {
   const said = async (from: string, to: string) => {
     const { widening, changes } = await changed({ [CONFIG]: [[from, to]] });
     return lines([...widening, ...changes]).join("\n");
@@ -49,7 +49,7 @@ const DATA: [string, file: string, was: string, now: string, widened: RegExp[], 
   ["keys with a dot", "a.json", '{"a.b":1,"a":{"b":2}}', '{"a.b":2,"a":{"b":1}}', [], [/says .* instead of/]],
   ["two accounts in one line of text", "notes.md", `Acme: ${DE}, Globex: ${GB}\n`, `Acme: ${GB}, Globex: ${DE}\n`, [/recipient: .*says "Acme: GB29.*instead of "Acme: DE89/], []],
 ];
-test.each(DATA)("of a file of data is told which value is another: %s", async (_, file, was, now, wider, told) => {
+test.each(DATA)("in a data file the changed value is named: %s", async (_, file, was, now, wider, told) => {
   const path = `knowledge/${file}`;
   const { widening, changes } = await between(new Map([[path, was]]), new Map([[path, now]]));
   for (const line of wider) expect(lines(widening).join("\n")).toMatch(line);
@@ -80,7 +80,7 @@ test.each(SAID)("a condition has words on the card: %s", async (_, condition, wo
   ).toContain(words);
 });
 
-test("a new rule with its test cases is told as what it adds, and what its facts are in the cases that were there is none of it", async () => {
+test("a new rule with test cases is reported as what it adds, without its facts in existing cases", async () => {
   const rule = '  - {id: LARGE, when: "amount > 50000", action: block, description: far too much}\n';
   const large = ["a", "b"].map((name) => `  - {name: large ${name}, facts: {amount: "60000"}, verdict: block}\n`).join("");
   const { widening, changes } = await changed({

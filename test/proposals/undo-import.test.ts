@@ -34,7 +34,7 @@ async function assertTrue(owner: Host): Promise<void> {
 const treeOf = (one: Workspace, at = "HEAD"): string => one.git("rev-parse", `${at}^{tree}`).trim();
 
 describe("undo of an import", () => {
-  it("takes entries and receipt away and brings the statement back, which nobody imports by itself", async () => {
+  it("removes entries and receipt and returns the statement, which nothing imports automatically", async () => {
     const { one, owner } = await opened();
     const before = treeOf(one);
     const id = await importText(one, owner, "october.csv", OCTOBER);
@@ -77,7 +77,7 @@ describe("undo of an import", () => {
     });
   });
 
-  it("of an older one reverses its entries, because a balance that was stated later depends on them", async () => {
+  it("of an older import reverses its entries, because a later stated balance depends on them", async () => {
     const { one, owner } = await opened();
     const first = await importText(one, owner, "october.csv", OCTOBER);
     await importText(one, owner, "later.csv", LATER);
@@ -91,7 +91,7 @@ describe("undo of an import", () => {
     expect([balance, now]).toEqual(["2154.00", "975.00"]);
   });
 
-  it("is refused once a person has confirmed one of its entries, in words", async () => {
+  it("is refused with the reason once a person has confirmed one of its entries", async () => {
     const { one, owner } = await opened();
     const id = await importText(one, owner, "october.csv", OCTOBER);
     const card = owner.cards.list({ open: true, kind: "entry" })[0];
@@ -112,7 +112,7 @@ describe("undo of an import", () => {
   });
 });
 
-describe("an import that was refused first, until a dialect was added", () => {
+describe("an import that was first refused, until a dialect was added", () => {
   const UNKNOWN = "Datum;Wofür;Hin;Her\n04.10.2026;MIETE;900,00;\n05.10.2026;RECHNUNG 7;;1200,00\n";
   const DIALECT =
     'name: house\ndelimiter: ";"\nmatch:\n  header: [Datum, Wofür, Hin, Her]\ncolumns:\n  date: Datum\n  description: Wofür\n  out: Hin\n  in: Her\ndate: DD.MM.YYYY\namount: {decimal: ","}\n';
@@ -134,7 +134,7 @@ describe("an import that was refused first, until a dialect was added", () => {
     return { one, owner, start };
   }
 
-  it("comes back when it is undone, and is booked again when somebody asks for it", async () => {
+  it("returns when it is undone, and is booked again on request", async () => {
     const { one, owner, start } = await imported();
     expect((await planUndo(owner, "import")).statements).toMatchObject([{ file: "house.csv" }]);
     await undo(owner, "import", { by: "Pat" });
@@ -146,7 +146,7 @@ describe("an import that was refused first, until a dialect was added", () => {
     await assertTrue(owner);
   });
 
-  it("is taken again by itself when plain git reverts it", async () => {
+  it("is imported again automatically when plain git reverts it", async () => {
     const { one, owner, start } = await imported();
     one.git("revert", "--no-edit", "HEAD");
     renameSync(join(one.dir, "import/processed/house.csv"), join(one.dir, "import/house.csv"));
@@ -157,7 +157,7 @@ describe("an import that was refused first, until a dialect was added", () => {
   });
 });
 
-it("a data commit that plain git reverts under a later stated balance: verify says so, and the next import states the gap", async () => {
+it("plain git reverts a data commit under a later stated balance: verify says so, and the next import states the gap", async () => {
   const { one, owner } = await opened();
   const first = await importText(one, owner, "october.csv", OCTOBER);
   const sha = one.git("log", "-1", "--format=%H", `--grep=Run: ${first}`).trim();

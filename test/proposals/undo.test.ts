@@ -26,7 +26,7 @@ const treeOf = (one: Workspace, at = "HEAD"): string => one.git("rev-parse", `${
 const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
 
 describe("undo of a proposal", () => {
-  it("puts every file back, frozen cases too, names its commit, and can be undone itself", async () => {
+  it("restores every file, including frozen cases, names its commit, and can be undone itself", async () => {
     const { one, owner } = await opened();
     const before = treeOf(one);
     const freezes = { "cases/hello/one.yaml": "case: 1\n" };
@@ -68,7 +68,7 @@ describe("undo of a proposal", () => {
     expect(treeOf(one)).toBe(before);
   });
 
-  it("with a blank for a reason is known as an undo all the same; a blank is no --despite either", async () => {
+  it("with a blank reason is still recognized as an undo; a blank is no --despite either", async () => {
     const { one, owner } = await opened();
     const { id } = (await decide(owner, await ready(owner, { [HELLO]: script(1) }, { despite: " " }))).proposal;
     const { commit } = await undo(owner, id, { by: "Pat", reason: "  " });
@@ -79,7 +79,7 @@ describe("undo of a proposal", () => {
     expect(await createProposals(owner).unreadable()).toEqual([]);
   });
 
-  it("is undone by a short name of its commit that looks like a number", async () => {
+  it("accepts a short commit name that looks like a number", async () => {
     const { one, owner } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     await decide(owner, proposal);
@@ -91,7 +91,7 @@ describe("undo of a proposal", () => {
     expect(await planUndo(owner, commit.slice(0, 7))).toMatchObject({ commits: [commit] });
   });
 
-  it("is refused when a file has changed since, naming the commit and what takes that back", async () => {
+  it("is refused if a file has changed since, naming the commit and how to undo that", async () => {
     const { one, owner } = await opened();
     const [a, b] = [await ready(owner, { [HELLO]: script(1) }), { [HELLO]: script(2) }];
     await decide(owner, a);
@@ -108,7 +108,7 @@ describe("undo of a proposal", () => {
     expect(one.read(HELLO)).toBe(script(0));
   });
 
-  it("is by a person of trust.yaml or by nobody who is named, like all that a command says it did", async () => {
+  it("is by a person of trust.yaml or an unidentified user, like everything a command records", async () => {
     const { one, owner } = await opened();
     const api = createApi(owner);
     const proposal = await ready(owner, { [HELLO]: script(1) });
@@ -140,7 +140,7 @@ describe("undo of a proposal", () => {
     expect(one.read(HELLO)).not.toBe(one.git("show", `HEAD:${HELLO}`));
   });
 
-  it("of 10 at once is one commit", async () => {
+  it("10 at once are one commit", async () => {
     const { one, owner } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     await decide(owner, proposal);
@@ -153,7 +153,7 @@ describe("undo of a proposal", () => {
 });
 
 describe("undo of a run", () => {
-  it("takes only its own entries when others have written to the same month since", async () => {
+  it("removes only its own entries if others have written to the same month since", async () => {
     const { one, owner } = await opened({ "agents/books.ts": BOOKS("rent-1") });
     const first = await run(owner, "books");
     one.commit({ "agents/books.ts": BOOKS("rent-2", "2026-10-08", "90.00") });
@@ -169,7 +169,7 @@ describe("undo of a run", () => {
     expect(one.read("journal/2026/10.journal")).not.toContain("80.00");
   });
 
-  it("in a closed period reverses today; what it did outside is named", async () => {
+  it("in a closed period reverses today; outside acts are named", async () => {
     const pays = `/*\nname: Pays\nuses: [journal, bank, approval, ctx]\nstates: [DECOMPOSE, ASSESS, COMPUTE, POLICY_CHECK, APPROVAL_GATE?, MUTATE, COMPLETE]\n*/\n1\n`;
     void pays;
     const { one, owner } = await opened({ "agents/books.ts": BOOKS("rent-1") });
@@ -183,7 +183,7 @@ describe("undo of a run", () => {
     expect(await failure(undo(owner, first.id, { by: "Pat" }))).toMatchObject({ code: "UNDO_REFUSED" });
   });
 
-  it("that has not ended, has changed nothing or does not exist is refused in words", async () => {
+  it("of a run that has not ended, changed nothing or does not exist is refused with the reason", async () => {
     const { owner } = await opened({
       "agents/asks.ts": `/*\nname: A\nuses: [approval]\n*/\napproval_wait({ title: "ok?", calls: [] });\n1\n`,
     });
@@ -203,7 +203,7 @@ describe("undo of a run", () => {
     expect(await said()).toMatch(/is rejected; only one that was applied can be undone\.$/);
   });
 
-  it("names what it did outside, which no commit takes back", async () => {
+  it("names what it did outside, which no commit reverts", async () => {
     const { one, owner } = await opened();
     const waiting = await run(owner, "pay");
     await answer(owner, waiting.id, "approved");
@@ -215,7 +215,7 @@ describe("undo of a run", () => {
     await assertTrue(owner);
   });
 
-  it("is not believed to be undone because a script says so", async () => {
+  it("is not considered undone because a script says so", async () => {
     const says = (sha: string) =>
       `/*\nname: Says\nuses: [journal, git, ctx]\n*/\njournal_add_double({ date: "2026-10-09", description: "x", debit_account: 5030, credit_account: 1010, amount: "1.00", key: "says" });\ngit_commit("undo: it\\n\\nThis reverts commit ${sha}.\\n\\nReverts: ${sha}\\nUndone-by: Pat");\n1\n`;
     const { one, owner } = await opened({ "agents/books.ts": BOOKS("rent-1") });

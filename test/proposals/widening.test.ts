@@ -80,7 +80,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["never asks", { [PAY]: [["ask: !verdict.passed", "ask: false"]] }, /^gate: .*"ask" is false instead of !verdict\.passed/],
   ["asks only for much", { "scripts/ask.ts": [["if (input.ask)", "if (input.ask && calls.length > 99)"]] }, /^gate: the script ask: asks a person \(approval_wait\) only if input\.ask && calls\.length > 99; before, only if input\.ask/],
   ["leaves before it asks", { "scripts/ask.ts": [["let by =", `function odd() { return input.title.length; }\nif (odd() > 9) { fsm_enter("FAILED"); }\nlet by =`], [/if \(input.ask\) \{[\s\S]*?\n\}/, `while (input.ask && odd() < 9) {\n  calls = approval_wait({ title: input.title, calls }).calls;\n}`]] }, /^gate: the script ask: asks a person \(approval_wait\) only if/],
-  ["the gate gone from a script", { "scripts/ask.ts": [[/ {2}const asked[\s\S]*?asked\.by;\n/, ""]] }, /^gate: .*asks a person nowhere any more/],
+  ["the gate gone from a script", { "scripts/ask.ts": [[/ {2}const asked[\s\S]*?asked\.by;\n/, ""]] }, /^gate: .*asks a person nowhere now/],
   ["states without the gate", { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }, /^gate: .*no longer has a step where a person approves/],
   ["a gate that may be skipped", { "agents/expense_approval.ts": [["  APPROVAL_GATE:", "  APPROVAL_GATE?:"]] }, /^gate: .*only where the policy does/],
   ["no states", { [PAY]: [[/states:[\s\S]*?payment\n/, ""]] }, /^state: .*drops its states/],
@@ -88,7 +88,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["a value that a script makes a fact of", { "agents/payroll.ts": [["paid: before.found !== false", "paid: false"]] }, /^policy: .*paid is false instead of before\.found !== false, which decides what the policy judges by/],
   ["what a script makes facts of, under a name", { "agents/payroll.ts": [["const facts = script_run(", 'const given = { gross, slips, people: [], budgets, paid: before.found !== false };\nconst facts = script_run('], ['"pay_facts", { gross, slips, people, budgets, paid: before.found !== false }', '"pay_facts", given']] }, /^policy: .*which decides what the policy judges by/],
   ["tasks of other agents", { [INGEST]: [["trigger: [schedule, file_watch]", "trigger: [schedule, file_watch, a2a]"]] }, /^trigger: .*starts from outside, by tasks of other agents/],
-  ["the policy is not asked", { [PAY]: [[/policy_evaluate\(\{.*\}\);/, "{ passed: true };"]] }, /^policy: .*asks the policy nowhere any more/],
+  ["the policy is not asked", { [PAY]: [[/policy_evaluate\(\{.*\}\);/, "{ passed: true };"]] }, /^policy: .*asks the policy nowhere now/],
   ["everything confirmed", { [INGEST]: [[`sure ? "auto-confirmed" : "pending-review"`, `"auto-confirmed"`]] }, /^review: .*marks fewer entries as pending-review/],
   ["confirmed by a wider condition", { [INGEST]: [["confidence >= threshold", "confidence >= 0"]] }, /^review: .*which decides which status an entry gets/],
   ["confirmed for one payee", { [INGEST]: [[`status: sure ?`, `status: sure || row.description.includes("EVE") ?`]] }, /^review: .*which status an entry gets/],
@@ -96,9 +96,9 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["confirmed by a function", { [INGEST]: [["const sure = confidence >= threshold", "const sure = always()"], ["const files", "function always() { return true; }\nconst files"]] }, /^review: .*which status/],
   ["confirmed by a variable", { [INGEST]: [["const sure = confidence >= threshold;", "let sure = confidence >= threshold;\n        sure = true;"]] }, /^review: .*which status/],
   ["the threshold is not read", { [INGEST]: [[`config_get("thresholds.auto_confirm")`, "0.1"]] }, /^review: .*no longer reads thresholds\.auto_confirm/],
-  ["sure of everything", { [INGEST]: [["rule?.confidence ?? 0", "rule?.confidence ?? 0.99"]] }, /^review: .*sure by itself in one more case \(confidence is 0\.99/],
+  ["sure of everything", { [INGEST]: [["rule?.confidence ?? 0", "rule?.confidence ?? 0.99"]] }, /^review: .*books without review in one more case \(confidence is 0\.99/],
   ["as if a person had said so", { [INGEST]: [[`"auto-confirmed"`, `"user-confirmed"`]] }, /^review: .*books as user-confirmed/],
-  ["nothing goes to a person", { [INGEST]: [["if (open.length > 0) queue_add_many({ items: open });", ""]] }, /^review: .*asks for a review nowhere any more/],
+  ["nothing goes to a person", { [INGEST]: [["if (open.length > 0) queue_add_many({ items: open });", ""]] }, /^review: .*asks for a review nowhere now/],
   ["not before there are a thousand", { [INGEST]: [["open.length > 0", "open.length > 1000"]] }, /^review: .*asks for a review \(queue_add_many\) only if open\.length > 1000; before, only if open\.length > 0/],
   ["every ten minutes", { [INGEST]: [["0 6 * * *", "0,30 6 * * *"]] }, /^schedule: .*starts more often/],
   ["another folder", { [INGEST]: [["watch: import/", "watch: data/"]] }, /^trigger: .*starts when a file arrives in data\//],
@@ -137,7 +137,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["a case retired", { "cases/a.yaml": null }, /^case: the case cases\/a\.yaml is retired/],
   ["a script that cannot be read", { [PAY]: [["const title", "const const"]] }, /^command: .*cannot be read, so it is not known/],
   ["a new agent", { "agents/eve.ts": EVE }, /^capability: Eve: may use notify, data, mcp/],
-  ["a new agent's schedule", { "agents/eve.ts": EVE }, /^schedule: Eve: starts by itself/],
+  ["a new agent's schedule", { "agents/eve.ts": EVE }, /^schedule: Eve: starts automatically/],
   ["a new agent's tools", { "agents/eve.ts": EVE }, /^tool: Eve: calls crm\/delete_all/],
   ["a new agent's tool whose name is put together", { "agents/eve.ts": EVE.replace('"crm/delete_all"', '["crm", "delete_all"].join("/")') }, /^tool: Eve: calls a tool whose name it computes \(\["crm", "delete_all"\]\.join/],
   ["a name that says the opposite", { [INGEST]: [["name: Daily Ingest", "name: Nothing is widened here"], ["config, ctx]", "config, ctx, mcp]"]] }, /^capability: Daily Ingest: may use mcp/],
@@ -170,7 +170,7 @@ const GOOD: [string, Rewrite][] = [
   ["code moved into a script", { [INGEST]: [["  const text = description.toUpperCase();\n", ""], ["if (text.includes", "if (description.toUpperCase().includes"]] }],
 ];
 
-describe("what a change loosens is told", () => {
+describe("what a change loosens is reported", () => {
   test.each(HOSTILE)("%s", async (_, rewrite, wanted) => {
     const found = lines(await widened(rewrite, BASE));
     expect(
@@ -180,7 +180,7 @@ describe("what a change loosens is told", () => {
   });
 });
 
-describe("what loosens nothing is not widened", () => {
+describe("what loosens nothing is not widening", () => {
   test.each(GOOD)("%s", async (_, rewrite) => {
     expect(lines(await widened(rewrite, BASE))).toEqual([]);
   });
@@ -200,7 +200,7 @@ const NAMES = Object.keys(PIECES);
 const made = (names: readonly string[]): string =>
   `/*\nname: Made\nuses: [${[...new Set(names.map((name) => PIECES[name]?.uses))].join(", ")}]\n*/\n${names.map((name) => PIECES[name]?.line).join("\n")}\n1;\n`;
 
-test("an agent that gains pieces is told of each, one that loses them of none, one that changes nothing of nothing", async () => {
+test("a program that gains parts is reported for each, one that loses parts or changes nothing is not", async () => {
   await fc.assert(
     fc.asyncProperty(fc.subarray(NAMES), fc.subarray(NAMES), async (few, more) => {
       const all = NAMES.filter((name) => few.includes(name) || more.includes(name));
@@ -220,7 +220,7 @@ test("an agent that gains pieces is told of each, one that loses them of none, o
   expect(await changesOf(memoryTree(BASE), memoryTree(BASE), [...BASE.keys()], around)).toEqual({ widening: [], changes: [] });
 });
 
-test("what stands in one place of config.yaml is told one by one, and which of its statements comes first", async () => {
+test("changes within one list of config.yaml are reported one by one, and which statement rule comes first", async () => {
   const rule = (file: string, account: number) => `  - {match: {file: "${file}"}, account: ${account}}\n`;
   const [a, b] = [rule("a*.csv", 1010), rule("*.csv", 1020)];
   const base = new Map([...FILES, [CONFIG, (FILES.get(CONFIG) ?? "").replace("statements: []\n", `statements:\n${a}${b}`)]]);
@@ -231,7 +231,7 @@ test("what stands in one place of config.yaml is told one by one, and which of i
   expect(await said(b + a)).toContain("statements[*.csv] now comes before others that it came after");
 });
 
-test("what an agent is called, what its commits say, and that something is done once only, is told", async () => {
+test("an agent's title, its commit messages, and work done only once are reported", async () => {
   const { changes } = await changed({
     [INGEST]: [
       ["name: Daily Ingest", "name: Payroll"],
@@ -250,7 +250,7 @@ test("what an agent is called, what its commits say, and that something is done 
   expect(lines(once.changes)).toEqual([expect.stringMatching(/is done only once for each input\.mail \("key"\)/)]);
 });
 
-test("two literals that change places are told, by name and by field", async () => {
+test("two literals that swap places are reported, by name and by field", async () => {
   const header = "/*\nname: Two\nuses: [mcp]\ninput: {a: {type: string, required: true}, b: {type: string, required: true}}\n*/\n";
   const pay = (one: string, other: string) =>
     `mcp_call({ tool: "erp/pay", params: { x: ${one} } });\nmcp_call({ tool: "erp/send", params: { y: ${other} } });\n1;\n`;
@@ -264,7 +264,7 @@ test("two literals that change places are told, by name and by field", async () 
   }
 });
 
-test("trust.yaml says who must decide, by what is widened; a level the ladder does not have is met by its name alone", () => {
+test("trust.yaml says who must decide, by kind of widening; a level outside the ladder is met only by its name", () => {
   const ladder = parseConfig("business: {name: A}").policy;
   const trust = parseTrust(
     "changes: {levels: {capability: Director, gate: board, any: manager}, approvals: 1, two_people_for: [gate, policy]}",

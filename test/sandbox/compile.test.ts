@@ -116,7 +116,7 @@ describe("what a reviewer cannot see", () => {
       expect((await findings(source)).join("\n")).toContain(`agents/a.ts:${wanted}`);
     });
   }
-  test("what can be seen is not: a byte order mark, CRLF, emoji, other scripts", async () => {
+  test("visible text is accepted: a byte order mark, CRLF, emoji, other scripts", async () => {
     const source = "\ufeff// счёт 名前 ✓ 👩‍💻 ❤️\r\nconst größe = 'копия';\r\nconst сумма = 名 => 名;\r\nсумма(größe)";
     expect(await findings(source)).toEqual([]);
   });

@@ -48,7 +48,7 @@ describe("in the sealed context of a tool", () => {
     const source = `[${ROWS.map(([text]) => text).join(", ")}]`;
     for (const _ of [1, 2, 3]) expect((await runScript(sandbox, source, { lint: true, sealed: true })).result).toEqual(WANTED);
   });
-  test("a call that ran out of stack in the middle of one leaves the next one rounding", async () => {
+  test("a call that ran out of stack during one leaves the rounding of the next one intact", async () => {
     const source = `if ((input as any).dive) { const f = (n: number): number => { new Decimal(n).sqrt(); return f(n + 1) };
 try { f(2) } catch {} }
 new Decimal(2).div(3).times(new Decimal(2).div(3)).sd()`;
@@ -59,7 +59,7 @@ new Decimal(2).div(3).times(new Decimal(2).div(3)).sd()`;
   });
 });
 
-test("operators on a Decimal still fail, and nothing that computes can be changed", async () => {
+test("operators on a Decimal still fail, and nothing used for computing can be changed", async () => {
   for (const expression of ["+new Decimal(2).sqrt()", "new Decimal(2).pow(2) > 1", "new Decimal(2) * 1"])
     expect((await runScript(sandbox, expression)).code).toBe("SCRIPT_MONEY");
   const changed = `const proto = Object.getPrototypeOf(new Decimal(1));

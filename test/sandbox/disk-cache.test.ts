@@ -12,7 +12,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const folder = (name: string) => join(root, name);
 const only = (dir: string) => join(dir, readdirSync(dir)[0] ?? "");
 
-test("what one process kept the next one finds, under the same words only", () => {
+test("the next process finds what one process stored, only under the same key", () => {
   createDiskCache(folder("a")).put("text\nof two lines", "kind", "key");
   const next = createDiskCache(folder("a"));
   expect(next.get("kind", "key")).toBe("text\nof two lines");
@@ -20,7 +20,7 @@ test("what one process kept the next one finds, under the same words only", () =
   expect(next.get("kind", "other")).toBeNull();
 });
 
-test("a torn or changed entry is not used, and neither is one that was copied from another folder", () => {
+test("a torn or changed entry is not used, nor one copied from another folder", () => {
   const kept = folder("b");
   createDiskCache(kept).put("the text", "key");
   cpSync(kept, folder("copy"), { recursive: true });
@@ -41,7 +41,7 @@ test("a cache that cannot be written or read changes nothing", () => {
   expect(parseConfig("business: {name: Acme}", cache).business.name).toBe("Acme");
 });
 
-test("a script compiled by one process runs in the next without a parser, and the same", async () => {
+test("a script compiled by one process runs in the next without a parser, with the same result", async () => {
   const source = "const n: number = 20;\nn * 2 + 2";
   const options = { file: "agents/a.ts", blob: "b1", lint: true, primitives: ["echo"] };
   const compile = async () => {
@@ -57,7 +57,7 @@ test("a script compiled by one process runs in the next without a parser, and th
   expect(await compile()).toEqual(first);
 });
 
-test("a setting read from the cache is checked like one read from the file, and its fault has its place", () => {
+test("a cached setting is validated like one read from the file, and its error has its place", () => {
   const cache = createDiskCache(folder("d"));
   const text = "business: {name: Acme}\nbranchh: x\n";
   const refusal = () => {

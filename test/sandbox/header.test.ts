@@ -46,7 +46,7 @@ test("the comment may be one line, starred, or follow line comments and a byte o
   expect(parseHeader("\ufeff// a note\n\n/*\r\nname: Late\r\n*/", FILE).name).toBe("Late");
 });
 
-test("a test script may leave out its name", () => {
+test("a test script may omit its name", () => {
   expect(read("expect: {status: failed, code: LIMIT_CPU}")).toMatchObject({ name: "x", expect: { status: "failed", code: "LIMIT_CPU" } });
   expect(read("expect: {status: done, result: {a: [1, null]}}").expect?.result).toEqual({ a: [1, null] });
 });
@@ -86,7 +86,7 @@ test.each<[string, string, string, RegExp]>([
   expect(said.message).toMatch(words);
 });
 
-test("hostile headers end fast and with a code", () => {
+test("hostile headers fail fast and with a code", () => {
   const started = performance.now();
   for (const text of [
     "- ".repeat(8000),

@@ -33,7 +33,7 @@ function inside(program: string[], ways: Way[]): Promise<string> {
   return new Promise((resolve) => run.on("close", () => resolve(said)));
 }
 
-test("in the child's own context there is no process, no module, no timer, no code from text, and no file", async () => {
+test("the child's own context has no process, module, timer, code generation or files", async () => {
   const script = fileURLToPath(new URL("breakout.js", import.meta.url));
   const head = await new Promise<Record<string, unknown>>((resolve) => {
     const args = [...kind.readable, dirname(script)].map((path) => `--allow-fs-read=${path}`);
@@ -63,7 +63,7 @@ test("in the child's own context there is no process, no module, no timer, no co
   });
 });
 
-test.runIf(process.platform === "linux")("a child has no privileges to lose, and is another user when we are root", () => {
+test.runIf(process.platform === "linux")("a child has no privileges to lose, and runs as another user under root", () => {
   const status = statusOf(started.pid);
   // A container may have taken even this from its root.
   const asNobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "true"];
@@ -79,13 +79,13 @@ test.runIf(process.platform === "linux")("a child has no privileges to lose, and
 describe("in the jail", () => {
   beforeEach(({ skip }) => skip(noJail !== null, noJail ?? ""));
 
-  test("each child, and each server nobody has called trusted, is in it", async () => {
+  test("each child, and each untrusted server, is in it", async () => {
     expect(wallOf(kind.script)).toMatchObject({ says: expect.stringMatching(/^bubblewrap with a filter/), failures: [] });
     expect(statusOf(started.pid)).toMatchObject({ Seccomp: "2", NoNewPrivs: "1" });
     expect((await wayOfServer(process.cwd(), [])).says).toBe("bubblewrap with a filter of system calls");
   });
 
-  test("Node finds no network, no other process, no file but its own, and can write nowhere", async () => {
+  test("Node finds no network, no other process and no file but its own, and can write nowhere", async () => {
     const code = `const { tryOf } = { tryOf: (f) => { try { const r = f(); return r?.error?.code ?? r ?? "done" } catch (e) { return e.code } } };
 const fs = require("fs"), net = require("net");
 const said = { root: tryOf(() => fs.readdirSync("/").join()), passwd: tryOf(() => fs.readFileSync("/etc/passwd", "utf8")), proc: tryOf(() => fs.readdirSync("/proc")),
@@ -154,7 +154,7 @@ socket.on("error", (e) => { said.net = e.code; fs.writeSync(1, JSON.stringify(sa
     ["landlock_create_ruleset", "444, 0, 0, 1", 38],
     ["getpid as x32", "0x40000027", 1],
   ];
-  test.runIf(existsSync(PERL) && process.arch === "x64")("the kernel refuses each call that is not needed", async () => {
+  test.runIf(existsSync(PERL) && process.arch === "x64")("the kernel refuses each unneeded call", async () => {
     const tries = CALLS.map(([name, call]) => `$! = 0; print "${name}: ", syscall(${call}) == -1 ? $! + 0 : "done", "\\n";`).join("\n");
     const dir = mkdtempSync(join(tmpdir(), "cleared-calls-"));
     const script = join(dir, "calls.pl");
@@ -222,12 +222,12 @@ describe("the filter, instruction by instruction", () => {
       expect(judge(filterFor(rules, architecture), seen, number, ...args).toString(16)).toBe(wanted.toString(16));
     });
   }
-  test("no architecture is guessed", () => {
+  test("no architecture is assumed", () => {
     expect(filterFor(CHILD, "riscv64")).toBeNull();
   });
 });
 
-test("without namespaces, capabilities and a second user a script runs all the same, and it is said what was tried", ({ skip }) => {
+test("without namespaces, capabilities and a second user scripts still run, and what was tried is reported", ({ skip }) => {
   skip(noJail !== null, noJail ?? "");
   const [pool, corpus, jail, spawned] = [
     "../../runtime/sandbox/pool.ts",

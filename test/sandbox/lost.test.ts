@@ -67,7 +67,7 @@ describe.each(WAYS)("$name", (way) => {
     expect(hits).toBeGreaterThan(0);
   });
 
-  test("of the process that reads scripts: each is read", async () => {
+  test("of the process that compiles scripts: each is compiled", async () => {
     const read = async (hits: () => number) => {
       for (let i = 0; i < 80 || hits() === 0; i++) {
         await sleep(10);
@@ -80,7 +80,7 @@ describe.each(WAYS)("$name", (way) => {
     expect(hits).toBeGreaterThan(0);
   });
 
-  test("of the type checker: it says of the types what it says in peace", async () => {
+  test("of the type checker: it reports the same as undisturbed", async () => {
     const check = async (hits: () => number) => {
       for (let i = 0; i < 60 || hits() === 0; i++) {
         await sleep(20);
@@ -103,7 +103,7 @@ describe("what stands around a child", () => {
     ["is stopped, and what is in it killed", (jail) => [signal(jail, "SIGSTOP"), ...below(jail).map((pid) => signal(pid, "SIGKILL"))]],
   ];
   test.each(HITS)(
-    "%s: the script goes on, and nothing of it is left",
+    "%s: the script continues, and nothing is left behind",
     async (_, hit) => {
       const others = below(process.pid);
       const own = () => below(process.pid).filter((pid) => !others.includes(pid));
@@ -128,7 +128,7 @@ describe("what stands around a child", () => {
   );
 });
 
-test("a script that brings down each of its children at one place fails with SANDBOX_CRASHED, and the pool serves the next one", async () => {
+test("a script that crashes each of its children at one place fails with SANDBOX_CRASHED, and the pool serves the next one", async () => {
   let crashes = 0;
   const crashing = setInterval(() => {
     // As native code dies.
@@ -146,7 +146,7 @@ test("a script that brings down each of its children at one place fails with SAN
   expect((await runScript(sandbox, "echo(7)")).result).toBe(7);
 });
 
-test("a host that was stopped for longer than any limit ends no script, compiler or checker for it", async () => {
+test("a host that was suspended for longer than any limit ends no script, compiler or checker because of it", async () => {
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const code = `import { createSandbox } from ${module("../../runtime/sandbox/pool.ts")}; import { runScript } from ${module("corpus.ts")};
     import { typecheck } from ${module("../../runtime/change/checks/typecheck.ts")};

@@ -29,7 +29,7 @@ function livingIn(groups: ReadonlySet<number>): string[] {
   });
 }
 
-test.runIf(process.platform === "linux")("killed while its children start, it leaves none of them", async () => {
+test.runIf(process.platform === "linux")("killed while its children start, it leaves none behind", async () => {
   const groups = new Set<number>();
   for (let i = 0; i < KILLED; i++) {
     const started = spawn(process.execPath, ["--input-type=module", "-e", STARTS], {

@@ -13,7 +13,7 @@ afterAll(() => sandbox.close());
 const THREE = 'const a = echo(1);\nconst b = echo({ x: [a, "two"] });\necho({ x: { b, t: Date.now(), r: Math.random() } })';
 
 describe("replay", () => {
-  test("a replayed run gives the same result without asking the host, and the clock and random are the same", async () => {
+  test("a replayed run gives the same result, clock and random numbers without asking the host", async () => {
     const live = await runScript(sandbox, THREE);
     const asked: number[] = [];
     const again = await runScript(sandbox, THREE, { history: live.history, answer: (call) => void asked.push(call.seq) });
@@ -21,7 +21,7 @@ describe("replay", () => {
     expect(asked).toEqual([]);
   });
 
-  test("a run goes on live after its recorded prefix, with the next index", async () => {
+  test("a run continues live after its recorded prefix, with the next index", async () => {
     const live = await runScript(sandbox, THREE);
     const asked: unknown[] = [];
     const again = await runScript(sandbox, THREE, {
@@ -52,7 +52,7 @@ describe("replay", () => {
 
 describe("divergence", () => {
   const history = [{ name: "echo", params: '{"x":1}', result: "1", error: null, at: 1 }];
-  test("another call than the recorded one is named with both sides and its place", async () => {
+  test("a call other than the recorded one is reported with both sides and its place", async () => {
     const { end } = await runScript(sandbox, "  echo(2)", { history });
     expect(end).toEqual({
       kind: "diverged",
@@ -70,7 +70,7 @@ describe("divergence", () => {
   });
 });
 
-test("a suspended script runs nothing more, not even finally, and the next run is right", async () => {
+test("a suspended script executes nothing more, not even finally, and the next run is unaffected", async () => {
   const seen: string[] = [];
   const { end } = await runScript(sandbox, 'try { echo("gate") } finally { echo("after") }', {
     answer: (call) => {
@@ -93,7 +93,7 @@ test("an error of the host ends execute with that error, and the pool stays usab
   expect((await runScript(sandbox, "echo(7)")).result).toBe(7);
 });
 
-test("an aborted run ends suspended, also while it computes", async () => {
+test("an aborted run ends suspended, even while it computes", async () => {
   const abort = new AbortController();
   setTimeout(() => abort.abort(), 150);
   expect((await runScript(sandbox, "for (;;);", { abort: abort.signal })).status).toBe("suspended");
@@ -136,7 +136,7 @@ describe("sub-scripts", () => {
     if (compiled === null) throw new Error("sub-script does not compile");
     return compiled;
   };
-  test("script_run is a recorded call, gives a copy of the result, and replays", async () => {
+  test("script_run is a recorded call, returns a copy of the result, and replays", async () => {
     const scripts = { twice: await sub("twice", "const { n } = input as { n: number };\necho(n) * 2") };
     const source =
       'const before = input;\nconst a = script_run("twice", { n: 4 });\n[a, script_run({ name: "twice", params: { n: 5 } }), before]';
@@ -150,7 +150,7 @@ describe("sub-scripts", () => {
     ]);
     expect((await runScript(sandbox, source, { scripts, input: { main: true }, history: live.history })).result).toEqual(live.result);
   });
-  test("an unknown name and endless nesting end in their codes, errors name the sub-script's line", async () => {
+  test("an unknown name and endless nesting end with their codes, and errors name the sub-script's line", async () => {
     expect((await runScript(sandbox, 'script_run("none", {})')).code).toBe("SCRIPT_MISSING");
     const again = await sub("again", 'script_run("again", {})');
     expect((await runScript(sandbox, 'script_run("again", {})', { scripts: { again } })).code).toBe("LIMIT_DEPTH");
@@ -177,7 +177,7 @@ test("two slots run two scripts at once and a third waits its turn", async () =>
 });
 
 test.runIf(existsSync("/proc"))(
-  "no child outlives a host that is killed, not even one that computes",
+  "no child outlives a killed host, not even one that computes",
   async () => {
     const pool = fileURLToPath(new URL("../../runtime/sandbox/pool.ts", import.meta.url));
     const corpus = fileURLToPath(new URL("corpus.ts", import.meta.url));
@@ -193,7 +193,7 @@ test.runIf(existsSync("/proc"))(
   120_000,
 );
 
-test.runIf(existsSync("/proc"))("after a while without work no child is left, and the next run starts one", async () => {
+test.runIf(existsSync("/proc"))("after some idle time no child is left, and the next run starts one", async () => {
   const before = new Set(below(process.pid));
   const box = createSandbox({ slots: 2, idleMs: 100 });
   try {

@@ -45,14 +45,14 @@ const left = [];
 for (const [path, one] of first) if (shared.has(one) && !Object.isFrozen(one)) left.push(path);
 ({ left, looked: shared.size > 300, first: first.size > 300 })`;
 
-test("everything that two calls can reach is frozen", async () => {
+test("everything reachable from two calls is frozen", async () => {
   for (const _ of [1, 2]) {
     const { result, end } = await runScript(sandbox, PROBE, { sealed: true });
     expect(result, JSON.stringify(end)).toEqual({ left: [], looked: true, first: true });
   }
 });
 
-test("a context of a snapshot is what one made by itself is, to the last builtin", async () => {
+test("a context from a snapshot equals one made without it, down to the last builtin", async () => {
   const source = `${PROBE.slice(0, PROBE.indexOf("const [first, second]"))}
 const flags = (one, key) => { const { writable, enumerable, configurable } = Object.getOwnPropertyDescriptor(one, key); return String(key) + [writable, enumerable, configurable].map(Number).join("") };
 [...walk([make(), Object, Array, Math, JSON, RegExp, Date, Decimal, console, echo])].map(([path, one]) => path + " " + Object.isExtensible(one) + " " + (typeof one === "function" ? one.length : "") + " " + keysOf(one).map((key) => flags(one, key)))`;
@@ -65,7 +65,7 @@ const flags = (one, key) => { const { writable, enumerable, configurable } = Obj
   expect((all[0] as unknown[]).length).toBeGreaterThan(700);
 });
 
-test("a run has its own primitives and no others, whatever those before it in the same child had", async () => {
+test("a run has only its own primitives, whatever earlier runs in the same child had", async () => {
   const source = "[typeof echo, typeof other, typeof console, typeof __give, typeof __enter, typeof __run]";
   const afresh = createSandbox({ slots: 1 });
   const seen = async (options: Parameters<typeof runScript>[2]) => (await runScript(afresh, source, options)).result;
@@ -80,7 +80,7 @@ test("a run has its own primitives and no others, whatever those before it in th
   await afresh.close();
 });
 
-test("what one call writes where it can, the next does not find", async () => {
+test("what one call writes anywhere, the next does not find", async () => {
   const source = `${SYMBOL}const error = new Error("x");
 const { get, set } = Object.getOwnPropertyDescriptor(error, "stack");
 const places = [get, set, Array.prototype, Object, Math, JSON, echo, console, Decimal, Symbol, Promise, (async () => {}).constructor, RegExp, Map.prototype.set].filter(Boolean);

@@ -46,7 +46,7 @@ test("the product may be reached through a link", () => {
   expect(sandboxAt(join(dir, "link"))).toContain('"json":"5"');
 });
 
-test.runIf(existsSync("/proc"))("a machine without a free file ends the script, not the program", () => {
+test.runIf(existsSync("/proc"))("a machine without free file descriptors ends the script, not the program", () => {
   // The limit is set once the module is loaded, so that only the sandbox meets it.
   const prlimit = spawnSync("prlimit", ["--version"]);
   if (prlimit.error !== undefined) return;

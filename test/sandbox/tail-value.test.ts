@@ -82,7 +82,7 @@ const { statement } = fc.letrec<{ statement: Text }>((tie) => ({
   ),
 }));
 
-test("500 random scripts have the value plain eval gives them", async () => {
+test("500 random scripts have the same value as with plain eval", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(filler, { maxLength: 2 }), statement, async (before, last) => {
       const names = new Map<string, number>();

@@ -53,7 +53,7 @@ const refused = [{ name: "echo", params: '{"x":1}', result: null, error: { code:
 const failed = (code: string, message: string) => frame(FRAME.END, { kind: "failed", calls: 0, error: { code, message }, last: false });
 const crashed = { kind: "failed", error: { code: "SANDBOX_CRASHED" } };
 
-describe("what is no call", () => {
+describe("messages that are not calls", () => {
   const rows: [string, Frame[], Job["history"]?][] = [
     ["a second call while the first is answered", [frame(FRAME.CALL, CALL, "{}"), frame(FRAME.CALL, { ...CALL, seq: 2 }, "{}")]],
     ["a list as the name, which would read as one", [frame(FRAME.CALL, { ...CALL, name: ["echo"] }, "{}")]],
@@ -84,7 +84,7 @@ describe("what is no call", () => {
   }
 });
 
-describe("what is no end", () => {
+describe("messages that are not ends", () => {
   const rows: [string, Frame, Job["history"]?][] = [
     ["an unknown kind", frame(FRAME.END, { kind: "approved", calls: 0, last: false })],
     ["a result that is no JSON", frame(FRAME.END, { kind: "result", calls: 0, cpuMs: 1, last: false }, "{oops")],
@@ -158,7 +158,7 @@ describe("frames", () => {
       ).push,
     };
   };
-  test("arrive whole, in whatever pieces the pipe gives", () => {
+  test("arrive whole, however the pipe splits them", () => {
     const { frames, push } = reader();
     const bytes = Buffer.concat([encodeFrame(FRAME.CALL, CALL, "é\0\u2028"), encodeFrame(FRAME.READY, {})]);
     for (const byte of bytes) push(Buffer.from([byte]));
@@ -167,13 +167,13 @@ describe("frames", () => {
       [FRAME.READY, ""],
     ]);
   });
-  test("of an impossible size are refused before they are collected", () => {
+  test("of an impossible size are refused before they are buffered", () => {
     const huge = Buffer.alloc(4);
     huge.writeUInt32LE(0xffffffff);
     expect(() => reader().push(huge)).toThrow("impossible size");
     expect(() => reader().push(Buffer.from([0, 0, 0, 0]))).toThrow("impossible size");
   });
-  test("whose head is longer than they are, or no JSON, are refused", () => {
+  test("with a head longer than the frame, or invalid JSON, are refused", () => {
     const bytes = encodeFrame(FRAME.CALL, CALL);
     bytes.writeUInt32LE(0x7fffffff, 5);
     expect(() => reader().push(bytes)).toThrow();

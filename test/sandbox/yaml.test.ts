@@ -58,7 +58,7 @@ for (const [what, text] of Object.entries(HEAVY)) {
   });
 }
 
-test("what is still read is large: six thousand keys, each of its own", () => {
+test("large files are still read: six thousand different keys", () => {
   const text = Array.from({ length: 6000 }, (_, i) => `k${i}: [a, b]\n`).join("");
   expect(Object.keys(readYaml(text, { file: "x", code: "CONFIG_INVALID", maxLength: SIZE }).value as object)).toHaveLength(6000);
 });
@@ -83,7 +83,7 @@ for (const [file, text] of Object.entries(SMALL)) {
   });
 }
 
-test("the place of such a character is where it stands", () => {
+test("the place of such a character is reported", () => {
   expect(() => parseConfig("business:\n  name: A\u200bB\n")).toThrow(
     expect.objectContaining({ at: { file: "config.yaml", line: 2, col: 10 } }),
   );
@@ -92,11 +92,11 @@ test("the place of such a character is where it stands", () => {
   );
 });
 
-test("written out, such a character is read", () => {
+test("written as an escape, such a character is accepted", () => {
   expect(parseConfig('business:\n  name: "A\\u200bB"\n').business.name).toBe("A\u200bB");
 });
 
-test("what code writes is read back as it was, with nothing in it that a reviewer cannot see", () => {
+test("what code writes is read back unchanged, without invisible characters", () => {
   const nasty = HIDDEN.map((sign) => `A${sign}B\n${sign}`).join(" ");
   const value = { [nasty]: [nasty, "👩‍💻", "plain", { deep: "\ud800" }], text: "first\nsecond\n" };
   const text = writeYaml(value);

@@ -39,13 +39,13 @@ it.each([
   ["a demanded person without a gate", { states: LIST, risk_level: "low", hitl_required: true }, undefined, /APPROVAL_GATE/],
   ["a tool that cannot be undone without a gate", { states: LIST, risk_level: "low" }, { irreversible: true }, /APPROVAL_GATE/],
   ["a gate for nothing", { states: ["ASSESS", "POLICY_CHECK", "APPROVAL_GATE"] }, undefined, /approves nothing/],
-])("refuses %s and names the nearest list without a fault", (_, given, demands, says) => {
+])("refuses %s and names the nearest valid list", (_, given, demands, says) => {
   const found = read(given, demands) as { problems: string[]; instead: Definition["states"] };
   expect(found.problems.join("; ")).toMatch(says);
   expect(read({ ...given, states: found.instead }, demands)).toMatchObject({ definition: { states: found.instead } });
 });
 
-it("any text is read or refused, and what is read has no fault; what is suggested instead is read", () => {
+it("any text is accepted or refused, and an accepted one is valid; a suggested one is accepted", () => {
   const words = fc.constantFrom(
     "DECOMPOSE",
     "ASSESS",
@@ -92,7 +92,7 @@ it("any text is read or refused, and what is read has no fault; what is suggeste
   expect(read("{".repeat(200_000))).toMatchObject({ instead: null });
 });
 
-it("a definition becomes a script's header that is the same machine, whatever its lines say", () => {
+it("a definition becomes a script's header with the same machine, whatever its lines say", () => {
   const hostile = "look */ throw 1; /* \u202e\u2028: {a: &b} 'x' \"y\" # no\nnext \ud800 `1`";
   const found = read({
     states: ["ASSESS", "POLICY_CHECK", "APPROVAL_GATE", "MUTATE"],

@@ -105,7 +105,7 @@ function play(
 
 const RUNS = { numRuns: 2000 };
 
-it("MUTATE is reached only after POLICY_CHECK's verdict, and with a yes at its own gate wherever one is demanded", () => {
+it("MUTATE is reached only after POLICY_CHECK's verdict, and with an approval at its own gate wherever one is required", () => {
   let reached = 0;
   fc.assert(
     fc.property(walks, (walk) => {
@@ -157,7 +157,7 @@ it("reopening the gate n times needs n more approvals", () => {
   expect(process.gates).toBe(5);
 });
 
-it("the same asks give the same states", () => {
+it("the same requests give the same states", () => {
   fc.assert(
     fc.property(walks, (walk) => {
       const [first, second] = [play(walk, () => {}), play(walk, () => {})];

@@ -94,7 +94,7 @@ describe(FILE, () => {
     else expect(found).toEqual(vector.expected);
   });
 
-  it.runIf(process.env["VECTORS_DIR"] === undefined)("the exceptions are the vectors whose process R gives more states", () => {
+  it.runIf(process.env["VECTORS_DIR"] === undefined)("the exceptions are the vectors whose process has more states by rule R", () => {
     const listed = exceptions.filter((one) => one.file === FILE);
     const overruled = vectors(FILE).flatMap((one, index) =>
       (one.function === "template" || (one.function === "walk" && complexityOf(String(one.args["task_text"])) === "full")) &&
@@ -127,7 +127,7 @@ describe("where the original was wrong", () => {
     expect(walk(row.args).states.slice(-3)).toEqual(["MUTATE", "APPROVAL_GATE", "MUTATE"]);
   });
 
-  it("a block ends the run and never reaches MUTATE; a demanded approval reaches the gate", () => {
+  it("a block ends the run and never reaches MUTATE; a required approval reaches the gate", () => {
     const policy = (given: Json) => applied({ process_type: "invoice_reconciliation", policy: given }).state;
     expect(policy({ passed: false, blocked: true })).toBe("FAILED");
     expect(policy({ passed: false, requiresApproval: true })).toBe("APPROVAL_GATE");
@@ -148,7 +148,7 @@ it.each([
   expect(complexityOf(text)).toBe(expected);
 });
 
-it("every list of 3.1 is a machine that may be used", () => {
+it("every list in 3.1 is a usable machine", () => {
   for (const [process, { machine }] of TEMPLATES) expect(machineProblems(machine.states, { gate: false }), process).toEqual([]);
 });
 

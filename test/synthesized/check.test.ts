@@ -35,7 +35,7 @@ async function look(files: Record<string, string | null>) {
 }
 const about = async (text: string, name = "t") => (await look({ [`scripts/tools/${name}.ts`]: text })).findings;
 
-it("has nothing to say about a good tool", async () => {
+it("has no finding about a good tool", async () => {
   expect(await look({ "scripts/tools/overtime_split.ts": `${OVERTIME}\n` })).toEqual({ says: "1 tool, cases 5/5", findings: [] });
 });
 
@@ -137,14 +137,14 @@ it.each([
   for (const [i, pattern] of expected.entries()) expect(found[i]).toMatch(pattern);
 });
 
-it("a tool that scripts call is not removed", async () => {
+it("a tool that scripts call cannot be removed", async () => {
   expect((await look({ "scripts/tools/overtime_split.ts": null })).findings).toEqual([
     "agents/pay.ts:6 COMPUTE_TOOL compute_overtime_split is called here, and its file is removed. Keep the tool, or change this script in the same proposal.",
   ]);
   expect((await look({ "scripts/tools/same.ts": null })).findings).toEqual([]);
 });
 
-it("tools that call each other in a circle are none, and the tools that call a changed one are tried again", async () => {
+it("tools that call each other in a circle are refused, and the callers of a changed tool are tried again", async () => {
   const circle = { "scripts/tools/a.ts": toolWith("a", "compute_b(input)"), "scripts/tools/b.ts": toolWith("b", "compute_a(input)") };
   expect((await look(circle)).findings).toEqual([
     expect.stringMatching(/b\.ts:16 COMPUTE_TOOL .*compute_a calls itself: compute_a -> compute_b -> compute_a/),

@@ -42,7 +42,7 @@ it("each machine passes the checks and runs to its end", async () => {
   }
 });
 
-it("a wrong definition is refused with everything that is wrong with it", () => {
+it("a wrong definition is refused with all its errors", () => {
   expect(() => newProcess("other", text(["MUTATE", "COMPUTE", "COMPUTE"], { risk_level: "high" }), "d.json")).toThrow(
     /^d\.json: COMPUTE is listed twice; .*MUTATE needs POLICY_CHECK before it; .*needs APPROVAL_GATE right before MUTATE\. These states would do: DECOMPOSE, ASSESS/,
   );
@@ -52,7 +52,7 @@ it("a wrong definition is refused with everything that is wrong with it", () => 
   expect(() => newProcess("other", "not json", "d.json")).toThrow(/no JSON object with states/);
 });
 
-it("what the vectors refuse makes no files", () => {
+it("definitions refused by the vectors make no files", () => {
   for (const { function: name, args } of vectors("dynamic_fsm.json")) {
     if (name === "fallback_definition" || !("problems" in parseDefinition(String(args["text"])))) continue;
     expect(() => newProcess("other", String(args["text"]), "d.json")).toThrow();

@@ -24,7 +24,7 @@ it("California: 52 hours at 28.00 as five days of 10.4 are 1,624.00, and a repla
   ]);
 });
 
-it("a run that waits keeps the tool of its commit; the next one has the new tool", async () => {
+it("a waiting run keeps the tool of its commit; the next run uses the new tool", async () => {
   const body = `/*\nname: Pay\nuses: [compute, approval]\n*/\napproval_wait({ title: "Pay?", calls: [] });\n${WEEK}`;
   const one = await workspace({ "scripts/tools/overtime_split.ts": OVERTIME, "agents/pay.ts": body });
   const opened = await host(one);
@@ -38,7 +38,7 @@ it("a run that waits keeps the tool of its commit; the next one has the new tool
   expect(await decide(opened, next.id, "approved")).toMatchObject({ error: null, result: { result: "1960.00" } });
 });
 
-it("a tool whose parameter is renamed gets it from a tool that passes it bare, in the child that ran both before", async () => {
+it("a tool with a renamed parameter gets it from a caller that uses the short form, in the child that ran both before", async () => {
   const half = toolWith("half", `({ result: new Decimal(input.x).div(2).toFixed(2) })`, {
     cases: `  - {params: {x: "2.00"}, result: {result: "1.00"}}\n  - {params: {x: "0"}, result: {result: "0.00"}}\n  - {params: {x: "-2.00"}, result: {result: "-1.00"}}`,
   });
@@ -53,7 +53,7 @@ it("a tool whose parameter is renamed gets it from a tool that passes it bare, i
   expect(await run(opened, "pay")).toMatchObject({ error: null, result: { result: "40.00" } });
 });
 
-it("tools that take turns leave each other their memory", async () => {
+it("tools that alternate release their memory for each other", async () => {
   const body = `const all: number[][] = [];\nfor (let n = 0; n < 50; n++) all.push(new Array(100_000).fill(n) as number[]);\n({ result: "1.00" })`;
   const names = ["a", "b", "c", "d"].map((letter) => `large_${letter}`);
   const one = await workspace({
@@ -63,7 +63,7 @@ it("tools that take turns leave each other their memory", async () => {
   expect(await run(await host(one), "pay")).toMatchObject({ error: null, status: "done" });
 });
 
-it("tools call tools and pure functions, at one slot too, and compute_find finds them", async () => {
+it("tools call tools and pure functions, even with one slot, and compute_find finds them", async () => {
   const half = toolWith("half", `({ result: new Decimal(input.x).div(2).toFixed(2) })`);
   const quarter = toolWith("quarter_margin", `compute_half({ x: compute_half({ x: input.x }).result })`);
   const share = toolWith("share", `({ result: compute_percent_of({ amount: compute_quarter_margin(input.x).result, pct: "10" }).result })`);
@@ -115,7 +115,7 @@ const HOSTILE: [name: string, body: string, says: RegExp][] = [
   ["sets the precision", `(Decimal as any).set({ precision: 5 }); ({ result: "1.00" })`, /TypeError|SCRIPT_ERROR/],
 ];
 
-describe("a hostile tool ends in a code, in time, and harms nobody", () => {
+describe("a hostile tool ends with a code, in time, and affects nobody", () => {
   const nameOf = (what: string) => what.toLowerCase().replaceAll(" ", "_");
   let one: Workspace;
   let opened: Host;
@@ -136,7 +136,7 @@ describe("a hostile tool ends in a code, in time, and harms nobody", () => {
   });
 });
 
-it("a call sees nothing of the one before it", async () => {
+it("a call sees nothing of the previous one", async () => {
   // Each tries another place where something could stay.
   const body = `const seen = [/(.)/.exec("a") === null, (RegExp as any)["$1"], (RegExp as any).lastMatch, Object.keys(Math).length, [1, 2].length];
 const match = /(b+)/.exec(String(input.x).replace(/\\d/g, "b"));
@@ -166,7 +166,7 @@ it("killed while a tool computes, the run computes it again and ends the same", 
   expect(await second.engine.steps(id)).toHaveLength(40);
 });
 
-it("a committed file that is no tool fails the runs that call it, by name and place, and no others", async () => {
+it("a committed file that is not a tool fails only the runs that call it, by name and place", async () => {
   const one = await workspace({
     "scripts/tools/broken.ts": "1 + 1",
     "agents/calls.ts": agentWith("compute_broken({})"),

@@ -75,7 +75,7 @@ describe("by name", () => {
     );
   });
 
-  it("is never made a read by adding words behind it, but for run_ and its kin, which say what they make", () => {
+  it("words after the verb never make it a read, except for run_ and similar, which name what they make", () => {
     const words = fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(words, words, (name, more) => {
@@ -86,9 +86,9 @@ describe("by name", () => {
   });
 });
 
-describe("by what is said of it", () => {
+describe("by declaration", () => {
   const readOnly = { readOnlyHint: true };
-  it("takes trust.yaml first, then a trusted server's annotation, then the name", () => {
+  it("uses trust.yaml first, then a trusted server's annotation, then the name", () => {
     expect(classify("delete_order", { declared: "read", trusted: false }).class).toBe("read");
     expect(classify("get_order", { declared: "mutate", annotations: readOnly, trusted: true }).class).toBe("mutate");
     expect(classify("open_nodes", { annotations: readOnly, trusted: true })).toEqual({

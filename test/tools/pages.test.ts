@@ -130,7 +130,7 @@ it.each<[string, (Json | Error)[], Json, Json]>([
   expect(complete).toBe(reason === null);
 });
 
-it("knows records by the id their tool names, and leaves equal records without an id alone", async () => {
+it("identifies records by the id their tool names, and leaves equal records without an id alone", async () => {
   const page = (n: number): Json => ({ invoice_id: `I${n}`, amount: "5" });
   const overlap = await run([{ data: [page(1), page(2)], next_cursor: "b" }, { data: [page(2), page(3)] }]).result;
   expect(overlap).toMatchObject({ records: [page(1), page(2), page(3)], duplicates: 1 });
@@ -138,7 +138,7 @@ it("knows records by the id their tool names, and leaves equal records without a
   expect((await run([coffees]).result).records).toEqual(coffees);
 });
 
-it("sends one style, and starts where the caller says", async () => {
+it("uses one pagination style, and starts where the caller says", async () => {
   const both = { properties: { page: { default: 1 }, offset: {}, limit: { maximum: 50 } } };
   const { result, sent } = run(
     [
@@ -155,7 +155,7 @@ it("sends one style, and starts where the caller says", async () => {
   ]);
 });
 
-it("passes an error of the first page on, and filters what is whole", async () => {
+it("passes an error of the first page on, and filters the complete set", async () => {
   await expect(run([new ClearedError("TOOL_FAILED", "no")]).result).rejects.toMatchObject({ code: "TOOL_FAILED" });
   const found = await fetchAll(
     { tool: "s/list_invoices", params: {} },

@@ -43,7 +43,7 @@ const PAID: VerifiedWrite = {
 const pay = { tool: "s/pay_invoice", params: { id: "I1" } };
 
 describe("mcp_call", () => {
-  it("is a read for a reading or computing tool, and acts outside for every other", async () => {
+  it("is a read for a reading or computing tool, and an outside act for any other", async () => {
     const kind = (name: string) => mcp_call.classify?.({ tool: `s/${name}`, params: {} }, running({}).ctx);
     expect(await kind("get_invoice")).toEqual({ effect: "read", access: "read" });
     expect(await kind("calculate_fee")).toEqual({ effect: "read", access: "read" });
@@ -57,7 +57,7 @@ describe("mcp_call", () => {
     expect(run.logs).toEqual(["schema_drift: x"]);
   });
 
-  it("fails with the tool's own words when the write failed, and records that too", async () => {
+  it("fails with the tool's own message if the write failed, and records that too", async () => {
     const run = running({ result: { error: "account is frozen" }, write: { ...PAID, status: "WRITE_FAILED" } });
     await expect(callPrimitive(mcp_call, pay, run.ctx)).rejects.toMatchObject({
       code: "TOOL_FAILED",
@@ -66,7 +66,7 @@ describe("mcp_call", () => {
     expect(run.changes).toHaveLength(1);
   });
 
-  it("a failure after which the record has changed is no refusal: the run ends, and a person is shown both", async () => {
+  it("a failure after which the record has changed is not a refusal: the run ends, and a person is shown both", async () => {
     const diff = { status: { expected: "paid", actual: "pending" } };
     const run = running({ result: { error: "timeout" }, write: { ...PAID, status: "WRITE_FAILED", diff } });
     await expect(callPrimitive(mcp_try, pay, run.ctx)).rejects.toMatchObject({
@@ -78,7 +78,7 @@ describe("mcp_call", () => {
     expect(await callPrimitive(mcp_try, pay, refused.ctx)).toMatchObject({ ok: false, message: "s/pay_invoice: frozen" });
   });
 
-  it("reads in a dry run and simulates what would act", async () => {
+  it("reads in a dry run and simulates acts", async () => {
     const run = running({}, { mode: "dry" });
     expect(await callPrimitive(mcp_call, pay, run.ctx)).toEqual({ simulated: true, ...pay });
     expect(run.sent).toEqual([]);
@@ -116,7 +116,7 @@ const run = (primitive: Primitive, params: Json): Promise<Json> => callPrimitive
 describe("lists of records", () => {
   const rows = [{ v: "A", amount: "0.10" }, { v: "B", amount: 0.2 }, { v: "A", amount: "1200" }, { v: null }, {}];
 
-  it("sums exactly, with the decimals that were written", async () => {
+  it("sums exactly, with the decimals as written", async () => {
     expect(await run(data_sum, { records: rows, field: "amount" })).toEqual({ sum: "1200.30", count: 3 });
     expect(await run(data_sum, { records: Array.from({ length: 10 }, () => ({ a: 0.1 })), field: "a" })).toEqual({
       sum: "1.00",
@@ -136,7 +136,7 @@ describe("lists of records", () => {
     expect(await run(data_sum, { records: million, field: "a" })).toMatchObject({ sum: "19999999999999998000.00" });
   });
 
-  it("refuses what is no decimal and names the rows", async () => {
+  it("refuses invalid decimals and names the rows", async () => {
     const wrong = [{ a: "1" }, { a: "$1,200.00" }, { a: true }, { a: "" }];
     await expect(run(data_sum, { records: wrong, field: "a" })).rejects.toThrow(
       'data_sum: a is not a decimal in records[1] "$1,200.00", records[2] true, records[3] "".',
@@ -152,7 +152,7 @@ describe("lists of records", () => {
     ]);
   });
 
-  it("drops duplicates by a key, tells which, and keeps what has no key", async () => {
+  it("removes duplicates by a key, reports which, and keeps rows without a key", async () => {
     const records = [{ i: 1 }, { x: 9 }, { i: 1, late: true }, { i: "1" }, { i: null }];
     expect(await run(data_dedupe, { records, key: "i" })).toEqual({
       records: [{ i: 1 }, { x: 9 }, { i: "1" }, { i: null }],
@@ -160,7 +160,7 @@ describe("lists of records", () => {
     });
   });
 
-  it.each([data_sum, data_group_by, data_dedupe])("$name takes a whole fetch and refuses an incomplete one", async (primitive) => {
+  it.each([data_sum, data_group_by, data_dedupe])("$name accepts a complete fetch and refuses an incomplete one", async (primitive) => {
     const field = primitive === data_sum ? "field" : primitive === data_dedupe ? "key" : "by";
     const fetched = { records: [{ a: "1" }], pages: 1, reason: null };
     await run(primitive, { records: { ...fetched, complete: true }, [field]: "a" });

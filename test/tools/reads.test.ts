@@ -23,7 +23,7 @@ describe("drift", () => {
     ["column width must be positive", []],
   ])("%s complains of %j", (text, expected) => expect(schemaError(text)).toEqual(expected));
 
-  it("believes what an error says as data", () => expect(schemaError("bad request", { column: "orders.amt" })).toEqual(["amt"]));
+  it("treats the text of an error as data only", () => expect(schemaError("bad request", { column: "orders.amt" })).toEqual(["amt"]));
 
   it.each<[string, string[], string | null]>([
     ["updated_at", ["created_at"], null],
@@ -35,7 +35,7 @@ describe("drift", () => {
     ["unit_pirce", ["unit_price", "quantity"], "unit_price"],
   ])("%s among %j means %s", (bad, candidates, expected) => expect(matchColumn(bad, candidates).match).toBe(expected));
 
-  it("takes no column of another type than the value beside it", () => {
+  it("does not take a column of a type other than the value's", () => {
     const types = new Map([["status", "INTEGER"]]);
     expect(matchColumn("state", ["status"], { value: "open", types }).match).toBeNull();
     expect(matchColumn("state", ["status"], { value: 3, types }).match).toBe("status");
@@ -74,7 +74,7 @@ describe("drift", () => {
     ]);
   });
 
-  it("stops with the candidates when it is not sure, and repairs nothing else", async () => {
+  it("stops with the candidates if it is not sure, and repairs nothing else", async () => {
     const read = async (call: Call): Promise<Json> => {
       if (call.tool === "s/describe_table") return { columns: ["owner_id", "owner_name"] };
       throw failed("unknown column: owner");
@@ -104,7 +104,7 @@ describe("recovery", () => {
   };
   const call = { tool: "s/list_vendors", params: {} };
 
-  it("answers for a tool that is gone by a declared alias that reads, and says via what; empty is an answer", async () => {
+  it("answers for a removed tool by a declared alias that reads, and says so; an empty answer is an answer", async () => {
     const found = await recoveredRead({
       call,
       listed,
@@ -113,7 +113,7 @@ describe("recovery", () => {
     });
     expect(found).toEqual({ answer: [], notes: ["s/list_vendors is not offered; via its alias s/find_vendors"] });
   });
-  it("never by a name that only looks alike, nor by one that writes", async () => {
+  it("never by a name that only looks similar, nor by one that writes", async () => {
     for (const aliases of [{}, { list_vendors: ["delete_vendors"] }])
       await expect(recoveredRead({ call, listed, spec: { ...SPEC, aliases }, read })).rejects.toMatchObject({ code: "TOOL_UNKNOWN" });
   });
@@ -130,7 +130,7 @@ describe("recovery", () => {
 });
 
 describe("where amounts come from", () => {
-  it("sees amounts by their key or their cents, and no id, date, count or rate of days", () => {
+  it("recognizes amounts by their key or their cents, and no id, date, count or rate of days", () => {
     const params = {
       invoice_id: "INV-2024-447",
       order_id: 1200,
@@ -153,7 +153,7 @@ describe("where amounts come from", () => {
       { path: "lines[1].weight", value: "2.5" },
     ]);
   });
-  it("names each amount of several calls of one tool, with the currency that its call names", () => {
+  it("names each amount in several calls of one tool, with the currency given in its call", () => {
     const pay = (to: string, amount: string) => ({ tool: "bank/pay", params: { to, amount, currency: "EUR" } });
     expect(amountsOf([pay("Bob", "7.00"), pay("Eve", "9.00"), { tool: "bank/fee", params: { fee: "1.00" } }])).toEqual({
       "bank/pay #1 amount": "7.00 EUR",
@@ -169,14 +169,14 @@ describe("where amounts come from", () => {
       { path: "lines[0].total", value: "7" },
     ]);
   });
-  it("reads an answer that is nested a hundred thousand deep", () => {
+  it("reads an answer nested a hundred thousand levels deep", () => {
     let deep: Json = "9.99";
     for (let i = 0; i < 100_000; i++) deep = i % 2 === 0 ? [deep] : { a: deep };
     expect([...numbersOf(deep).keys()]).toEqual(["9.99"]);
   });
 });
 
-it("ranks tools by what their name, words and parameters share with a wish", () => {
+it("ranks tools by the words their name, description and parameters share with a request", () => {
   const tools = [
     { ...tool("get_invoice"), description: "One invoice by its id." },
     { ...tool("list_invoices"), description: "All invoices, unpaid or paid." },

@@ -54,7 +54,7 @@ function holds(file: string, name: string, args: Record<string, Json>, found: Js
 }
 
 describe.each(FILES)("%s", (file) => {
-  it("gives the expected value for each vector, or the one a rule demands", async () => {
+  it("gives the expected value for each vector, or the one required by a rule", async () => {
     const all = vectors(file).filter((one) => REFERENCE[one.function] !== undefined);
     const wrong: string[] = [];
     for (const { function: name, args, expected } of all) {

@@ -52,7 +52,7 @@ describe("a declared spec", () => {
   const invoice = (): Store => ({ I1: { invoice_id: "I1", status: "approved", amount: "0.00", vendor: "ACME" } });
   const params = { invoice_id: "I1", amount: "1200" };
 
-  it("is VERIFIED when the record has the expected fields; amounts by value", async () => {
+  it("is VERIFIED if the record has the expected fields; amounts by value", async () => {
     const store = invoice();
     const { write: seen, calls } = await write(
       "pay_invoice",
@@ -75,7 +75,7 @@ describe("a declared spec", () => {
     expect(calls).toEqual(["s/get_invoice", "s/pay_invoice", "s/get_invoice"]);
   });
 
-  it("is MISMATCH with each field that differs, when nothing or something else happened", async () => {
+  it("is MISMATCH with each differing field, if nothing or something else happened", async () => {
     const { write: seen } = await write("pay_invoice", params, invoice(), () => ({ ok: true }), PAY);
     expect(seen).toMatchObject({
       status: "MISMATCH",
@@ -100,7 +100,7 @@ describe("a declared spec", () => {
         throw new ClearedError("TOOL_FAILED", "forbidden");
       },
     ],
-  ])("is WRITE_FAILED on %s, when the record is as before", async (_, act) => {
+  ])("is WRITE_FAILED on %s, if the record is as before", async (_, act) => {
     const { write: seen, calls } = await write("pay_invoice", params, invoice(), act, PAY);
     expect(seen).toMatchObject({ status: "WRITE_FAILED", diff: {} });
     expect(calls.filter((name) => name === "s/pay_invoice")).toHaveLength(1);
@@ -111,7 +111,7 @@ describe("a declared spec", () => {
     return { error: "timeout upstream" };
   };
 
-  it("is VERIFIED when the record has become what was asked for, whatever the tool answered", async () => {
+  it("is VERIFIED if the record has become what was requested, whatever the tool answered", async () => {
     const store = invoice();
     const act = () => answering(store, { invoice_id: "I1", status: "paid", amount: "1200" });
     const { answer, write: seen } = await write("pay_invoice", params, store, act, PAY);
@@ -119,14 +119,14 @@ describe("a declared spec", () => {
     expect(answer).toEqual({ read_back: true, tool: "s/pay_invoice" });
   });
 
-  it("is WRITE_FAILED with what is there, when the record has changed in another way", async () => {
+  it("is WRITE_FAILED with the record's contents, if the record has changed in another way", async () => {
     const store = invoice();
     const act = () => answering(store, { invoice_id: "I1", status: "pending", amount: "1200" });
     const { write: seen } = await write("pay_invoice", params, store, act, PAY);
     expect(seen).toMatchObject({ status: "WRITE_FAILED", diff: { status: { expected: "paid", actual: "pending" } } });
   });
 
-  it("sends nothing when the record shows this write already", async () => {
+  it("sends nothing if the record shows this write already", async () => {
     const store = { I1: { invoice_id: "I1", status: "paid", amount: "1200.00" } };
     const { write: seen, calls } = await write("pay_invoice", params, store, () => ({ ok: true }), PAY);
     expect(seen).toMatchObject({ status: "VERIFIED", answer: expect.stringContaining("nothing was sent") });
@@ -157,11 +157,11 @@ describe("a declared spec", () => {
     ["nobody reads it back", { read: "get_nothing" }, {}, () => ({ error: "timeout" })],
     ["the record showed it before", { ...PAY, before: undefined }, { I1: { status: "paid", amount: "1200" } }, () => ({ error: "no" })],
     ["the record has nothing to compare", { read: "get_invoice" }, { I1: { vendor: "ACME" } }, () => ({ error: "no" })],
-  ])("is lost and not failed when a tool answers an error and %s", async (_, declared, store, act) => {
+  ])("is lost and not failed if a tool answers with an error and %s", async (_, declared, store, act) => {
     await expect(write("pay_invoice", params, store, act, declared)).rejects.toMatchObject({ code: "TOOL_LOST" });
   });
 
-  it("tells a tool that sets fields by what is different, and any of several states", async () => {
+  it("identifies a tool that sets fields by the differences, and accepts any of several states", async () => {
     const spec = { ...PAY, before: "different" } as const;
     const store = { I1: { invoice_id: "I1", status: "paid", amount: "1200.00" } };
     expect((await write("pay_invoice", params, store, () => ({ ok: true }), spec)).calls).toEqual(["s/get_invoice"]);
@@ -173,7 +173,7 @@ describe("a declared spec", () => {
     expect(await happened(call, either, async () => ({ status: "held", amount: "0" }))).toBe(null);
   });
 
-  it("leaves out a parameter that the declaration ignores", async () => {
+  it("ignores a parameter that the declaration ignores", async () => {
     const store = invoice();
     const declared = { ...PAY, ignore: ["vendor"] };
     const { write: seen } = await write(
@@ -189,7 +189,7 @@ describe("a declared spec", () => {
     expect(seen.status).toBe("VERIFIED");
   });
 
-  it("passes on an error after which nobody knows whether the write happened", async () => {
+  it("passes on an error after which it is unknown whether the write happened", async () => {
     const lost = write(
       "pay_invoice",
       params,
@@ -215,7 +215,7 @@ describe("a declared spec", () => {
 });
 
 describe("without a spec", () => {
-  it("reads back by the seed's pairs or get_<noun>, only among listed reading tools", () => {
+  it("reads back by the seed's pairs or get_<noun>, only with listed reading tools", () => {
     expect(verifySpec(tool("modify_order_items"), undefined, listed)?.read).toBe("s/get_order");
     expect(verifySpec(tool("closeTicket"), undefined, listed)?.read).toBe("s/get_ticket");
     expect(verifySpec(tool("update_vendor"), undefined, listed)).toBeNull();
@@ -223,7 +223,7 @@ describe("without a spec", () => {
     expect(verifySpec(tool("update_invoice"), undefined, [{ ...tool("get_invoice"), server: "other" }])).toBeNull();
   });
 
-  it("expects of an update its own parameters, where the record has them", async () => {
+  it("expects an update's own parameters, where the record has them", async () => {
     const open = { O1: { id: "O1", status: "open" } };
     const params = { order_id: "O1", status: "shipped", note: "fragile" };
     const { write: same } = await write("update_order", params, open, () => ({ ok: true }));
@@ -241,7 +241,7 @@ describe("without a spec", () => {
     ["CANCELED_BY_CUSTOMER", "VERIFIED"],
     ["not_cancelled", "MISMATCH"],
     ["open", "MISMATCH"],
-  ])("expects of a cancellation a status that says so: %s is %s", async (status, expected) => {
+  ])("expects a cancellation to give a status that says so: %s is %s", async (status, expected) => {
     const store: Store = { O1: { data: { order_id: "O1", status: "open" } } };
     const { write: seen } = await write("cancel_order", { order_id: "O1" }, store, () => {
       store["O1"] = { data: { order_id: "O1", status } };
@@ -272,7 +272,7 @@ describe("without a spec", () => {
     ["approve_order", {}, { status: "approved" }, "VERIFIED"],
     ["approve_order", {}, { found: false }, "MISMATCH"],
     ["expedite_order", {}, { found: false }, "MISMATCH"],
-  ])("compares what was asked with what the record has, whatever the verb: %s %j and %j is %s", async (name, asked, after, expected) => {
+  ])("compares the request with the record, whatever the verb: %s %j and %j is %s", async (name, asked, after, expected) => {
     const store: Store = { O1: { id: "O1" } };
     const { write: seen } = await write(
       name,
@@ -287,7 +287,7 @@ describe("without a spec", () => {
     expect(seen.status).toBe(expected);
   });
 
-  it("is UNVERIFIABLE where nothing can be compared, whatever else has changed", async () => {
+  it("is UNVERIFIABLE if nothing can be compared, whatever else has changed", async () => {
     const store: Store = { O1: { id: "O1", lines: 1 } };
     const done = await write("expedite_order", { order_id: "O1" }, store, () => {
       store["O1"] = { id: "O1", lines: 2 };
@@ -301,7 +301,7 @@ describe("without a spec", () => {
   });
 });
 
-it("never calls a write verified that did not set the fields it was to set", async () => {
+it("never verifies a write that did not set the fields it had to set", async () => {
   const value = fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constantFrom("open", "paid", "5"), fc.boolean());
   const fields = fc.dictionary(fc.constantFrom("status", "amount", "owner"), value, { minKeys: 1 });
   await fc.assert(
@@ -325,7 +325,7 @@ it("never calls a write verified that did not set the fields it was to set", asy
   );
 });
 
-it("keeps of a huge record only what was compared", async () => {
+it("stores only the compared part of a huge record", async () => {
   const store: Store = { I1: { invoice_id: "I1", status: "paid", amount: "1", blob: "x".repeat(100_000) } };
   const { write: seen } = await write("pay_invoice", { invoice_id: "I1", amount: "1" }, store, () => "y".repeat(9_000), PAY);
   expect(seen.status).toBe("VERIFIED");

@@ -6,7 +6,7 @@ import { createBell, nextTick, tickKey } from "../../runtime/outside/triggers/cr
 import { type TriggerPorts, startTriggers } from "../../runtime/outside/triggers/index.ts";
 import { parseHeader } from "../../runtime/scripts/header.ts";
 
-test("the next tick is the schedule's in its time zone, and none for what is not cron", async () => {
+test("the next tick is the schedule's in its time zone, and none for an invalid expression", async () => {
   const at = Date.parse("2026-11-21T12:00:00Z");
   const next = (expression: string, timezone = "America/New_York") => nextTick({ agent: "a", expression, timezone }, at);
   expect(await next("0 6 * * *")).toBe(Date.parse("2026-11-22T11:00:00Z"));
@@ -17,12 +17,12 @@ test("the next tick is the schedule's in its time zone, and none for what is not
   expect(await next("0 6 * * *", "Mars/Olympus")).toBeNull();
 });
 
-test("a tick heard twice in its minute has one key", () => {
+test("a tick seen twice in its minute has one key", () => {
   expect(tickKey("0 6 * * *", new Date("2026-11-22T06:00:00Z"))).toBe(tickKey("0 6 * * *", new Date("2026-11-22T06:00:59Z")));
   expect(tickKey("0 6 * * *", new Date("2026-11-22T06:01:00Z"))).not.toBe(tickKey("0 6 * * *", new Date("2026-11-22T06:00:00Z")));
 });
 
-test("a schedule starts at its minute, one that never comes or is removed no more, and a wrong one stops no other", async () => {
+test("a schedule starts at its minute; one without ticks or removed does not, and an invalid one stops no other", async () => {
   const database = new Database(":memory:");
   let [now, head] = [Date.parse("2026-11-22T05:59:58Z"), "1"];
   const scheduled = (name: string, schedule: string) => ({
@@ -73,7 +73,7 @@ test("a schedule starts at its minute, one that never comes or is removed no mor
   database.close();
 });
 
-test("the bell rings at each tick of what it is set to, and no more once that is gone", async () => {
+test("the timer signals each tick of its schedules, and none after their removal", async () => {
   vi.useFakeTimers({ now: new Date("2026-11-22T05:59:58Z") });
   let rung = 0;
   const bell = createBell(() => rung++);

@@ -5,7 +5,7 @@ import { keepLooking } from "../../runtime/app/looks.ts";
 test.each([
   ["before it waits for anything", () => (): never => fail("busy")],
   ["after it has waited", () => async () => fail("busy")],
-])("a look that fails %s is made again, and told once", async (_, failing) => {
+])("a check that fails %s is repeated, and reported once", async (_, failing) => {
   const told: unknown[] = [];
   let looks = 0;
   const fails = failing();
@@ -22,7 +22,7 @@ test.each([
   expect(told).toEqual(["busy"]);
 });
 
-test("the first look can be made at once, and no second one beside it", async () => {
+test("the first check can run at once, without a second one in parallel", async () => {
   let [under, most] = [0, 0];
   const looking = keepLooking(
     5,

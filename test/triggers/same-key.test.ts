@@ -21,7 +21,7 @@ input: {order: {type: integer}, note: {type: string, default: none}}
 input.order;
 `;
 
-test("a key that comes again with another body is refused with what to do, the same body is the same answer", async () => {
+test("a repeated key with another body is refused with the remedy, and with the same body gives the same answer", async () => {
   const at = await workspace({ "agents/order.ts": AGENT });
   const trust = at.read("trust.yaml").replace(/^webhooks: .*$/m, 'webhooks: {shop: {secret: "secret:shop_hook"}}');
   at.commit({ "trust.yaml": trust });

@@ -53,7 +53,7 @@ function setup(expression: string, more: Partial<Planned> = {}) {
   };
 }
 
-test("a new schedule counts from when it is seen, and each tick starts one run", async () => {
+test("a new schedule counts from when it is first seen, and each tick starts one run", async () => {
   const { at, alerts } = setup("0 6 * * *");
   expect(await at("2026-11-20T12:00:00Z")).toEqual([]);
   expect(await at("2026-11-21T10:59:59Z")).toEqual([]);
@@ -84,7 +84,7 @@ test.each<[Planned["missed"], number, string]>([
   expect(await at("2026-11-18T11:00:01Z")).toEqual(["2026-11-18T11:00"]);
 });
 
-test("run-all has an end: the last hundred run, and the card says that there were more", async () => {
+test("run-all is limited: the last hundred run, and the card says that there were more", async () => {
   const { at, cards } = setup("* * * * *", { missed: "run-all" });
   await at("2026-11-10T12:00:00Z");
   const started = await at("2026-11-17T12:00:00Z");
@@ -100,7 +100,7 @@ test("a few minutes late is no alarm, and skip still runs", async () => {
   expect(alerts()).toEqual([]);
 });
 
-test("nobody looked: every command knows who is overdue, from the store alone", async () => {
+test("without an owner every command shows what is overdue, from the store alone", async () => {
   const { at, database } = setup("0 6 * * *");
   await at("2026-11-20T12:00:00Z");
   expect(openAlerts(database, Date.parse("2026-11-21T11:05:00Z"))).toEqual([]);
@@ -111,7 +111,7 @@ test("nobody looked: every command knows who is overdue, from the store alone", 
   expect(openAlerts(database, Date.parse("2026-11-21T11:06:00Z"))).toEqual([]);
 });
 
-test("a run that cannot start is an alert, and the schedule goes on", async () => {
+test("a run that cannot start is an alert, and the schedule continues", async () => {
   const { at, cards, fail } = setup("0 6 * * *");
   await at("2026-11-20T12:00:00Z");
   fail(new ClearedError("RUN_INPUT", "the field n is missing."));
@@ -121,7 +121,7 @@ test("a run that cannot start is an alert, and the schedule goes on", async () =
   expect(await at("2026-11-22T11:00:00Z")).toEqual(["2026-11-22T11:00"]);
 });
 
-test("a store that fails loses no tick", async () => {
+test("a failing store loses no tick", async () => {
   const { at, fail } = setup("0 6 * * *");
   await at("2026-11-20T12:00:00Z");
   fail(new ClearedError("STORE_FULL", "full."));
@@ -130,7 +130,7 @@ test("a store that fails loses no tick", async () => {
   expect(await at("2026-11-21T11:01:00Z")).toEqual(["2026-11-21T11:00"]);
 });
 
-test("a clock that is set back ticks nothing twice and goes on", async () => {
+test("setting the clock back repeats no tick", async () => {
   const { at, ticks } = setup("*/30 * * * *", { timezone: "UTC" });
   await at("2026-11-20T05:50:00Z");
   await at("2026-11-20T06:00:01Z");

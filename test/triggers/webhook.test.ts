@@ -60,7 +60,7 @@ const signed = (body: string, more: Record<string, string> = {}, at = now, secre
   ...more,
 });
 
-test("a signed request starts the agent that listens, with the body as its payload", async () => {
+test("a signed request starts the listening agent, with the body as its payload", async () => {
   const body = '{"order": 7, "total": "12.50"}';
   expect(await post(body, signed(body))).toMatchObject({
     status: 202,
@@ -71,7 +71,7 @@ test("a signed request starts the agent that listens, with the body as its paylo
   ]);
 });
 
-test("an agent that names its fields gets them, and one that refuses the input answers 400", async () => {
+test("an agent with named fields gets them, and one that refuses the input answers 400", async () => {
   agents = [{ name: "order", header: header("input: {order: {type: integer}, bad: {type: boolean}}\n") }];
   expect((await post('{"order":7}', signed('{"order":7}'))).status).toBe(202);
   expect([...started.values()][0]?.input).toEqual({ order: 7 });
@@ -95,12 +95,12 @@ test.each<[string, (body: string) => Record<string, string>]>([
   expect(started.size).toBe(0);
 });
 
-test("a name nobody knows is answered as a wrong signature is", async () => {
+test("an unknown name is answered like a wrong signature", async () => {
   const [unknown, wrong] = [await post("{}", signed("{}"), "nobody"), await post("{}", signed("{}", {}, now, "other"))];
   expect(unknown).toEqual(wrong);
 });
 
-test("a captured request starts nothing a second time, under no key", async () => {
+test("a captured request starts nothing a second time, under any key", async () => {
   const headers = signed("{}", { "idempotency-key": "order-7" });
   expect(await post("{}", headers)).toMatchObject({ status: 202, body: { created: true } });
   expect(await post("{}", headers)).toMatchObject({ status: 202, body: { created: false } });
@@ -111,7 +111,7 @@ test("a captured request starts nothing a second time, under no key", async () =
   expect(started.size).toBe(1);
 });
 
-test("the sender's own repeat, signed anew under its key, is known", async () => {
+test("the sender's own repeat, signed again under its key, is recognized", async () => {
   await post("{}", signed("{}", { "idempotency-key": "order-7" }));
   now += 60_000;
   expect(await post("{}", signed("{}", { "idempotency-key": "order-7" }))).toMatchObject({ status: 202, body: { created: false } });
@@ -124,12 +124,12 @@ test("a body of more than 1 MiB is refused, one of a few hundred kB is not", asy
   expect((await post(large, signed(large))).status).toBe(413);
 });
 
-test("the door is for hooks alone: a signature opens no form of the page", async () => {
+test("a signature gives access to hooks only, not to forms of the page", async () => {
   const answer = await fetch(`${site.url}/cards/1`, { method: "POST", body: "decision=approved", headers: signed("decision=approved") });
   expect(answer.status).toBe(403);
 });
 
-test("while one of its listeners is paused nothing starts, and the very same request is taken afterwards", async () => {
+test("while one of its listeners is paused nothing starts, and the same request is accepted afterwards", async () => {
   agents = [...agents, { name: "stock", header: header("") }];
   beginPause(database, { agent: "stock", by: "Pat", reason: "", at: now });
   const request = signed('{"order": 7}');

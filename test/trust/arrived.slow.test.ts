@@ -109,7 +109,7 @@ async function confirmed(how: "folder" | "archive"): Promise<string> {
   return dir;
 }
 
-test("git runs no program of the repository's own configuration, and what needs one is refused with its key", async () => {
+test("git runs no program named in the repository's own configuration, and a setting that needs one is refused with its key", async () => {
   const dir = await confirmed("archive");
   const says: Record<string, string> = {};
   put(dir, { "agents/greeter.ts": readFileSync(join(dir, "agents/greeter.ts"), "utf8").replace("hello", "hello again") });

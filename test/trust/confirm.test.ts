@@ -20,7 +20,7 @@ afterAll(removeAll);
 const standing = (one: Workspace) => readLocal(one.dir).unconfirmed;
 const plugins = (one: Workspace) => readLocal(one.dir).trust.plugins;
 
-it("a new workspace counts where it was made; a copy, a clone and another folder at its place do not", async () => {
+it("a new workspace is confirmed where it was made; a copy, a clone and another folder in its place are not", async () => {
   const one = await workspace();
   confirm(one.dir);
   expect(standing(one)).toBeNull();
@@ -39,7 +39,7 @@ it("a new workspace counts where it was made; a copy, a clone and another folder
   rmSync(aside, { recursive: true });
 });
 
-it("a store that travels brings no confirmation along", async () => {
+it("a store that moves with the workspace brings no confirmation", async () => {
   const one = await workspace();
   const opened = await host(one);
   opened.database.write(() => opened.database.run("INSERT OR REPLACE INTO facts VALUES ('trust.yaml', 'confirmed')"));
@@ -99,7 +99,7 @@ const REACHED: [way: string, server: string, file: string][] = [
   ["cargo", "command: cargo, args: [run]", "src/main.rs"],
 ];
 
-it.for(REACHED)("code that a tool server reaches by %s counts", async ([, server, file]) => {
+it.for(REACHED)("code that a tool server reaches by %s is covered", async ([, server, file]) => {
   const server_code = 'import "../lib/deep/more.mjs";\nimport "../agents/helper.ts";\nconst price = import("../scripts/pricing");\n';
   const one = await workspace({ "servers/erp.mjs": server_code, "scripts/other.ts": "1;\n", [file]: "1;\n" });
   one.write("trust.yaml", one.read("trust.yaml").replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, `mcp: {erp: {${server}}}\n`));
@@ -125,7 +125,7 @@ it("a running owner starts a tool server only while its code is what was confirm
   expect((await opened.engine.get(id))?.status).not.toBe("failed");
 });
 
-it("a repository that brings installed packages starts nothing, wherever they lie", async () => {
+it("a repository with installed packages starts nothing, wherever they are", async () => {
   for (const file of ["servers/node_modules/x/index.js", "servers/pyvenv.cfg"]) {
     const one = await workspace();
     one.write(file, "1;\n");
@@ -141,7 +141,7 @@ it("a repository that brings installed packages starts nothing, wherever they li
   await expect(host(one)).rejects.toMatchObject({ message: expect.stringContaining("servers/theirs/node_modules/x/index.js") });
 });
 
-it("a repository that was opened before and has come to hold our folder is refused", async () => {
+it("an opened repository that later contains our folder is refused", async () => {
   const one = await workspace();
   await (await host(one)).close();
   one.git("add", "-f", ".cleared/store.db");
@@ -197,7 +197,7 @@ it("an owner whose trust.yaml changes decides and acts no more", async () => {
   expect(one.bank()).toEqual([]);
 });
 
-it("what came with a folder is no repository of another one, and no file that never ends", async () => {
+it("a folder's contents are not another repository's, and no endless file", async () => {
   const [one, theirs] = [await workspace(), await workspace()];
   const git = join(one.dir, ".git");
   const WAYS: (() => void)[] = [
@@ -224,7 +224,7 @@ it("what came with a folder is no repository of another one, and no file that ne
   }
 });
 
-it("a workspace that is a work tree of a repository elsewhere is one", async () => {
+it("a workspace may be a work tree of a repository elsewhere", async () => {
   const one = await workspace();
   const dir = `${one.dir}-tree`;
   one.git("worktree", "add", "-q", "-b", "tree", dir);

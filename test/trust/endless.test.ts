@@ -56,7 +56,7 @@ const PLACES: [Kind, string, Record<string, RegExp | undefined>][] = [
   ["device", ".cleared/store.db", { queue: /store\.db is a device/ }],
 ];
 
-test.for(PLACES)("a %s at %s holds up no command", async ([kind, path, commands], { skip }) => {
+test.for(PLACES)("a %s at %s delays no command", async ([kind, path, commands], { skip }) => {
   if (kind === "device" && process.getuid?.() !== 0) skip("only root can make a device");
   const dir = await workspace();
   writeFileSync(join(dir, "../s.csv"), STATEMENT);

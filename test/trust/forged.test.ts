@@ -177,14 +177,14 @@ describe("a forged step", () => {
     expect(now).toMatchObject({ status: "failed", error: { code: "APPROVAL_REQUIRED" } });
   });
 
-  it("with the very yes of the person lets it act, or these tests would show nothing", async () => {
+  it("with the person's real approval lets it act, so that these tests prove something", async () => {
     const at = await waiting();
     forgeStep(at.one, at.id, 0, gateStep([{ ...decided, given: { gate: at.card.gate, question: questionOf(at.card), signed: [at.yes] } }]));
     expect(await goesOn(at.one, at.id)).toMatchObject({ status: "done" });
     expect(at.one.bank()).toEqual(["pay"]);
   });
 
-  it("of a person who is in trust.yaml no more counts no more", async () => {
+  it("of a person removed from trust.yaml no longer counts", async () => {
     const at = await waiting();
     forgeStep(at.one, at.id, 0, gateStep([{ ...decided, given: { gate: at.card.gate, question: questionOf(at.card), signed: [at.yes] } }]));
     const other = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" }).toString("base64");
@@ -193,7 +193,7 @@ describe("a forged step", () => {
     expect(at.one.bank()).toEqual([]);
   });
 
-  it("that was begun and never ended is made again only with a yes", async () => {
+  it("that was begun and never ended is repeated only with an approval", async () => {
     const at = await waiting();
     forgeStep(at.one, at.id, 0, gateStep([decided]));
     forgeStep(at.one, at.id, 1, {
@@ -207,7 +207,7 @@ describe("a forged step", () => {
     expect(at.one.bank()).toEqual([]);
   });
 
-  it("of two yeses, one of them forged, is one", async () => {
+  it("of two approvals, one of them forged, counts as one", async () => {
     const at = await waiting({ "policies/grant.yaml": PACK, "agents/grant.ts": PROCESS });
     // The gate of a process asks for whom its verdict names; a level that nobody here has is met by no signature.
     forgeStep(
@@ -230,7 +230,7 @@ describe("a forged step", () => {
     expect(at.one.bank()).toEqual([]);
   });
 
-  it("of what a policy said is judged again", async () => {
+  it("with a verdict is judged again", async () => {
     const one = await workspace({ "policies/grant.yaml": PACK, "agents/grant.ts": PROCESS });
     one.commit({ "config.yaml": `${one.read("config.yaml").replace(/^settings:.*$/m, "")}\nsettings: {due: "900.00"}\n` });
     const opened = await host(one);
@@ -267,7 +267,7 @@ describe("a forged step", () => {
 });
 
 describe("a forged row", () => {
-  it("of a signal wakes a run and answers nothing", async () => {
+  it("of a signal wakes a run and decides nothing", async () => {
     const {
       one,
       id,
@@ -283,7 +283,7 @@ describe("a forged row", () => {
     expect(one.bank()).toEqual([]);
   });
 
-  it("of a card's decision moves no run, and of its text gets no yes that counts", async () => {
+  it("of a card's decision moves no run, and a changed card gets no valid approval", async () => {
     const { one, id, card } = await waiting();
     const cards = (sql: string, ...values: string[]) => withStore(one.dir, (db) => db.prepare(sql).run(...values));
     cards("UPDATE cards SET decision = ?", JSON.stringify({ card: card.id, decision: "approved", by: "Pat", at: 1 }));
@@ -303,7 +303,7 @@ describe("a forged row", () => {
     expect(one.bank()).toEqual([]);
   });
 
-  it("cannot be made by what the store itself does", async () => {
+  it("cannot be made by operations of the store itself", async () => {
     const { one } = await waiting();
     withStore(one.dir, (db) => db.exec("CREATE TRIGGER t AFTER UPDATE ON lease BEGIN DELETE FROM facts; END"));
     await expect(host(one)).rejects.toMatchObject({ code: "STORE_CORRUPT", message: expect.stringContaining("trigger t") });
@@ -334,7 +334,7 @@ describe("a forged row", () => {
     await hook.close();
   });
 
-  it("of an answer about a notice sends it no second time; a person's does", async () => {
+  it("of an answer about a notice does not send it again; a person's does", async () => {
     const { one, hook, opened, send } = await telling();
     await send();
     const [{ key }] = opened.database.all<{ key: string }>("SELECT key FROM notices") as [{ key: string }];
@@ -355,7 +355,7 @@ describe("a forged row", () => {
     await hook.close();
   });
 
-  it("of a notice tells nobody, whether a run is named that never was, has ended or waits", async () => {
+  it("of a notice notifies nobody, whether it names a run that never existed, has ended or waits", async () => {
     const { id, hook, opened, told, send } = await telling();
     await send();
     expect(hook.requests).toHaveLength(1);
@@ -374,7 +374,7 @@ describe("a forged row", () => {
     await hook.close();
   });
 
-  it("of a run, an event, a pause, a lease or a fact is no yes", async () => {
+  it("of a run, an event, a pause, a lease or a fact is not an approval", async () => {
     const {
       one,
       id,
@@ -410,7 +410,7 @@ describe("a forged ref of a proposal", () => {
     return { one, owner, store: createProposals(owner), proposal: await ready(owner, { [HELLO]: script(1) }, {}, report) };
   }
 
-  it("with a yes that nobody signed is not applied", async () => {
+  it("with an unsigned approval is not applied", async () => {
     const { one, owner, store, proposal } = await proposed();
     const { signature: _, ...unsigned } = says(owner, proposal, "approved");
     await store.update(proposal.id, { state: "approved", decisions: [unsigned] }, { from: ["ready"] });
@@ -422,7 +422,7 @@ describe("a forged ref of a proposal", () => {
     expect(one.git("show", `HEAD:${HELLO}`)).toBe(script(0));
   });
 
-  it("with one of two yeses is not applied, nor with a report that asks for fewer", async () => {
+  it("with one of two approvals is not applied, nor with a report that requires fewer", async () => {
     const { one, owner, store, proposal } = await proposed({ approvals: 2 });
     await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
     rememberApproval(owner.database, proposal);
@@ -450,7 +450,7 @@ describe("a forged ref of a proposal", () => {
     expect(one.git("ls-tree", "-r", "--name-only", "HEAD")).not.toMatch(/other|third/);
   });
 
-  it("with other content than was signed is not applied", async () => {
+  it("with content other than what was signed is not applied", async () => {
     const { one, owner, store, proposal } = await proposed();
     const yes = says(owner, proposal, "approved");
     const evil = await store.create(

@@ -67,7 +67,7 @@ function asNobody(path: string, { method = "GET", body = "", cookie = "", hasty 
   });
 }
 
-test.skipIf(!isRoot)("another user sees nothing and approves nothing, with the owner's cookie and token either", async () => {
+test.skipIf(!isRoot)("another user sees nothing and approves nothing, even with the owner's cookie and token", async () => {
   expect(await asNobody("/", {})).toMatch(/^HTTP\/1\.1 403 [\s\S]*another user/);
   const token = await tokenNow();
   const cookie = await pair();
@@ -90,7 +90,7 @@ test.skipIf(!isRoot)("another user sees nothing and approves nothing, with the o
 });
 
 test.skipIf(!isRoot)(
-  "who cannot be told to be this user's own program sees how to pair a browser, and with its cookie the books",
+  "a program that cannot be identified as this user's sees how to pair a browser, and with its cookie the books",
   async () => {
     const cookie = await pair();
     // As from within a container or a browser's own jail.
@@ -110,12 +110,12 @@ test.skipIf(!isRoot)(
   },
 );
 
-test("nothing that is written here can be changed by another user, in a shell that allows it either", async () => {
+test("nothing written here can be changed by another user, even if the shell's umask allows it", async () => {
   const made = await shell(dir, "umask 000 && cleared init ../open --person Ada && find ../open -perm -o+w ! -type l");
   expect(made).toMatchObject({ code: 0, stdout: expect.not.stringMatching(/^\.\.\/open/m) });
 });
 
-test("the link that start prints pairs one browser, once, which then decides", async () => {
+test("the link printed by start pairs one browser, once, which can then decide", async () => {
   const cookie = await pair();
   expect(await pair()).toBe("");
   const answer = await fetch(`${url}/cards/1`, {

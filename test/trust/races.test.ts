@@ -294,7 +294,7 @@ test(`${count} rounds of answers against timers, people and restarts lose no ans
   expect(broken.join("\n\n")).toBe("");
 });
 
-test("a run that looks at its gate while its card is answered, or while it is canceled, opens the card no more", async () => {
+test("a run that reads its gate while its card is decided, or while it is canceled, does not reopen the card", async () => {
   const wrong: string[] = [];
   for (let turns = 0; turns < 40; turns++) {
     const { card, says } = await gate("form", {}, { decision: "approved", result: { amount: "7.00" } });
@@ -312,7 +312,7 @@ test("a run that looks at its gate while its card is answered, or while it is ca
   expect(wrong).toEqual([]);
 });
 
-test("an answer that arrives while its run ends for want of one is what the run goes by, also when the clock was wrong", async () => {
+test("a decision that arrives while its run expires is what the run uses, even with a wrong clock", async () => {
   let counted = 0;
   for (let turns = 0; turns < 30; turns++) {
     const question = await gate("asks", { amount: "50.00" }, { decision: "approved" });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { cleared, put, workspace } from "../cli/command-line.ts";
 
-test("what `cleared trust` shows names each right that trust.yaml gives, and a changed one is marked", async () => {
+test("`cleared trust` names each right that trust.yaml grants, and marks changed ones", async () => {
   const dir = await workspace();
   const trust = readFileSync(join(dir, "trust.yaml"), "utf8").replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, "");
   const servers = (kind: string) => `mcp:
@@ -24,7 +24,7 @@ test("what `cleared trust` shows names each right that trust.yaml gives, and a c
   expect(again).toMatch(/^- .*erp\/pay.*"mutate"/m);
 });
 
-test("an agent elsewhere is shown with its address, its token, and the skills nobody is asked about", async () => {
+test("a remote agent is shown with its address, its token, and the skills nobody is asked about", async () => {
   const dir = await workspace();
   const trust = readFileSync(join(dir, "trust.yaml"), "utf8").replace(/^a2a: \{\}.*$/m, "");
   const agent = (more: string) => `\na2a: {treasury: {url: "https://treasury.example", token: "secret:treasury"${more}}}\n`;
@@ -36,7 +36,7 @@ test("an agent elsewhere is shown with its address, its token, and the skills no
   expect(again).toMatch(/^\+ .*treasury.*skills pay .*nobody is asked before a call; a message is sent to it again/m);
 });
 
-test("what an unconfirmed trust.yaml would give a role is told as that, and what nothing gives it", async () => {
+test("a role that an unconfirmed trust.yaml would set is shown as such, as is one that nothing sets", async () => {
   const dir = await workspace();
   const text = (file: string) => readFileSync(join(dir, file), "utf8");
   const trust = text("trust.yaml").replace(/^models: \{\}.*$/m, "models: {near: {backend: scripted, file: answers.yaml}}");

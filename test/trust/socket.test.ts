@@ -37,7 +37,7 @@ async function answers(): Promise<unknown> {
   }
 }
 
-it("a workspace that lies deep has its socket in the user's runtime folder, else in one of the temporary folder", async () => {
+it("a workspace with a long path has its socket in the user's runtime folder, else in one in the temporary folder", async () => {
   expect(dirname(socketPath(deep))).toBe(join(place, "run/cleared"));
   expect(await answers()).toBe("you said hello");
   expect(statSync(join(place, "run/cleared")).mode & 0o777).toBe(0o700);

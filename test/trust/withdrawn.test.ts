@@ -19,7 +19,7 @@ const moments = async (n: number) => {
   for (let i = 0; i < n; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-test("a proposal that is withdrawn while it is made stays withdrawn, and whoever makes it learns that", async () => {
+test("a proposal withdrawn while it is made stays withdrawn, and its author learns that", async () => {
   const store = createProposals(opened);
   const find = async (title: string) => (await store.list()).find((proposal) => proposal.title === title);
   for (let seed = 0; seed < (LONG ? 100 : 12); seed++) {

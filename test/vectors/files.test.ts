@@ -7,7 +7,7 @@ import { FOLDER, NOT_YET } from "./load.ts";
 const TESTS =
   "compute/vectors compute/precompute compute/find answers/vectors tools/vectors policy/vectors states/vectors states/definition privacy/guard vectors/files";
 
-it("each file of the folder is read by a test, or named as not yet", () => {
+it("each vector file is read by a test, or listed as not used yet", () => {
   const sources = TESTS.split(" ").map((name) => readFileSync(join(import.meta.dirname, "..", `${name}.test.ts`), "utf8"));
   const files = readdirSync(FOLDER).filter((file) => file.endsWith(".json"));
   const read = files.filter((file) => sources.some((source) => source.includes(`"${file}"`)));

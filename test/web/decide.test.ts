@@ -104,7 +104,7 @@ function codeOf(file: string): { code: string; name: string } {
   }
 }
 
-test("a form is filled in and a call is edited on the page; the run goes on with both", async () => {
+test("a form is filled in and a call is edited on the page; the run continues with both", async () => {
   const { id } = await run(opened, "ask");
   const form = openCard(opened, id);
   expect(await page()).toMatch(/name="set\.amount" type="text" inputmode="decimal"[^>]*required/);
@@ -128,7 +128,7 @@ test("a form is filled in and a call is edited on the page; the run goes on with
   });
 });
 
-test("nothing changed on the form is a plain yes", async () => {
+test("an unchanged form is a plain approval", async () => {
   const { id } = await run(opened, "gate");
   const card = openCard(opened, id);
   expect((await post(`/cards/${card.id}`, { decision: "approved" })).status).toBe(303);
@@ -159,7 +159,7 @@ test("with two people nobody decides before the browser is paired, then as the p
   expect(opened.cards.get(next.id)?.decision).toBeNull();
 });
 
-test("a code lives ten minutes, a pairing thirty days, and what the store holds of them decides nothing", async () => {
+test("a code is valid for ten minutes, a pairing for thirty days, and stored pairings cannot decide anything", async () => {
   const bob = await bobJoins();
   const old = codeOf(bob);
   clock += 600_001;
@@ -175,7 +175,7 @@ test("a code lives ten minutes, a pairing thirty days, and what the store holds 
   expect((await post(`/cards/${card.id}`, { decision: "approved" }, cookie)).text).toContain("APPROVAL_IDENTITY");
 });
 
-test("an escalation by the policy is shown as a line for each rule that spoke", async () => {
+test("an escalation by the policy is shown with one line per rule that applied", async () => {
   await close(opened);
   one = await workspace({ "agents/grant.ts": GRANT, "policies/grant.yaml": PACK });
   await site.close();
@@ -186,7 +186,7 @@ test("an escalation by the policy is shown as a line for each rule that spoke", 
   expect(text.split(" Brief ")[0]).not.toMatch(/hash|triggered/i);
 });
 
-test("a proposal is on the start page and on its own, with its text; a stale page decides nothing, a yes makes the commit", async () => {
+test("a proposal is on the start page and on its own, with its text; an outdated page decides nothing, an approval makes the commit", async () => {
   await close(opened);
   one = await workspace({ "agents/ask.ts": "/*\nname: Asks <b>much</b>\nuses: []\n*/\n1;\n" });
   await site.close();
@@ -214,7 +214,7 @@ test("a proposal is on the start page and on its own, with its text; a stale pag
   expect(await page(`/proposals/${proposal.number}`)).not.toContain("<form");
 });
 
-test("nothing of what is approved is hidden: long texts, long lists, rows with many fields and long lines of a change are there in whole", async () => {
+test("nothing to be approved is hidden: long texts, long lists, rows with many fields and long diff lines are complete", async () => {
   const params = {
     note: `${"long ".repeat(900)}END-OF-NOTE`,
     slips: Array.from({ length: 130 }, (_, i) => ({ to: `PAYEE-${i}`, amount: "1.00" })),
@@ -243,7 +243,7 @@ test("nothing of what is approved is hidden: long texts, long lists, rows with m
   expect(await page(`/proposals/${proposal.number}`)).toContain("END-OF-LINE");
 });
 
-test("a card with very much on it costs the page no more than its text, and is there in whole", async () => {
+test("a card with much data costs the page no more than its text, and is complete", async () => {
   one.write(
     "agents/long.ts",
     `/*\nname: Long\ndescription: test\nuses: [approval]\n*/\nconst many = Array.from({ length: 60000 }, (_, i) => i);\napproval_wait({ title: "Pay?", calls: [], details: { many, few: many.slice(0, 400) } });\n`,

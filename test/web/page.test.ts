@@ -111,7 +111,7 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
     120_000,
   );
 
-  test("failed runs stand first, and the seed of each section is there", async () => {
+  test("failed runs come first, and each section of the seed is there", async () => {
     await open("/", { width: 1280, dark: false });
     expect(await page.locator(".runs summary .badge").allTextContents()).toEqual([
       "failed",
@@ -147,7 +147,7 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
     ]);
   });
 
-  test("a proposal is looked at from its card, with its money and its text, and decided on its page", async () => {
+  test("a proposal is opened from its card, with its money and its text, and decided on its page", async () => {
     await open("/", { width: 390, dark: false });
     await page.getByRole("link", { name: "Everything about it" }).click();
     expect(await page.locator("h2").allTextContents()).toEqual(["Decide", "Details", "Its text"]);

@@ -41,7 +41,7 @@ const ENDS: [text: string, end: AskEnd | null, cost: string | null][] = [
     {
       kind: "decline",
       reason: "It was stopped.",
-      findings: ["claims: agents/pay.ts CLAIM_MISSING: asks a person nowhere any more"],
+      findings: ["claims: agents/pay.ts CLAIM_MISSING: asks a person nowhere now"],
       files: [],
       open: true,
     },

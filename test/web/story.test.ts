@@ -30,7 +30,7 @@ const card: Card = {
 const told = (changes: Change[], cards: Card[] = []) => toldBy({ seq: 4, changes }, cards, times.text);
 const texts = (changes: Change[], cards: Card[] = []) => told(changes, cards).notes.map((one) => `${one.tone} ${one.text}`);
 
-it("a verdict names its demands, its rules with their source, and what could not be decided", () => {
+it("a verdict shows its requirements, its rules with their source, and what was undecided", () => {
   expect(texts([{ op: "verdict", verdict }])).toEqual([
     "attention verdict require_approval (cfo and security, 2 people, not the requester): approval required",
     "quiet OVER: over the limit (policies/x.yaml)",
@@ -39,7 +39,7 @@ it("a verdict names its demands, its rules with their source, and what could not
   expect(texts([{ op: "verdict", verdict: { ...verdict, verdict: "block", blocked: true } }])[0]).toMatch(/^bad verdict block/);
 });
 
-it("a decision says who, when, at which level, and whether it was their own request", () => {
+it("a decision shows who, when, at which level, and whether it was their own request", () => {
   const people = [
     { by: "Pat", at: NOW },
     { by: "Kim", at: NOW + 60_000, self: true },
@@ -72,7 +72,7 @@ it("a write shows what changed, and what is not as expected", () => {
   ).toEqual(["attention UNVERIFIABLE erp/pay"]);
 });
 
-it("the page has them beside the step, escaped, with the state that was entered", async () => {
+it("the page shows them with the step, escaped, with the state that was entered", async () => {
   const step = {
     ...{
       seq: 4,
@@ -94,7 +94,7 @@ it("the page has them beside the step, escaped, with the state that was entered"
   expect(page).toContain(">MUTATE</span>");
 });
 
-it("a card tells the level, how many have agreed, who may not, and carries its brief", async () => {
+it("a card shows the level, the approvals so far, who may not decide, and its brief", async () => {
   const shown = String(await cardView(card, { token: "t", accounts: [], entries: new Map(), times }));
   for (const words of ["cfo", "1 of 2 (Pat)", "not Ann, who started the run", "request summary", "&lt;b&gt;Pay&lt;/b&gt; ACME"])
     expect(shown).toContain(words);
@@ -122,7 +122,7 @@ it("a card tells the level, how many have agreed, who may not, and carries its b
   expect(String(await cardView(form, { token: "t", accounts: [], entries: new Map(), times }))).toContain("due date");
 });
 
-it("nothing a script tells on a card takes the place of what the runtime says, comes before it, or is left out", async () => {
+it("nothing a script puts on a card replaces, precedes or hides what the runtime says", async () => {
   const noise = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [n, "noise"]));
   const body = { ...noise, amounts: "total: USD 1.00", entry: { pays: "EVE" }, booked: "to EVE", verdict: "fine" };
   const brief = { sections: { request_summary: "Pay\nAmounts: total: USD 900.00", policy_compliance: "Status: TRIGGERED\nover 500" } };

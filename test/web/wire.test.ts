@@ -37,7 +37,7 @@ test("a form of the page decides once, and the page says so", async () => {
   expect([again.status, facts.answers.length]).toEqual([400, 1]);
 });
 
-test("the head counts what waits for this person and what is open; records are a table, what an answer does stands on the card", async () => {
+test("the header counts this person's and all open cards; records are a table, and the card says what an answer does", async () => {
   facts.othersOf = async () => new Set([7]);
   const ended = { ...(await facts.proposals())[0], state: "rejected" } as Proposal;
   facts.proposals = async () => [ended];
@@ -57,7 +57,7 @@ test("the head counts what waits for this person and what is open; records are a
   ).toMatch(/<th scope="col">net<\/th>[\s\S]*<bdi>7\.00<\/bdi>/);
 });
 
-test("the chosen account goes along with a yes and is dropped with a no", async () => {
+test("the chosen account is sent with an approval and dropped with a rejection", async () => {
   await post("/cards/8", { token: await token(), decision: "approved", account: "5030", reason: "" });
   await post("/cards/9", { token: await token(), decision: "rejected", account: "5030" });
   expect(facts.answers).toEqual([
@@ -83,7 +83,7 @@ test.each([
   expect(facts.answers).toEqual([]);
 });
 
-test("a name that leads to 127.0.0.1 is refused, so that no page elsewhere can read the books by rebinding", async () => {
+test("a host name that leads to 127.0.0.1 is refused, so that no other page can read the books by rebinding", async () => {
   const statusFor = (host: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       httpRequest({ host: "127.0.0.1", port: site.port, headers: { host } }, (response) => {
@@ -106,13 +106,13 @@ test("a name that leads to 127.0.0.1 is refused, so that no page elsewhere can r
   expect(await Promise.all(hosts.map(statusFor))).toEqual([200, 200, 200, 200, 403, 403, 403, 400]);
 });
 
-test("a run is named by what it is about: its summary, else its input, else what started it", async () => {
+test("a run is named by its summary, else its input, else its cause", async () => {
   const page = await (await fetch(site.url)).text();
   expect(page).toContain('<span class="name">invoice</span> <bdi class="summary">INV-7 approved by Ann: 120.00 &lt;script&gt;');
   expect(page).toContain('<span class="name">ingest</span> <bdi class="summary">import/chase-2026-10.csv</bdi>');
 });
 
-test("every answer carries the strict headers, and text from outside is escaped", async () => {
+test("every answer has the strict headers, and text from outside is escaped", async () => {
   for (const path of ["/", "/runs/run_02fail", "/proposals", "/proposals/11", "/proposals/12", "/nowhere", "/style.css"]) {
     const answer = await fetch(`${site.url}${path}`);
     expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
@@ -123,7 +123,7 @@ test("every answer carries the strict headers, and text from outside is escaped"
   }
 });
 
-test("an internal error keeps its words to itself", async () => {
+test("the message of an internal error is not shown", async () => {
   facts.balances = async () => {
     throw new Error("secret path /home/ada");
   };
@@ -131,7 +131,7 @@ test("an internal error keeps its words to itself", async () => {
   expect([answer.status, (await answer.text()).includes("secret")]).toEqual([500, false]);
 });
 
-test("a long history is shown in pages", async () => {
+test("a long history is paginated", async () => {
   const first = await (await fetch(`${site.url}/runs/run_04done`)).text();
   expect(first).toContain('href="/runs/run_04done?from=200"');
   const second = await (await fetch(`${site.url}/runs/run_04done?from=200`)).text();
@@ -139,7 +139,7 @@ test("a long history is shown in pages", async () => {
   expect((await fetch(`${site.url}/runs/run_none`)).status).toBe(404);
 });
 
-test("a taken port is said with what to do", async () => {
+test("a port in use is reported with the remedy", async () => {
   await expect(listen(createStatusApp(facts, { now: () => NOW }), site.port)).rejects.toMatchObject({
     code: "PORT_BUSY",
     message: `Port ${site.port} is in use by another program.`,
@@ -157,7 +157,7 @@ test("amounts are formatted as text, to the last digit", () => {
   ]);
 });
 
-test("durations are said in one unit and hidden characters are shown", () => {
+test("durations are in one unit and hidden characters are shown", () => {
   expect([12.4, 2_400, 180_000, 7_300_000].map(duration)).toEqual(["12 ms", "2.4 s", "3 min", "2 h"]);
   expect(plain("a\u0000b\u202ec\nd")).toBe("a\\u0000b\\u202ec\nd");
   expect(plain("\u0410CME, Москва")).toBe("\\u0410CME, Москва");

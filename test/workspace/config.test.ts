@@ -23,7 +23,7 @@ function refusal(parse: () => unknown): { at: string; message: string; findings:
   throw new Error("it was accepted");
 }
 
-test("the least config is a business's name; everything else has a default", () => {
+test("the minimal config is a business's name; everything else has a default", () => {
   expect(parseConfig("business: {name: Acme}")).toEqual({
     business: { name: "Acme" },
     branch: "main",
@@ -77,7 +77,7 @@ test("the starter's files are valid and explain every key", () => {
   expect(limits).toEqual(limitsFor(parseTrust(""), "any"));
 });
 
-test("accounts are text however they are written", () => {
+test("accounts are text, however they are written", () => {
   const config = parseConfig(
     'business: {name: A}\naccounts: {opening: 3010, suspense: Equity:Suspense}\nstatements:\n  - match: {file: "c*.csv", bank_account: 123}\n    account: 1010\n',
   );
@@ -114,7 +114,7 @@ test.each<[string, string, RegExp]>([
   expect(said.message).toMatch(/^config\.yaml/);
 });
 
-test("all problems of a file are found at once, the first one is told", () => {
+test("all errors in a file are found at once, and the first one is the message", () => {
   const said = refusal(() => parseConfig("business: {name: A}\nbranchh: x\ncurrency: usd\nwebb: 1\n"));
   expect(said).toMatchObject({ at: "config.yaml:2:1", findings: 3 });
 });
@@ -133,7 +133,7 @@ test.each<[string, string, RegExp]>([
   expect(said.message).toMatch(words);
 });
 
-test("an agent's own limits win over the workspace's, and the wall follows the CPU limit", () => {
+test("an agent's own limits take precedence over the workspace's, and the wall time follows the CPU limit", () => {
   const trust = parseTrust(
     "limits:\n  cpu_ms: 2000\n  calls: 10\n  agents:\n    ingest: {cpu_ms: 5000, memory_mb: 128}\n    slow: {wall_ms: 60000}\n",
   );
@@ -142,7 +142,7 @@ test("an agent's own limits win over the workspace's, and the wall follows the C
   expect(limitsFor(trust, "constructor")).toMatchObject({ cpu_ms: 2000 });
 });
 
-test("dotted keys reach what the file says, and only that", () => {
+test("dotted keys reach exactly what the file contains", () => {
   const { raw } = parseConfig("business: {name: A}\nthresholds: {auto_confirm: 0.95}\nsettings: {list: [a, b], __proto__: {x: 1}}\n");
   expect(configValue(raw, "thresholds.auto_confirm")).toBe(0.95);
   expect(configValue(raw, "settings.list.1")).toBe("b");

@@ -42,7 +42,7 @@ async function assertSound(owner: Host): Promise<void> {
   expect((await verifyBooks(owner.git.tree(await owner.git.head()), await owner.config())).findings).toEqual([]);
 }
 
-it("a leg on an account whose balance is stated moves after that balance", async () => {
+it("a leg on an account with a stated balance moves after that balance", async () => {
   const { one, owner } = await booked();
   const stated = (id: string, day: string, key: string, legs: string) =>
     `\n${day} * (${id}) Savings\n    ; key: ${key}\n    ; status: user-confirmed\n${legs}`;
@@ -76,7 +76,7 @@ it("a corrected entry is neither voided nor undone with its import until it is m
   await assertSound(owner);
 });
 
-it("the page asks by a button on the run's page, once, and the answer moves the leg", async () => {
+it("the run's page has a button that asks once, and the answer moves the leg", async () => {
   const { owner, run, github } = await booked();
   const site = await listen(createStatusApp(createFacts(owner, createApi(owner)), owner.clock), 0);
   try {
@@ -113,7 +113,7 @@ it("the page asks by a button on the run's page, once, and the answer moves the 
   }
 });
 
-it("a dry run of an import and one that counts, at once, read each their own files", async () => {
+it("a dry run of an import and a live one at the same time each read their own files", async () => {
   const one = await workspace();
   const owner = await host(one);
   one.write("in/tried.csv", OCTOBER.replaceAll("2026-10", "2026-08"));
@@ -125,7 +125,7 @@ it("a dry run of an import and one that counts, at once, read each their own fil
   expect(await month(owner, "journal/2026/08.journal")).toEqual([]);
 });
 
-it("an entry that was deleted together with its correction comes back corrected", async () => {
+it("an entry deleted together with its correction returns corrected", async () => {
   const { one, owner, github } = await booked();
   await correct(owner, github, "5070");
   const before = (await month(owner)).map(({ id, tags }) => [id, tags["corrects"] ?? ""]);
@@ -142,7 +142,7 @@ it("an entry that was deleted together with its correction comes back corrected"
   expect((await verifyBooks(owner.git.tree(await owner.git.head()), await owner.config())).findings).toEqual([]);
 });
 
-it("a card whose entry went with a moved branch says what became of it; the statement brings it back, and a rejection closes it", async () => {
+it("a card whose entry disappeared with a moved branch says so; the statement restores the entry, and a rejection closes the card", async () => {
   const { one, owner } = await booked();
   const card = owner.cards.list({ open: true, kind: "entry" })[0];
   const decide = (decision: "approved" | "rejected") =>

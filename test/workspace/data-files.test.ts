@@ -52,12 +52,12 @@ describe("data files", () => {
     await expect(view.ports.files.read(path)).rejects.toMatchObject({ code: "FILE_INVALID" });
   });
 
-  test("over 1 MiB or not text are refused", async () => {
+  test("over 1 MiB and binary ones are refused", async () => {
     await expect(view.ports.files.write("data/a", "x".repeat(1024 * 1024 + 1))).rejects.toMatchObject({ code: "FILE_TOO_LARGE" });
     await expect(view.ports.files.write("data/a", "\ud800")).rejects.toMatchObject({ code: "FILE_INVALID" });
   });
 });
-test("data_write and data_read name files below data/ as their documentation says", async () => {
+test("data_write and data_read use paths below data/ as documented", async () => {
   const ctx = { ports: view.ports, run: { id: "run_1", agent: "a", mode: "live" } } as unknown as StepContext;
   const call = (name: string, params: object) => callPrimitive(primitives.find((one) => one.name === name)!, params as never, ctx);
   expect(await call("data_write", { path: "vendors/a.json", text: "{}" })).toEqual({ path: "vendors/a.json", bytes: 2 });

@@ -51,7 +51,7 @@ describe("a person's decision", () => {
     );
   });
 
-  test("on a refused row takes it off the receipt, and the file may leave", async () => {
+  test("on a refused row removes it from the receipt, so that the file can be moved", async () => {
     workspace.drop("a.csv", "Date,Description,Amount\n2026-11-02,A,10.00\n2026-02-30,B,1.00\n");
     const [receipt] = await importAll(workspace, ["a.csv"]);
     const hash = receipt?.hash ?? "";
@@ -65,7 +65,7 @@ describe("a person's decision", () => {
 });
 
 describe("a correction", () => {
-  test("of a voided entry leaves its legs alone, so that both still cancel out", async () => {
+  test("of a voided entry does not change its legs, so that both still cancel out", async () => {
     const id = await add(draft("a"));
     await commit(view);
     await view.ports.books.void(id, "twice");
@@ -132,7 +132,7 @@ describe("a correction", () => {
     });
   });
 
-  test("onto the account of the entry's other leg is refused, because it would cancel the bank's row", async () => {
+  test("to the account of the entry's other leg is refused, because it would cancel the bank's row", async () => {
     const id = await add(draft("a"));
     await commit(view);
     await expect(decide(id, { approve: true, by: "ann", account: "1010" })).rejects.toMatchObject({ code: "JOURNAL_LEG" });

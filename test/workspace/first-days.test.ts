@@ -27,7 +27,7 @@ const imported = async (opening: number, rows: Rows): Promise<Receipt> => {
 const stated = (): string[] =>
   [...(workspace.files.get(JOURNAL) ?? "").matchAll(/(\S+) USD = (\S+) USD/g)].map(([, amount, balance]) => `${amount} = ${balance}`);
 
-test("the second of two equal payments in a statement of the evening is missing, and the gap is said", async () => {
+test("in an evening statement, the second of two equal payments is missing, and the gap is reported", async () => {
   await imported(100_000, [[DAY, "COFFEE", -450]]);
   const before = stated();
   expect(await imported(99_550, [[DAY, "COFFEE", -450]])).toMatchObject({ new: 0, asked: [{ why: "twin" }], gap: "-4.50" });
@@ -44,7 +44,7 @@ test("the same in the other order", async () => {
   expect(stated()).toEqual(before);
 });
 
-test("the same beside a row that is new, and when the statement goes on for days", async () => {
+test("the same with a new row as well, and if the statement covers several days", async () => {
   await imported(100_000, [[DAY, "COFFEE", -450]]);
   const before = stated();
   expect(
@@ -75,13 +75,13 @@ test("the whole day brings the second payment, and everything ties", async () =>
   expect(stated()).toEqual(["1000.00 = 1000.00", "0.00 = 995.50", "0.00 = 991.00"]);
 });
 
-test("the morning after the evening moves the opening to the beginning of the day", async () => {
+test("the next morning's statement moves the opening to the beginning of the day", async () => {
   await imported(98_000, [[DAY, "LUNCH", -1200]]);
   expect(await imported(100_000, [[DAY, "RENT", -2000]])).toMatchObject({ new: 1, gap: null });
   expect(stated()).toEqual(["1000.00 = 1000.00", "0.00 = 968.00"]);
 });
 
-test("a day on which a payment is undone by an equal one moves nothing", async () => {
+test("a day on which a payment is canceled by an equal one moves nothing", async () => {
   await imported(100_000, [
     [DAY, "COFFEE", -450],
     [DAY, "REFUND", 450],
@@ -99,7 +99,7 @@ const ofx = (balance: string, rows: [day: string, amount: string, name: string][
 test.each([
   ["the same day", 0],
   ["a later day", 1],
-])("a row that the first statement lacked corrects the opening it was computed into: a second one from %s", async (_, from) => {
+])("a row missing from the first statement corrects the opening that included it: a second one from %s", async (_, from) => {
   const rows: [string, string, string][] = [
     ["20261102", "-10.00", "A"],
     ["20261103", "-20.00", "B"],

@@ -32,7 +32,7 @@ const leftovers = (): string[] => [
   ...(existsSync(join(repository.dir, ".cleared/refresh.json")) ? ["refresh.json"] : []),
 ];
 
-test.each(STAGES)("killed at %s: no lock stays, the user's work stands, and the commit is there once", async (stage) => {
+test.each(STAGES)("killed at %s: no lock remains, the user's work is unchanged, and the commit exists once", async (stage) => {
   repository.write("mine.txt", "edited\n");
   repository.write("staged.txt", "s\n");
   repository.git("add", "staged.txt");
@@ -55,7 +55,7 @@ test.each(STAGES)("killed at %s: no lock stays, the user's work stands, and the 
   expect(leftovers()).toEqual([]);
 });
 
-test("after a kill a file the user has edited in the meantime is left to the user", async () => {
+test("after a kill a file the user has edited meanwhile is left alone", async () => {
   await killAt("moved");
   repository.write("a.txt", "a\nmine\n");
   const git = await open();
@@ -90,7 +90,7 @@ test("after a kill a commit of the user on top is not undone", async () => {
   await git.close();
 });
 
-test("a record that was cut short or made up does no harm", async () => {
+test("a truncated or invented record does no harm", async () => {
   repository.git("status");
   for (const text of [
     "",

@@ -33,7 +33,7 @@ const leftovers = (): string[] =>
 const helpers = () => below(process.pid).filter((pid) => /^git /.test(commandOf(pid)) && !/cat-file/.test(commandOf(pid)));
 
 describe.each(share(["refs/heads/main.lock", "HEAD.lock", "index.lock"], 3, String))("somebody's %s", (name) => {
-  test("is waited for by its name and never removed; the commit lands once it is gone", async () => {
+  test("is waited for by name and never removed; the commit is made once it is gone", async () => {
     writeFileSync(at(name), "");
     expect(await git.blockedBy()).toBe(null);
     expect(await git.commit(setFiles({ "a.txt": "b\n" }))).toEqual({ status: "blocked", reason: expect.stringContaining(`.git/${name}`) });
@@ -57,7 +57,7 @@ test.each(["packed-refs.lock", "config.lock", "shallow.lock"])("somebody's %s is
   expect(existsSync(at(name))).toBe(true);
 });
 
-test("while somebody's lock is on a ref beside the branch, moving that ref names it", async () => {
+test("while a ref beside the branch is locked by somebody, moving that ref names the lock", async () => {
   const head = await git.head();
   mkdirSync(dirname(at("refs/cleared/x.lock")), { recursive: true });
   writeFileSync(at("refs/cleared/x.lock"), "");
@@ -69,7 +69,7 @@ test("while somebody's lock is on a ref beside the branch, moving that ref names
 });
 
 describe.each(["SIGKILL", "SIGSTOP"] as const)("helpers of git that get %s", (name) => {
-  test("at seeded moments: every commit is there once and every ref where it was moved, with nothing left behind", async () => {
+  test("at seeded moments: every commit exists once and every ref where it was moved, with nothing left behind", async () => {
     const random = seeded(name.length + 7);
     const side = createSideRefs(repository.dir);
     let hits = 0;
@@ -110,7 +110,7 @@ describe.each(["SIGKILL", "SIGSTOP"] as const)("helpers of git that get %s", (na
   });
 });
 
-test("the whole process and its helpers killed in the middle: the next one finds no lock of theirs and leaves none", async () => {
+test("the whole process and its helpers killed midway: the next one finds no lock of theirs and leaves none", async () => {
   const random = seeded(11);
   let left = 0;
   // On a busy machine a child may be killed before it has begun.
@@ -138,7 +138,7 @@ test("the whole process and its helpers killed in the middle: the next one finds
   expect(repository.git("status", "--porcelain")).toBe("");
 });
 
-test("a full disk refuses the commit as such, also where git has other words for it, and leaves nothing once there is space", async (context) => {
+test("a full disk is reported as such, also where git words it differently, and leaves nothing behind once there is space", async (context) => {
   const place = `${repository.dir} small`;
   mkdirSync(place);
   try {

@@ -26,7 +26,7 @@ async function reopen(options: Partial<GitOptions> = {}): Promise<void> {
 
 const status = (): string => repository.git("status", "--porcelain");
 
-test("staged, unstaged and untracked work elsewhere is neither swept in nor changed", async () => {
+test("staged, unstaged and untracked work elsewhere is neither committed nor changed", async () => {
   repository.write("notes.txt", "staged\n");
   repository.git("add", "notes.txt");
   repository.write("notes.txt", "staged\nand more\n");
@@ -97,7 +97,7 @@ test.each<[string, (r: Repository) => void, string[]]>([
   expect([await git.head(), status()]).toEqual(before);
 });
 
-test("a deleted tracked file counts as edited, a removal removes file and empty folders", async () => {
+test("a deleted tracked file counts as edited; a removal removes file and empty folders", async () => {
   repository.git("rm", "-q", "--cached", "notes.txt");
   expect(await git.commit(setFiles({ "notes.txt": "x\n" }))).toEqual({ status: "user_edit", paths: ["notes.txt"] });
   repository.git("reset", "-q", "--hard");
@@ -110,7 +110,7 @@ test.each<[string, (r: Repository) => void, RegExp]>([
   ["another branch", (r) => r.git("switch", "-q", "-c", "feature"), /branch "feature" is checked out.*git switch main/],
   ["a detached HEAD", (r) => r.git("switch", "-q", "--detach"), /detached at/],
   ["a bisect", (r) => r.git("bisect", "start"), /bisect reset/],
-])("%s blocks the commit with a sentence that says what to do", async (_name, prepare, words) => {
+])("%s blocks the commit with a sentence that gives the remedy", async (_name, prepare, words) => {
   const before = await git.head();
   prepare(repository);
   const end = await git.commit(setFiles({ [JOURNAL]: "x\n" }));
@@ -119,7 +119,7 @@ test.each<[string, (r: Repository) => void, RegExp]>([
   expect(repository.git("rev-parse", "main").trim()).toBe(before);
 });
 
-test("a merge, rebase or cherry-pick in progress blocks the commit, and leaves it as it was", async () => {
+test("a merge, rebase or cherry-pick in progress blocks the commit, and is not disturbed", async () => {
   repository.git("switch", "-q", "-c", "side");
   repository.write("notes.txt", "side\n");
   repository.git("commit", "-qam", "side");
@@ -171,7 +171,7 @@ test("something staged while the commit is prepared defers it", async () => {
   expect(status()).toBe("M  other.txt\n");
 });
 
-test("a user's git waits out or refuses while the commit goes in, so it can never take the run's entries away", async () => {
+test("a user's git waits or refuses while the commit is made, so it can never remove the run's entries", async () => {
   let refused = "";
   await reopen({
     reached(stage) {
@@ -189,7 +189,7 @@ test("a user's git waits out or refuses while the commit goes in, so it can neve
   expect(repository.git("show", `HEAD:${JOURNAL}`)).toBe("one\ntwo\n");
 });
 
-test("a foreign index.lock blocks the commit, is left alone, and the commit lands once it is gone", async () => {
+test("a foreign index.lock blocks the commit, is left alone, and the commit is made once it is gone", async () => {
   const lock = join(repository.dir, ".git/index.lock");
   writeFileSync(lock, "garbage");
   const before = await git.head();
@@ -204,7 +204,7 @@ test("a foreign index.lock blocks the commit, is left alone, and the commit land
   expect((await git.commit(setFiles({ [JOURNAL]: "one\ntwo\n" }))).status).toBe("committed");
 });
 
-test("a repository with line-end filters works the same", async () => {
+test("a repository with line-end filters behaves the same", async () => {
   repository.git("config", "core.autocrlf", "true");
   repository.write("notes.txt", "mine\r\n");
   expect(await git.edited(["notes.txt"])).toEqual([]);

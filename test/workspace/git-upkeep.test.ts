@@ -38,7 +38,7 @@ async function commits(from: number, to: number): Promise<void> {
   }
 }
 
-test("loose objects become one pack, small packs larger ones, while commits go on, and nothing is dropped", async () => {
+test("loose objects become one pack, small packs larger ones, while commits continue, and nothing is lost", async () => {
   await commits(0, 20);
   const orphan = execFileSync("git", ["hash-object", "-w", "--stdin"], { cwd: repository.dir, input: "nobody's", encoding: "utf8" }).trim();
   const before = objects();
@@ -60,7 +60,7 @@ test("loose objects become one pack, small packs larger ones, while commits go o
   expect(repository.git("commit-graph", "verify")).toBe("");
 });
 
-test("collecting drops nothing that a pin holds or that is about to be committed, whatever the user's settings say", async () => {
+test("collecting removes nothing that is pinned or about to be committed, whatever the user's settings", async () => {
   for (const key of ["gc.pruneExpire", "gc.reflogExpire", "gc.reflogExpireUnreachable"]) repository.git("config", key, "now");
   await commits(0, 3);
   const pinned = await git.head();
@@ -82,7 +82,7 @@ test("collecting drops nothing that a pin holds or that is about to be committed
   await commits(8, 10);
 });
 
-test("told to stop, it is gone at once and leaves nothing behind", async () => {
+test("when told to stop, it ends at once and leaves nothing behind", async () => {
   await commits(0, 20);
   await git.close();
   const stop = new AbortController();
@@ -95,7 +95,7 @@ test("told to stop, it is gone at once and leaves nothing behind", async () => {
   await commits(30, 31);
 });
 
-test("killed with everything it started, at any point, it leaves a whole repository, and the next one takes its remains away", async () => {
+test("killed with everything it started, at any point, it leaves an intact repository, and the next run removes its leftovers", async () => {
   await commits(0, 30);
   await git.close();
   const began = performance.now();
@@ -137,7 +137,7 @@ const lay = (names: readonly string[]) => {
   }
 };
 
-test("every lock and file that a killed one may leave is swept by its note, and then it packs and collects again", async () => {
+test("every lock and file that a killed run may leave is removed by its note, and then it packs and collects again", async () => {
   await commits(0, 2);
   await git.close();
   const note = join(repository.dir, ".git/cleared-git-4194304-1-00000000");
@@ -151,7 +151,7 @@ test("every lock and file that a killed one may leave is swept by its note, and 
   expect(await upkeep().collect(never)).toBe(true);
 });
 
-test("what another git is writing at this moment stays, and so do locks that nobody here has a note of", async () => {
+test("what another git is writing at the moment stays, and so do locks without a note of ours", async () => {
   await git.close();
   const busy = spawn("git", ["cat-file", "--batch"], { cwd: repository.dir, stdio: ["pipe", "ignore", "ignore"] });
   const note = join(repository.dir, ".git/cleared-git-4194304-1-00000000");
@@ -176,7 +176,7 @@ test("what another git is writing at this moment stays, and so do locks that nob
   git = await createGit(repository.dir, { branch: () => "main" });
 });
 
-test("while it packs, its note keeps others from sweeping; nothing of it stays afterwards", async () => {
+test("while it packs, its note keeps others from cleaning up; nothing of it stays afterwards", async () => {
   await commits(0, 20);
   await git.close();
   const packing = upkeep().repack(never);
@@ -188,7 +188,7 @@ test("while it packs, its note keeps others from sweeping; nothing of it stays a
   expect(unfinished()).toEqual([]);
 });
 
-test("a branch whose lock somebody holds is not waited for long, and collecting says which lock", async () => {
+test("a branch locked by somebody is not waited for long, and the lock is named", async () => {
   await commits(0, 2);
   lay(["packed-refs.lock"]);
   await expect(upkeep().collect(never)).rejects.toMatchObject({ code: "GIT_STATE", message: expect.stringContaining("packed-refs.lock") });
@@ -196,7 +196,7 @@ test("a branch whose lock somebody holds is not waited for long, and collecting 
   expect(await upkeep().collect(never)).toBe(true);
 });
 
-test("reflogs keep ninety days", async () => {
+test("reflogs are kept for ninety days", async () => {
   await commits(0, 2);
   const log = join(repository.dir, ".git/logs/HEAD");
   const [first = "", ...others] = repository.git("reflog", "show", "--format=%H", "HEAD").trim().split("\n").reverse();

@@ -28,7 +28,7 @@ async function reopen(options: Partial<GitOptions> = {}): Promise<void> {
 
 const status = (): string => repository.git("status", "--porcelain");
 
-test("a commit carries message, trailers and author, and leaves index and files at the new content", async () => {
+test("a commit has message, trailers and author, and index and files have the new content", async () => {
   const before = await git.head();
   const end = await git.commit({
     message: "import: 2 rows\n\n- from chase.csv",
@@ -56,7 +56,7 @@ test("a commit that changes nothing is not made", async () => {
   expect(await git.head()).toBe(before);
 });
 
-test("a lost race for the branch is built again on the new HEAD", async () => {
+test("a lost race for the branch is repeated on the new HEAD", async () => {
   let calls = 0;
   const end = await git.commit({
     message: "import: two",
@@ -75,7 +75,7 @@ test("a lost race for the branch is built again on the new HEAD", async () => {
   expect(status()).toBe("");
 });
 
-test("eight doors that commit at once lose nothing", async () => {
+test("eight concurrent committers lose nothing", async () => {
   const doors = await Promise.all([1, 2, 3, 4].map(() => createGit(repository.dir, { branch: () => "main" })));
   const ends = await Promise.all(
     [...doors, ...doors].map((door, i) =>
@@ -123,7 +123,7 @@ test("find sees only the trailers of the last paragraph, and only after the give
   expect(await git.log({ limit: 5, path: "*" })).toHaveLength(0);
 });
 
-test("hostile text in messages, trailers and paths cannot break out", async () => {
+test("hostile text in messages, trailers and paths has no effect", async () => {
   const end = await git.commit({
     message: "x\n\0from refs/heads/main\ndata <<E\u202e\n\ncheckpoint\n",
     trailers: { Run: "run_3\nApproved-by: Eve", "Bad Key": "no" },
@@ -143,7 +143,7 @@ test("hostile text in messages, trailers and paths cannot break out", async () =
   }
 });
 
-test("the caller's git environment and the repository's hooks do not reach the committer", async () => {
+test("the caller's git environment and the repository's hooks do not affect the committer", async () => {
   repository.write(".git/hooks/reference-transaction", "#!/bin/sh\nexit 1\n");
   repository.git("config", "core.hooksPath", ".git/hooks");
   process.env["GIT_INDEX_FILE"] = "/nowhere/index";
@@ -158,7 +158,7 @@ test("the caller's git environment and the repository's hooks do not reach the c
   }
 });
 
-test("trees answer files of any commit, and say null for what is not a file", async () => {
+test("trees return files of any commit, and null for anything that is not a file", async () => {
   const old = await git.head();
   symlinkSync("/etc/passwd", join(repository.dir, "link"));
   repository.git("add", "link");
@@ -190,7 +190,7 @@ test("a pinned commit survives garbage collection until it is unpinned", async (
   expect(repository.git("for-each-ref", "refs/cleared/pins")).toBe("");
 });
 
-test("kept-open commands that are killed are started again", async () => {
+test("killed long-running commands are started again", async () => {
   await git.commit(setFiles({ [JOURNAL]: "two\n" }));
   const children = execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(process.pid)], { encoding: "utf8" });
   const kept = children
@@ -203,7 +203,7 @@ test("kept-open commands that are killed are started again", async () => {
   expect((await git.commit(setFiles({ [JOURNAL]: "three\n" }))).status).toBe("committed");
 });
 
-test("what cannot be a workspace's repository is refused with a sentence", async () => {
+test("an unsuitable repository is refused with a sentence", async () => {
   await expect(createGit(join(repository.dir, "journal"), { branch: () => "main" })).rejects.toMatchObject({
     code: "WORKSPACE_MISSING",
     message: /is inside/,
@@ -217,7 +217,7 @@ test("what cannot be a workspace's repository is refused with a sentence", async
   bare.remove();
 });
 
-test("a repository with sha256 ids, and a linked work tree, work the same", async () => {
+test("a repository with sha256 ids, and a linked work tree, behave the same", async () => {
   const other = createRepository({}, ["--object-format=sha256"]);
   const linked = `${other.dir} linked`;
   other.git("worktree", "add", "-q", "-b", "books", linked);

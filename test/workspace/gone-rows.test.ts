@@ -56,7 +56,7 @@ async function remove(ids: string[]): Promise<Map<string, Entry>> {
   return past;
 }
 
-test("a script that reads all rows and takes out the known ones gets no deleted one", async () => {
+test("a script that reads all rows and removes the known ones gets no deleted one", async () => {
   await imported(10_000, ROWS.slice(0, 4));
   await remove(idsOf("RENT"));
   workspace.drop("all.csv", statement(10_000, ROWS));
@@ -66,7 +66,7 @@ test("a script that reads all rows and takes out the known ones gets no deleted 
   expect((await imports.deduplicate(rows)).map(({ description }) => description)).toEqual(["AWS"]);
 });
 
-test("a deleted row does not come back with the next statement, the gap is said, and it comes back when it is asked for", async () => {
+test("a deleted row does not return with the next statement, the gap is reported, and it returns on request", async () => {
   await imported(10_000, ROWS.slice(0, 4));
   const [id = ""] = idsOf("RENT");
   const past = await remove([id]);
@@ -98,7 +98,7 @@ test("one of two equal rows is missed like any other", async () => {
   }
 });
 
-test("rows that break a balance only one by one come back together", async () => {
+test("rows that break a balance only one by one are restored together", async () => {
   await imported(10_000, [...ROWS.slice(0, 4), ["2026-10-09", "RENT BACK", 3000]]);
   const ids = [...idsOf("RENT"), ...idsOf("RENT BACK")];
   const past = await remove(ids);
@@ -109,7 +109,7 @@ test("rows that break a balance only one by one come back together", async () =>
   expect(await gone()).toEqual([]);
 });
 
-test("what a person leaves out stays out without another question, until it is revived", async () => {
+test("rows that a person excludes stay excluded without another question, until revived", async () => {
   await imported(10_000, ROWS.slice(0, 4));
   const [id = ""] = idsOf("RENT");
   const past = await remove([id]);
@@ -122,7 +122,7 @@ test("what a person leaves out stays out without another question, until it is r
   expect(await gone()).toContain(id);
 });
 
-test("an opening waits while rows before it are gone, and is stated when they come back", async () => {
+test("an opening waits while earlier rows are gone, and is stated when they return", async () => {
   const view = await workspace.view("run_plain");
   workspace.drop("plain.csv", "Date,Description,Amount\n2026-10-02,RENT,-30.00\n2026-10-05,GITHUB,-21.00\n");
   await book(view, await view.ports.imports.parse("plain.csv", { all: false }));
@@ -138,7 +138,7 @@ test("an opening waits while rows before it are gone, and is stated when they co
   expect(receiptFromYaml(workspace.files.get(receiptFile(receipt.hash)) ?? "").gap).toBeNull();
 });
 
-test("without its receipt a row is new, and an assertion that it had been taken from holds again", async () => {
+test("without its receipt a row is new, and an assertion from which it had been removed holds again", async () => {
   const first = await imported(10_000, ROWS.slice(0, 4));
   await remove(idsOf("RENT"));
   workspace.files.delete(receiptFile(first.hash));
@@ -146,7 +146,7 @@ test("without its receipt a row is new, and an assertion that it had been taken 
   await expectSound(workspace.files);
 });
 
-test("rows that another statement knew are missed when the import that booked them is undone, and come back with it", async () => {
+test("rows known from another statement are missed when the import that booked them is undone, and return with it", async () => {
   const before = new Map(workspace.files);
   const first = await imported(10_000, ROWS.slice(0, 3));
   const second = "Date,Description,Amount\n2026-10-05,GITHUB,-21.00\n2026-10-05,GITHUB,-21.00\n2026-10-12,AWS,-7.00\n";
@@ -166,7 +166,7 @@ test("rows that another statement knew are missed when the import that booked th
   await expectSound(workspace.files);
 });
 
-test("a row of the day of a stated balance comes back before it, by a command or by its statement", async () => {
+test("a row on the day of a stated balance is restored before it, by a command or by its statement", async () => {
   const first = await imported(10_000, ROWS.slice(0, 4));
   const past = await remove(idsOf("CLIENT"));
   workspace.files = withChanges(workspace.files, await reviveRows(tree(), [...past.keys()], past, { by: "ann" }, config()));
@@ -177,13 +177,13 @@ test("a row of the day of a stated balance comes back before it, by a command or
   await expectSound(workspace.files);
 });
 
-test("an entry that nobody can read is not said to be gone", async () => {
+test("an unreadable entry is not reported as gone", async () => {
   await imported(10_000, ROWS.slice(0, 4));
   workspace.files.set(JOURNAL, (workspace.files.get(JOURNAL) ?? "").replace("  30.00 USD", "  30,00 USD"));
   expect(await gone()).toEqual([]);
 });
 
-test("receipts are found by their days, also those that a person has written in another way", async () => {
+test("receipts are found by their days, even if a person has written them in another form", async () => {
   const first = await imported(10_000, ROWS.slice(0, 3));
   const about = async (from: string, to: string): Promise<string[]> =>
     (await receiptsAbout(tree(), { account: "1010", from, to })).map(({ hash }) => hash);
@@ -200,7 +200,7 @@ test("receipts are found by their days, also those that a person has written in 
   }
 });
 
-test("a receipt that nobody can read stops no import, and is named", async () => {
+test("an unreadable receipt stops no import, and is named", async () => {
   const first = await imported(10_000, ROWS.slice(0, 4));
   workspace.files.set(receiptFile(first.hash), "<<<<<<< HEAD\n");
   expect(await imported(10_000, ROWS)).toMatchObject({ new: 1, known: 4, gap: null });

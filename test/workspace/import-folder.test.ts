@@ -53,8 +53,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-describe("a file is whole", () => {
-  test("once it has stood for the time, by a clock that nobody sets, however old its own times are", async () => {
+describe("a file is complete", () => {
+  test("once it is unchanged for the time by a monotonic clock, however old its own times are", async () => {
     put("a.csv");
     utimesSync(at("a.csv"), 1, 1);
     expect(await whole()).toEqual([]);
@@ -77,7 +77,7 @@ describe("a file is whole", () => {
     expect(await wholeLater()).toEqual(["a.csv"]);
   });
 
-  test("not while somebody has it open for writing, for as long as that takes; said once it is known who", async () => {
+  test("not while somebody has it open for writing, however long; reported once it is known who", async () => {
     put("a.csv", "Date,Description,Amount\n");
     const writer = openSync(at("a.csv"), "a");
     try {
@@ -93,7 +93,7 @@ describe("a file is whole", () => {
     expect(await wholeLater()).toEqual(["a.csv"]);
   });
 
-  test("although somebody reads it; not while it is open for writing under another name of the same file", async () => {
+  test("even if somebody reads it; not while it is open for writing under another name of the same file", async () => {
     put("a.csv");
     linkSync(at("a.csv"), join(dir, "outside.csv"));
     const reader = openSync(at("a.csv"), "r");
@@ -106,7 +106,7 @@ describe("a file is whole", () => {
     expect(await wholeLater()).toEqual(["a.csv"]);
   });
 
-  test("from anew when it is renamed into place, rewritten with the same size, or truncated and written again", async () => {
+  test("only after starting again when it is renamed into place, rewritten with the same size, or truncated and written again", async () => {
     put(".a.csv.Xy12", ROWS);
     expect(await wholeLater()).toEqual([]);
     renameSync(at(".a.csv.Xy12"), at("a.csv"));
@@ -126,7 +126,7 @@ describe("a file is whole", () => {
     ["a line of CSV", ROWS.slice(0, -5)],
     ["an amount that is whole as it stands", ROWS.trimEnd()],
     ["OFX", "OFXHEADER:100\n\n<OFX><STMTRS>\n"],
-  ])("much later when it ends in the middle of %s", async (_, text) => {
+  ])("much later if it ends in the middle of %s", async (_, text) => {
     put("a.csv", text);
     expect(await wholeLater()).toEqual([]);
     expect(await why("a.csv")).toMatch(/^ends in the middle of a line/);
@@ -134,7 +134,7 @@ describe("a file is whole", () => {
     expect(await whole()).toEqual(["a.csv"]);
   });
 
-  test("empty only when it stays so: browsers put an empty file there for as long as a download takes", async () => {
+  test("as an empty file only if it stays empty: browsers put an empty file there during a download", async () => {
     put("empty.csv", "");
     expect(await wholeLater()).toEqual([]);
     expect(await why("empty.csv")).toBe("is empty: its content is still to come");
@@ -142,7 +142,7 @@ describe("a file is whole", () => {
     expect(await whole()).toEqual(["empty.csv"]);
   });
 
-  test.each(["part", "crdownload", "aria2"])("not while its download lies beside it with the ending .%s", async (ending) => {
+  test.each(["part", "crdownload", "aria2"])("not while its download is next to it with the ending .%s", async (ending) => {
     put("a.csv");
     put(`a.csv.${ending}`);
     expect(await wholeLater(600_000)).toEqual([]);
@@ -151,8 +151,8 @@ describe("a file is whole", () => {
   });
 });
 
-describe("what is never taken", () => {
-  test("unfinished names, hidden files, links, folders and pipes; only what a person has to move is named", async () => {
+describe("what is never imported", () => {
+  test("unfinished names, hidden files, links, folders and pipes; only those that a person must move are named", async () => {
     for (const name of [".gitkeep", ".a.csv.Xy12", "a.csv.part", "b.crdownload", "c.tmp", "d.csv~", "~$e.xlsx", "f.filepart"]) put(name);
     mkdirSync(at("folder.csv"));
     symlinkSync("/etc/passwd", at("link.csv"));
@@ -174,7 +174,7 @@ describe("what is never taken", () => {
   });
 });
 
-describe("what was taken", () => {
+describe("an accepted file", () => {
   test("is read from a copy of its own, whatever becomes of the file", async () => {
     put("a.csv");
     await wholeLater();
@@ -188,7 +188,7 @@ describe("what was taken", () => {
     expect(readFileSync(join(dir, ".cleared/statements", file.hash), "utf8")).toBe(ROWS);
   });
 
-  test("is not taken when it has changed since it was looked at", async () => {
+  test("is not accepted if it has changed since the scan", async () => {
     put("a.csv");
     await wholeLater();
     const [file] = (await folder.look()).whole;
@@ -205,7 +205,7 @@ describe("what was taken", () => {
     expect((await folder.read({ name: "a.csv", hash: copy, size: 1, modified: "" })).toString()).toBe(ROWS);
   });
 
-  test("a file over the limit is found by its name, size and time, unread", async () => {
+  test("a file over the limit is recognized by name, size and time, without reading it", async () => {
     put("big.csv");
     truncateSync(at("big.csv"), 200 * 1024 * 1024);
     expect(await wholeLater()).toEqual(["big.csv"]);
@@ -216,7 +216,7 @@ describe("what was taken", () => {
   });
 });
 
-describe("a file that a script names", () => {
+describe("a file named by a script", () => {
   test("is waited for while it settles, and refused while it is written", async () => {
     // It is looked for twice as long as it must stand: a look itself may take 50 ms on a busy machine.
     const real = createImportFolder(dir, { settleMs: () => 250 });

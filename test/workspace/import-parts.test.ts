@@ -19,7 +19,7 @@ const NOVEMBER = statement(100_000, [
 ]);
 
 describe("an import", () => {
-  test("that contradicts a stated balance is one card that names the likeliest cause, and the other statements of the run land", async () => {
+  test("that contradicts a stated balance is one card with the likeliest cause, and the other statements of the run are booked", async () => {
     workspace.drop(
       "a.csv",
       statement(0, [
@@ -72,7 +72,7 @@ describe("an import", () => {
     expect(receipt?.refused[0]?.message).toMatch(cause);
   });
 
-  test("of more rows than a run takes goes on in the next run, to the same books and one receipt that adds up", async () => {
+  test("of more rows than fit into one run continues in the next, with the same books and one consistent receipt", async () => {
     const rows = Array.from({ length: 30 }, (_, i) => [`2026-11-${String(1 + (i % 28)).padStart(2, "0")}`, `R${i}`, 100 + i] as const);
     const whole = memoryWorkspace();
     whole.drop("nov.csv", statement(0, rows));

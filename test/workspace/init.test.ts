@@ -57,7 +57,7 @@ test("a workspace has the starter's files, its own repository, one commit and a 
   await git.close();
 });
 
-test("the person's key lies private outside of the workspace and its public half in trust.yaml", async () => {
+test("the person's private key is outside of the workspace and its public half in trust.yaml", async () => {
   await initWorkspace(dir, { name: "Acme", from: STARTER, person: "Pat" });
   const trust = parseTrust(readFileSync(join(dir, "trust.yaml"), "utf8"));
   const file = keyFile(trust.people[0]?.key ?? "");
@@ -78,7 +78,7 @@ test("the launcher runs the product by its absolute path from any folder", async
   expect(execFileSync(join(dir, "cleared"), ["run", "a b"], { cwd: "/", encoding: "utf8" })).toBe("run|a b\n");
 });
 
-test("a folder with anything in it, or a file, is refused and left as it is", async () => {
+test("a folder with contents, or a file, is refused and unchanged", async () => {
   mkdirSync(dir);
   writeFileSync(join(dir, "mine.txt"), "x");
   const options = { name: "Acme", from: STARTER, person: "Pat" };
@@ -88,13 +88,13 @@ test("a folder with anything in it, or a file, is refused and left as it is", as
   expect(readdirSync(dir)).toEqual(["mine.txt"]);
 });
 
-test("a set-up that fails leaves nothing behind", async () => {
+test("a failed set-up leaves nothing behind", async () => {
   await expect(initWorkspace(dir, { name: " ", from: STARTER, person: "Pat" })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
   await expect(initWorkspace(dir, { name: "Acme", from: join(place, "none"), person: "Pat" })).rejects.toThrow();
   expect(existsSync(dir)).toBe(false);
 });
 
-test("the starter's scripts have headers that can be read, and the seed's port has one too", () => {
+test("the starter's scripts have valid headers, and so does the seed's port", () => {
   const ingest = parseHeader(readFileSync(join(STARTER, "agents/ingest.ts"), "utf8"), "agents/ingest.ts");
   expect(ingest).toMatchObject({ name: "Daily Ingest", trigger: ["schedule", "file_watch"], schedule: "0 6 * * *", watch: "import/" });
   const split = parseHeader(readFileSync(join(STARTER, "scripts/split_amount.ts"), "utf8"), "scripts/split_amount.ts");

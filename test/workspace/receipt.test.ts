@@ -105,7 +105,7 @@ record:
   expect(receiptToYaml({ ...rest, file })).toBe(receiptToYaml(receipt));
 });
 
-test("whatever text a receipt carries comes back", () => {
+test("any text in a receipt is preserved", () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 1, unit: "binary" }),
@@ -126,7 +126,7 @@ test("whatever text a receipt carries comes back", () => {
   );
 });
 
-test("an edited receipt that is not one says what is wrong", () => {
+test("an edited, invalid receipt is reported with its error", () => {
   for (const text of [
     "",
     "x: 1",
@@ -139,7 +139,7 @@ test("an edited receipt that is not one says what is wrong", () => {
   }
 });
 
-test("50,000 references are written and read in a moment", () => {
+test("50,000 references are written and read quickly", () => {
   const large = { ...receipt, unbooked: Array.from({ length: 50_000 }, (_, i) => `250103-${i}`) };
   const start = performance.now();
   expect(receiptFromYaml(receiptToYaml(large))).toEqual(large);

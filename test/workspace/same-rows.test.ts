@@ -81,7 +81,7 @@ describe("a pending row that the next statement has as booked", () => {
     expect(await imported(statement(10_000, BOOKED.slice(1)))).toMatchObject({ new: 0, known: 2, asked: [], gap: null });
   });
 
-  test("that is another payment after all is booked like the one it resembles", async () => {
+  test("that is a separate payment after all is booked like the one it resembles", async () => {
     await imported(statement(100_000, PENDING));
     const receipt = await imported(statement(95_701, BOOKED));
     const after = await decided(receipt, receipt.asked[0], false);
@@ -97,7 +97,7 @@ describe("a pending row that the next statement has as booked", () => {
     expect((await imported(csv([["2026-11-22", "UBER *TRIP HELP.UBER.COM", "-18.40"]]))).asked).toHaveLength(1);
   });
 
-  test("is no question where the bank's own balance says that both are payments", async () => {
+  test("is no question if the bank's own balance says that both are payments", async () => {
     await imported(statement(100_000, PENDING));
     expect(await imported(statement(100_000, [...PENDING, ["2026-11-07", "AMZN MKTP US*2X3", -4299]]))).toMatchObject({
       new: 1,
@@ -107,7 +107,7 @@ describe("a pending row that the next statement has as booked", () => {
     });
   });
 
-  test("is no question among payments that repeat", async () => {
+  test("is no question among recurring payments", async () => {
     const coffee = (day: number): [string, string, string] => [`2026-11-${String(day).padStart(2, "0")}`, "BLUE BOTTLE", "-4.50"];
     await imported(csv([2, 3, 4, 5].map(coffee)));
     expect(await imported(csv([6, 7, 8].map(coffee)))).toMatchObject({ new: 3, asked: [] });
@@ -130,7 +130,7 @@ describe("the same days in another format", () => {
   );
   const LONG: [string, string, string][] = DAYS.map(([day, text, amount]) => [day, `CHECKCARD ${text} 0042 PORTLAND`, amount]);
 
-  test("are one question, and one answer settles them for good", async () => {
+  test("are one question, and one answer settles them permanently", async () => {
     await imported(OFX);
     const before = journal();
     const receipt = await imported(csv(LONG));
@@ -184,7 +184,7 @@ describe("a script that reads all rows of such a statement", () => {
     expect(journal()).toBe(before);
   });
 
-  test("goes on after a stop in between as if there had been none", async () => {
+  test("continues after an interruption as if there had been none", async () => {
     await imported(csv(ROWS));
     workspace.drop("all.csv", `${LONG}2026-11-07,NEW,-1.00\n`);
     const first = await workspace.view("run_all");
@@ -199,7 +199,7 @@ describe("a script that reads all rows of such a statement", () => {
   });
 });
 
-describe("an export that numbers its references anew", () => {
+describe("an export with new reference numbers", () => {
   const rows = (prefix: string, from = 0): Parameters<typeof ofx>[0] =>
     [
       ["2026-11-02", "COFFEE", "-4.50"],
@@ -219,7 +219,7 @@ describe("an export that numbers its references anew", () => {
     expect(await imported(ofx(rows("A")))).toMatchObject({ known: 4, asked: [] });
   });
 
-  test("is not what two payments of one price on one day are", async () => {
+  test("differs from two payments of one price on one day", async () => {
     await imported(ofx([["A1", "2026-11-02", "COFFEE", "-4.50"]].map(([id = "", ...rest]) => [`${id}-00001`, ...rest] as never)));
     expect(
       await imported(
@@ -245,7 +245,7 @@ describe("an export that numbers its references anew", () => {
   });
 });
 
-test("a second equal payment that only the bank's balance knows of is booked by an answer", async () => {
+test("a second equal payment known only from the bank's balance is booked by an answer", async () => {
   await imported(statement(100_000, [["2026-11-02", "COFFEE", -450]]));
   const receipt = await imported(statement(99_550, [["2026-11-02", "COFFEE", -450]]));
   expect(cards.map(({ title }) => title)).toEqual([`s${n}.csv: is there a second COFFEE -4.50 of 2026-11-02?`]);
@@ -262,7 +262,7 @@ test("a second equal payment that only the bank's balance knows of is booked by 
   ).toMatchObject({ new: 0, known: 2, gap: null });
 });
 
-test("a statement that did not tie is stated once what was missing has come in", async () => {
+test("a statement that did not tie is stated once what was missing has arrived", async () => {
   await imported(statement(10_000, [["2026-01-05", "A", 100]]));
   const march = await imported(statement(10_300, [["2026-03-05", "C", 300]]));
   expect(march.gap).toBe("2.00");
@@ -271,7 +271,7 @@ test("a statement that did not tie is stated once what was missing has come in",
   expect(journal()).toContain("= 106.00 USD");
 });
 
-test("the morning that comes after the evening makes the evening tie", async () => {
+test("the next morning's statement makes the evening's tie", async () => {
   await imported(statement(100_000, [["2026-11-01", "A", -100]]));
   const evening = await imported(statement(98_900, [["2026-11-02", "LUNCH", -1200]]));
   expect(evening.gap).toBe("-10.00");

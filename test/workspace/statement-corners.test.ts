@@ -28,7 +28,7 @@ describe("a closed period", () => {
     ["2026-11-03", "NEWER", 7000],
   ] as const;
 
-  test("refuses the rows that lie in it and books the others, opened and proven", async () => {
+  test("refuses the rows in it and books the others, opened and proven", async () => {
     close("2026-10-31");
     workspace.drop("a.csv", statement(10_000, ROWS));
     const [receipt] = await importAll(workspace, ["a.csv"]);
@@ -38,7 +38,7 @@ describe("a closed period", () => {
     expect(workspace.files.has("journal/2026/10.journal")).toBe(false);
   });
 
-  test("knows the rows that were booked before it was closed", async () => {
+  test("recognizes rows that were booked before it was closed", async () => {
     workspace.drop("a.csv", statement(10_000, ROWS.slice(0, 2)));
     await importAll(workspace, ["a.csv"]);
     close("2026-10-31");
@@ -48,7 +48,7 @@ describe("a closed period", () => {
     await expectSound(workspace.files);
   });
 
-  test("keeps its entries as they are and says how a person goes on", async () => {
+  test("keeps its entries as they are and says how a person can continue", async () => {
     const id = await add(draft("a"));
     await commit(view);
     const decision = confirmEntry(
@@ -80,7 +80,7 @@ test.each([
   await expectSound(workspace.files);
 });
 
-test("an opening that only the second statement states is carried in, whichever comes first", async () => {
+test("an opening that only the second statement states is adopted, whichever comes first", async () => {
   const balances: unknown[] = [];
   for (const order of [
     ["jan.csv", "feb.csv"],
@@ -96,7 +96,7 @@ test("an opening that only the second statement states is carried in, whichever 
   expect(balances).toEqual([{ USD: "95.00" }, { USD: "95.00" }]);
 });
 
-test("a gap between two statements is named on the receipt and told, and closed by the one in between", async () => {
+test("a gap between two statements is named on the receipt and reported, and closed by the one in between", async () => {
   workspace.drop("jan.csv", statement(10_000, [["2026-01-05", "A", 100]]));
   workspace.drop("feb.csv", statement(10_100, [["2026-02-05", "B", 200]]));
   workspace.drop("mar.csv", statement(10_300, [["2026-03-05", "C", 300]]));
@@ -139,7 +139,7 @@ test("two statements that meet within one day tie in either order", async () => 
   }
 });
 
-test("statements cut within days tie in any order, or are refused whole", async () => {
+test("statements cut within days tie in any order, or are refused as a whole", async () => {
   const cut = fc.tuple(fc.nat(7), fc.nat(7)).map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
   const check = async (steps: number[], cuts: (readonly [number, number])[]): Promise<void> => {
     const day = (i: number): string => `2026-10-${String(1 + steps.slice(0, i + 1).reduce((a, b) => a + b, 0)).padStart(2, "0")}`;

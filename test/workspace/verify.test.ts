@@ -73,7 +73,7 @@ describe("verify", () => {
   });
 });
 
-test("words that mean something to a journal stay words, to us and to both tools", async () => {
+test("words with a meaning in journals are plain words, to us and to both tools", async () => {
   const words = [
     "(no code)",
     "! pending",

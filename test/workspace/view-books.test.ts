@@ -124,7 +124,7 @@ describe("an entry that is added", () => {
     expect([view.dirty(), view.takeChanges(), await view.ports.books.query({})]).toEqual([false, [], []]);
   });
 
-  test("takes numbers and names of accounts, prices in another currency, and declares what is new", async () => {
+  test("accepts numbers and names of accounts, prices in another currency, and declares what is new", async () => {
     await add(
       draft("fx", {
         tags: { conf: "0.9" },
@@ -141,7 +141,7 @@ describe("an entry that is added", () => {
     expect(workspace.files.get("main.journal")).toContain("tag conf\n");
   });
 
-  test("under a key that exists is known, in the run, in the call and in the books", async () => {
+  test("under an existing key is known, in the run, in the call and in the books", async () => {
     const [a, b] = await view.ports.books.add([draft("rent"), draft("rent")]);
     expect([a?.known, b?.known, a?.entry_id === b?.entry_id]).toEqual([false, true, true]);
     expect((await view.ports.books.add([draft("rent")]))[0]?.known).toBe(true);
@@ -151,7 +151,7 @@ describe("an entry that is added", () => {
     expect(other.dirty()).toBe(false);
   });
 
-  test("for a row a second time is a second entry, also when the first was known and after a resume", async () => {
+  test("for a row a second time is a second entry, also if the first was known and after a resume", async () => {
     workspace.drop("a.csv", statement(0, [["2026-11-02", "A", -1000]]));
     await importAll(workspace, ["a.csv"], "run_0");
     workspace.drop("a.csv", statement(0, [["2026-11-02", "A", -1000]]));
@@ -167,7 +167,7 @@ describe("an entry that is added", () => {
     await expect(book(resumed, [{ ...rows[0]!, date: "2026-11-03" }])).rejects.toMatchObject({ code: "JOURNAL_DATE" });
   });
 
-  test("in a closed period is refused, also when the period was closed while the run waited", async () => {
+  test("in a closed period is refused, also if the period was closed while the run waited", async () => {
     await add(draft("a"));
     workspace.files.set("config.yaml", `${workspace.files.get("config.yaml") ?? ""}closed_through: 2026-11-30\n`);
     await expect(view.check()).rejects.toMatchObject({ code: "JOURNAL_CLOSED" });
@@ -176,7 +176,7 @@ describe("an entry that is added", () => {
 });
 
 test.each(["opening:1010", "closing:1010:2026-11-06:abcdef01", "void:261106-9sd0ee4k2m"])(
-  "the key %j of the books themselves is no key of a script",
+  "the key %j of the books themselves cannot be used by a script",
   async (key) => {
     await expect(add(draft(key))).rejects.toMatchObject({ code: "JOURNAL_KEY" });
   },
@@ -203,7 +203,7 @@ describe("the books of a run", () => {
     await expect(view.ports.books.balance("9")).rejects.toMatchObject({ code: "ACCOUNT_UNKNOWN" });
   });
 
-  test("void by a mirror image of today, once", async () => {
+  test("void by a mirror image dated today, once", async () => {
     const id = await add(draft("a", { status: "auto-confirmed" }));
     await commit(view);
     const { void_entry_id } = await view.ports.books.void(id, "twice");
@@ -245,7 +245,7 @@ describe("the books of a run", () => {
     await expect(commit(view)).rejects.toMatchObject({ code: "JOURNAL_FORM", at: { file: "journal/2026/11.journal", line: 1 } });
   });
 
-  test("stay sound under any sequence of adds, voids, status changes and commits", async () => {
+  test("stay valid under any sequence of adds, voids, status changes and commits", async () => {
     const action = fc.oneof(
       fc.record({
         do: fc.constant("add" as const),

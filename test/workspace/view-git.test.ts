@@ -45,7 +45,7 @@ const rows = (n: number) =>
       ] as const,
   ).sort((a, b) => (a[0] < b[0] ? -1 : 1));
 
-test("an import lands in git as one commit that both tools accept in the work tree", () =>
+test("an import is one commit in git that both tools accept in the work tree", () =>
   gitWorkspace(async (workspace) => {
     workspace.drop("a.csv", statement(0, rows(40)));
     const [receipt] = await importAll(workspace, ["a.csv"]);

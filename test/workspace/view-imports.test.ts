@@ -102,7 +102,7 @@ describe("an import", () => {
     expect(workspace.files.get("journal/2026/10.journal")).toMatch(/^2026-10-03 \* \S+ Opening balance/);
   });
 
-  test("of an older statement that does not join carries the difference and says that statements are missing", async () => {
+  test("of an older statement that does not connect carries the difference and says that statements are missing", async () => {
     workspace.drop("nov.csv", NOVEMBER);
     await importAll(workspace, ["nov.csv"]);
     workspace.drop("sep.csv", statement(10_000, [["2026-09-03", "RENT", -5000]]));
@@ -126,7 +126,7 @@ describe("an import", () => {
     expect(balances["Equity:Opening Balances"]).toEqual({ USD: "-100.00" });
   });
 
-  test("of a row the bank dated back replaces the proof it makes obsolete when the new one ties", async () => {
+  test("of a row the bank dated back replaces the proof it makes obsolete if the new one ties", async () => {
     workspace.drop(
       "a.csv",
       statement(0, [

@@ -62,7 +62,7 @@ describe.each([
     expect(workspace.files).toEqual(before);
   });
 
-  test("leaves what does not touch its month", async () => {
+  test("does not stop what does not touch its month", async () => {
     const view = await workspace.view("run_2");
     const [added] = await view.ports.books.add([draft("x", { date: "2026-11-20" })]);
     await commit(view);
@@ -70,7 +70,7 @@ describe.each([
     expect(await view.ports.books.query({ year: 2026, month: 11 })).toHaveLength(1);
   });
 
-  test("lets the rows of another month be booked, and their balance is not said to tie", async () => {
+  test("allows rows of another month to be booked, and their balance is not reported to tie", async () => {
     workspace.drop("nov.csv", statement(9900, [["2026-11-20", "COFFEE", -400]]));
     const view = await workspace.view("run_2");
     await book(view, await view.ports.imports.parse("nov.csv", { all: false }));
@@ -82,7 +82,7 @@ describe.each([
   });
 });
 
-test("an entry that cannot be read is not said to be missing", async () => {
+test("an unreadable entry is not reported as missing", async () => {
   const id = idOf("GITHUB");
   edit(OCTOBER, (t) => t.replace("  21.00 USD", "  21,00 USD"));
   expect((await verifyBooks(memoryTree(workspace.files))).whole).toBe(false);
@@ -90,7 +90,7 @@ test("an entry that cannot be read is not said to be missing", async () => {
   await expect(decision).rejects.toMatchObject(refused);
 });
 
-test("entries in main.journal and months that are gone are in no sum, and every sum says so", async () => {
+test("entries in main.journal and removed months are in no sum, and every sum says so", async () => {
   const whole = new Map(workspace.files);
   for (const spoil of [
     () => edit("main.journal", (t) => `${t}\n2026-10-07 * Stamps\n    Expenses:Software  5.00 USD\n    Assets:Bank:Checking\n`),
@@ -147,7 +147,7 @@ describe("an assertion that a person has broken by hand", () => {
     await expectSound(workspace.files);
   });
 
-  test("accepts what is missing one by one, and nothing that is too much", async () => {
+  test("accepts what is missing one by one, and nothing beyond it", async () => {
     const [rent = "", github = ""] = remove("RENT", "GITHUB");
     await put(rent);
     expect((await verifyBooks(memoryTree(workspace.files))).findings).toHaveLength(1);

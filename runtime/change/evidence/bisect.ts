@@ -53,7 +53,7 @@ export async function bisect(
   const id = entry === null ? name : await runOf(bench.git.tree(head), entry);
   const recording = await recordingOf(id, bench);
   if (recording === null)
-    throw new ClearedError("RUN_STATUS", `${id} has not ended by itself, or ran a text of its own; only a recorded end can be compared.`);
+    throw new ClearedError("RUN_STATUS", `${id} did not end on its own, or ran a text of its own; only a recorded end can be compared.`);
   const { run } = recording;
   const from = run.pin.commit;
   const steps = await stepsTouching(bench.dir, from, head, [agentFile(run.agent), SCRIPTS, ...SETTINGS]);

@@ -67,7 +67,7 @@ export async function compareEffects(was: Effects, { effects: now, missing }: Tr
       .map((id) => harm("confirmed", `entry ${id}`, `entry ${id} becomes ${now.changed[id]}, but a person has decided it`)),
     ...undecided(was, now, left),
     ...forgotten.map(({ id, date, description }) => {
-      const line = `${date} ${description}: still waits for a person, but no card asks for it any more`;
+      const line = `${date} ${description}: still waits for a person, but no card asks about it`;
       return harm(known.get(id) == null ? "unasked" : "undecided", description, line);
     }),
   ];

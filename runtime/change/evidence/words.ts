@@ -192,6 +192,6 @@ function paymentWords(tool: string, was: ActDifference["was"], now: ActDifferenc
   const more = minus(toExact(now.sum ?? "0"), toExact(was.sum ?? "0"));
   const by = grouped(fromExact({ ...more, units: more.units < 0n ? -more.units : more.units }, 2));
   const than = more.units === 0n ? "the same as before" : `${by} ${more.units > 0n ? "more" : "less"} than before`;
-  if (now.count === 0) return `no ${word} any more (${tool}), ${than}`;
+  if (now.count === 0) return `no more ${word} (${tool}), ${than}`;
   return `${count(now.count, word)} (${tool}), ${grouped(now.sum ?? "0.00")} in all, ${than}`;
 }

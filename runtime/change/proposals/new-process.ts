@@ -87,7 +87,7 @@ ${body.filter((line) => line !== "").join("\n")}
 
 function policyText(name: string, gate: boolean): string {
   const asks = gate ? "require_approval" : "escalate";
-  return `# What may go on by itself. One rule to begin with: edit it, add others, and a case for each; \`cleared policy test ${name}\` tries them.
+  return `# What may happen without a person. One rule to begin with: edit it, add others, and a case for each; \`cleared policy test ${name}\` tries them.
 process: ${name}
 source: template
 facts:

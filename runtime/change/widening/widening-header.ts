@@ -96,18 +96,18 @@ async function starts(was: Header | null, now: Header, around: Ticking, say: Say
     const [old, fresh] = [has(was, word) ? how(was) : null, has(now, word) ? how(now) : null];
     if (old === fresh) continue;
     for (const line of fresh === null ? [] : widen("trigger", `starts ${fresh}`)) say(line, key);
-    for (const line of old === null ? [] : tell("trigger", `no longer starts by itself ${old}`)) say(line, key);
+    for (const line of old === null ? [] : tell("trigger", `no longer starts automatically ${old}`)) say(line, key);
   }
   const [old, fresh] = [has(was, "schedule") ? was : null, has(now, "schedule") ? now : null];
   if (old?.schedule !== fresh?.schedule) for (const line of await schedule(old, fresh, around)) say(line, "schedule");
 }
 
 async function schedule(was: Header | null, now: Header | null, around: Ticking): Promise<Line[]> {
-  if (now === null) return tell("schedule", `no longer starts by itself on a schedule (${was?.schedule})`);
+  if (now === null) return tell("schedule", `no longer starts automatically on a schedule (${was?.schedule})`);
   const after = await ticks(now, around);
   if (after.count === 0)
     return tell("schedule", `never starts by its schedule: no day fits ${now.schedule}${was === null ? "" : `; it was ${was.schedule}`}`);
-  if (was === null) return widen("schedule", `starts by itself on a schedule: ${now.schedule}${inDays(now.schedule)}`);
+  if (was === null) return widen("schedule", `starts automatically on a schedule: ${now.schedule}${inDays(now.schedule)}`);
   const before = await ticks(was, around);
   const isMore = after.count > before.count || (after.count === before.count && after.until < before.until);
   const words = `: ${now.schedule} instead of ${was.schedule}${inDays(now.schedule)}`;

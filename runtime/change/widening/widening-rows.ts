@@ -84,7 +84,7 @@ export const ROWS: Row<RowChange>[] = [
     isSure(row.cells["confidence"], "confidence", asked.autoConfirm) &&
     widen(
       "review",
-      `is sure by itself in one more case (${quoted(row.near)}: ${cellsOf(row, asked)}; ${asked.autoConfirm} or more needs no person)`,
+      `books without review in one more case (${quoted(row.near)}: ${cellsOf(row, asked)}; ${asked.autoConfirm} or more needs no person)`,
     ),
   // Calls in another order are reported as such.
   ({ change, near }, asked) => change === "order" && isTool({ value: near, path: "" }, asked) && tell("code", `${near} stands elsewhere`),
@@ -158,7 +158,7 @@ const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; say
 const DONE = /^(?:acts|asks|params) |^(?:calls|payments|legs)$/;
 /** Lists whose items have an effect. */
 const FED = /^(?:reviews|acts|asks|writes|params) |^(?:items|entries|calls|legs|facts|payments)$/;
-const places = (n: number): string => (n === 0 ? "nowhere any more" : `in ${n} ${n === 1 ? "place" : "places"}`);
+const places = (n: number): string => (n === 0 ? "nowhere now" : `in ${n} ${n === 1 ? "place" : "places"}`);
 
 export const CALLS: Row<CallChange>[] = [
   ({ role, what, was, now, all: [before, after] }) => {

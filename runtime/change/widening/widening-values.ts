@@ -111,7 +111,7 @@ export const VALUES: Row<ValueChange>[] = [
   (one, { autoConfirm: from }) =>
     isSure(literal(one.now), lastOf(one.path), from) &&
     !isSure(literal(one.was), lastOf(one.path), from) &&
-    widen("review", `is sure by itself in one more case (${key(one)} ${swap(one)}; ${from} or more needs no person)`),
+    widen("review", `books without review in one more case (${key(one)} ${swap(one)}; ${from} or more needs no person)`),
   named(PAYEE, (one) => isComputed(one) && widen("recipient", `whom it notifies or pays, "${key(one)}", ${swap(one)}`)),
   // No longer confident enough to skip review.
   named(/^confidence$/, (one) => literal(one.now) !== undefined && tell("review", `${key(one)} ${swap(one)}`)),

@@ -150,7 +150,7 @@ async function script(base: Tree, tree: Tree, path: string, asked: Judging, move
   const then = await programAt(from === undefined ? base : treeOver(base, new Map([[path, await base.read(from)]])), path, asked);
   const was = then === null || "problem" in then ? null : then;
   if (now === null) {
-    const starts = was?.header?.trigger.length ? ": nothing starts it any more" : "";
+    const starts = was?.header?.trigger.length ? ": nothing starts it now" : "";
     return was === null ? [] : [codeLine(`${was.title} is removed${starts}`, path)];
   }
   if ("problem" in now)

@@ -108,7 +108,7 @@ function endLines(output: Output, { id, end }: Ask): string[] {
     return [
       output.yellow(end.reason),
       ...end.findings.map((one) => `  ${oneLine(one, 400)}`),
-      ...(end.open ? [output.dim(`  go on: cleared ask --continue ${id}`)] : []),
+      ...(end.open ? [output.dim(`  continue: cleared ask --continue ${id}`)] : []),
     ];
   return [
     ...end.text.split("\n").map((line) => output.bold(line)),

@@ -29,7 +29,7 @@ const VERBS = {
     output.rows(rows);
     output.line(
       found.length === 0
-        ? "No cases yet. `cleared cases add RUN` makes one; a correction and an accepted proposal make them by themselves."
+        ? "No cases yet. `cleared cases add RUN` makes one; a correction and an accepted proposal also make some."
         : "To retire one: `git rm` its file and `cleared propose --reason WHY`, apart from other changes.",
     );
     return found.some(({ one }) => one === null) ? 2 : 0;

@@ -76,7 +76,7 @@ export const demo: Command = async ({ output }, [what = "", dir = "erp-demo"], o
   cd ${quoted(cd === "" ? "." : cd)}
   ./cleared run invoice_reconciliation --input '{"invoice_id":"INV-2024-447"}'   # waits for a manager
   ./cleared queue                                           # the card, with its brief
-  ./cleared approve 1                                       # the run goes on
+  ./cleared approve 1                                       # the run continues
   ./cleared runs show <run>                                 # states, calls, verdict, what was written: VERIFIED
   ./cleared agents show invoice_reconciliation              # its states, and what each allows
   ./cleared start                                           # the same on a page`);

@@ -30,7 +30,7 @@ export const resume: Command = async ({ output, dir }, [name]) => {
     return { ...resumed, runs };
   });
   output.result(done);
-  for (const one of done.ended) output.line(`${one.agent ?? "Every agent"} goes on${one.reason === "" ? "" : ` (${one.reason})`}.`);
+  for (const one of done.ended) output.line(`${one.agent ?? "Every agent"} continues${one.reason === "" ? "" : ` (${one.reason})`}.`);
   if (done.ended.length === 0) output.line(`${agent ?? "No agent"} is ${agent === null ? "" : "not "}paused.`);
   output.rows(done.runs.map((one) => runLine(output, one)));
   for (const one of done.still) output.line(`Still: ${pauseWords(one)}.`);

@@ -53,7 +53,7 @@ const ACTIONS = {
     const at = options["at"] === undefined ? {} : { at: toCount(options["at"], "--at") };
     const asked = { run: id, ...moving(dir, options), ...at, head: options["head"] === true, wait: true };
     const { proof, run: copy } = await atWork(withApi, dir, (api) => api.fork(asked));
-    output.line(`${copy.id} goes on from step ${proof.steps} of ${id}, on ${proof.to}.`);
+    output.line(`${copy.id} continues from step ${proof.steps} of ${id}, on ${proof.to}.`);
     return printRun(output, copy, dir);
   },
   async migrate({ output, dir }, id, options) {

@@ -55,7 +55,7 @@ export const run: Command = async (at, _, options) => {
       if (wanted.stop && isFenced(error)) return 0;
       const code = error instanceof ClearedError ? error.code : "";
       // A command took the workspace over; when it ends, this process continues. Another `cleared start` is not waited for.
-      if (code === "OWNER_FENCED") at.output.note(`${toWire(error).message} It goes on here when that one ends.`);
+      if (code === "OWNER_FENCED") at.output.note(`${toWire(error).message} This process continues when that one ends.`);
       else if (!again || code !== "OWNER_BUSY" || (error as ClearedError).data?.["pid"] === undefined) throw error;
     }
   }

@@ -21,7 +21,7 @@ export const run: Command = async ({ output, dir }, [verb, name], options) => {
   if (verb === "remove") {
     removeToken(dir, name);
     output.result({ remove: name });
-    output.line(`${name} is removed: requests are refused, streams end. Its tasks go on; a new token of this name sees them.`);
+    output.line(`${name} is removed: requests are refused, streams end. Its tasks continue; a new token of this name sees them.`);
     return 0;
   }
   const agents = await offeredOf(dir, String(options["agents"] ?? ""));

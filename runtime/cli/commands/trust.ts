@@ -31,7 +31,9 @@ export const run: Command = async ({ output, dir }, _, options) => {
   else {
     const brought = before === null ? await unfinishedRuns(dir) : 0;
     if (brought > 0)
-      output.line(`  The folder brings a run store with ${brought} unfinished ${brought === 1 ? "run" : "runs"}, which would go on here.`);
+      output.line(
+        `  The folder brings a run store with ${brought} unfinished ${brought === 1 ? "run" : "runs"}, which would continue here.`,
+      );
     if (options["acceptTrust"] !== true && !(await saysYes("Should all of this take effect here?")))
       throw new ClearedError(
         "TRUST_CHANGED",

@@ -205,7 +205,7 @@ function questionOf({
 /** Asks a person about a run that lost its sandbox repeatedly: an approval lets it continue from its last recorded step. */
 export function crashCards(run: RunRecord, { code, message }: WireError): Released[] {
   if (code !== "SANDBOX_CRASHED" || run.mode !== "live") return [];
-  const title = `${run.agent} lost its sandbox process repeatedly. Approve to let the run go on, reject to leave it.`;
+  const title = `${run.agent} lost its sandbox process repeatedly. Approve to continue the run, reject to leave it.`;
   return [
     { kind: "card", key: `${CRASH}${run.id}`, card: { kind: "note", title, body: { about: { message } }, run: run.id, ...NOTHING_ASKED } },
   ];
@@ -223,7 +223,7 @@ function leftOutside(run: Pick<RunRecord, "mode" | "reason">, steps: readonly St
   const written = ({ changes }: Step) => changes.flatMap((one) => (one.op === "verified" ? [one.write] : []));
   const { stands, not_verified: wrong } = standing(acts.flatMap(written));
   const lineFor = ({ name, params, state }: Step) =>
-    `${name} ${params.slice(0, 300)}${state === "ok" ? "" : ": nobody knows whether it happened"}`;
+    `${name} ${params.slice(0, 300)}${state === "ok" ? "" : ": it is unknown whether it happened"}`;
   return { stands, not_verified: [...wrong, ...acts.filter((step) => written(step).length === 0).map(lineFor)] };
 }
 
@@ -231,7 +231,7 @@ function leftOutside(run: Pick<RunRecord, "mode" | "reason">, steps: readonly St
 export function leftBy(run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">, steps: readonly Step[], why: string) {
   const left = leftOutside(run, steps);
   if (left === null) return null;
-  const title = `${run.agent} was canceled after it had acted outside. Look whether what stands there is to stay.`;
+  const title = `${run.agent} was canceled after it had acted outside. Check whether its acts should stay.`;
   const card: CardDraft = { ...NOTHING_ASKED, kind: "note", title, body: { about: { why, ...left } }, run: run.id };
   const says = `${why}. It had acted outside: ${[...left.stands, ...left.not_verified].join("; ")}`;
   return { key: `left:${run.id}`, card, says };

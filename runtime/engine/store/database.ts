@@ -244,7 +244,7 @@ function translate(error: unknown, path: string): unknown {
   if ([13, 10, 3, 8, 14].includes(primary))
     return new ClearedError(
       "STORE_FULL",
-      `The disk refused to take a write to ${path} (${error.message}). Nothing was recorded; free space, or let this user write there, and the run goes on from its last recorded step.`,
+      `The disk refused a write to ${path} (${error.message}). Nothing was recorded; free space, or let this user write there, and the run continues from its last recorded step.`,
       { cause: error },
     );
   if (primary === 11 || primary === 26)

@@ -186,7 +186,7 @@ export async function dropClosed(packing: Packing, before: number, named: Readon
   }
   if (emptied.length > 0) await settle();
   // Removes unneeded bundles, including those left when an earlier call was killed here.
-  await archive.keep([], { needed: namesOf(database), commits: [], message: `${dropped} histories are not kept any more`, guard });
+  await archive.keep([], { needed: namesOf(database), commits: [], message: `${dropped} histories are no longer stored`, guard });
   return dropped;
 }
 

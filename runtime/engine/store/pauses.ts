@@ -32,7 +32,7 @@ export function openPauses(database: Database): Pause[] {
 export function pauseWords({ agent, by, reason, at }: Pause): string {
   const who = agent === null ? "Every agent is" : `${agent} is`;
   const why = reason === "" ? "" : ` (${reason})`;
-  return `${who} paused by ${by ?? "an unidentified user"} since ${minuteOf(at)}${why}; \`cleared resume${agent === null ? "" : ` ${agent}`}\` lets ${agent === null ? "them" : "it"} go on`;
+  return `${who} paused by ${by ?? "an unidentified user"} since ${minuteOf(at)}${why}; \`cleared resume${agent === null ? "" : ` ${agent}`}\` continues ${agent === null ? "them" : "it"}`;
 }
 
 /** Returns the pause that is already open and stays unchanged, or null when this one begins. */

@@ -40,7 +40,7 @@ export function createEngine(
     const back = database.get<RunRow>(`SELECT * FROM runs WHERE cause_key LIKE 'once undo ' || ? || '/%' AND ${open}`, run);
     if (back === undefined) return;
     const says = `${back.id} (${back.agent}, ${back.status}) takes back what it wrote. Reject that if it waits and is not meant; else`;
-    throw new ClearedError("RUN_STATUS", `${run} cannot go on: ${says} start a new run.`);
+    throw new ClearedError("RUN_STATUS", `${run} cannot continue: ${says} start a new run.`);
   };
   /** Inserts a run with its first event and returns its rid; undefined when its cause already started a run. */
   const insert = (spec: RunSpec, id: string, created: Json): number | undefined => {

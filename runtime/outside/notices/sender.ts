@@ -56,7 +56,7 @@ export function createSender({ database, clock, channels, asked, isAnswer, secre
         return await mailNotice(smtp, letter, { password, leaving: () => moveNotice(database, row.key, "sending") });
       }
       const channel = Object.hasOwn(channels.webhooks, row.channel) ? channels.webhooks[row.channel] : undefined;
-      if (channel === undefined) return { status: "never", why: `trust.yaml names no channel "${row.channel}" any more` };
+      if (channel === undefined) return { status: "never", why: `trust.yaml no longer names a channel "${row.channel}"` };
       return await postNotice(channel, letter, { secret: await secret(nameOf(channel.secret)), now: clock.now() });
     } catch (error) {
       return { status: "retry", why: toWire(error).message };
@@ -80,7 +80,7 @@ export function createSender({ database, clock, channels, asked, isAnswer, secre
       [...Map.groupBy(dueNotices(database, clock.now()), (row) => row.channel).values()].map(async (rows) => {
         for (const row of rows) {
           const known = await asked(JSON.parse(row.payload) as Notice, row.channel);
-          if (known === false) stop(row, "dead", "no run has asked for it, so somebody else wrote it into the run store");
+          if (known === false) stop(row, "dead", "no run has asked for it, so it was written into the run store by something else");
           else if (known !== null && (await one(row, known)) === "retry") return;
         }
       }),

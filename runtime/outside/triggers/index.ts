@@ -69,7 +69,7 @@ export function startTriggers(ports: TriggerPorts) {
   const open = async (): Promise<boolean> => {
     const block = await ports.blockedBy();
     if (block !== null && block !== lastBlock) ports.note(`Triggers wait: ${block}`);
-    if (block === null && lastBlock !== null) ports.note("Triggers go on.");
+    if (block === null && lastBlock !== null) ports.note("Triggers continue.");
     const freed = block === null && lastBlock !== null;
     lastBlock = block;
     if (freed) lookEverywhere();

@@ -108,7 +108,7 @@ function changeOf(entry: Entry, edits: Edits): Entry | null {
   const status = edits.status.get(entry.id);
   if (replaced === undefined && (status === undefined || status === entry.status)) return entry;
   if (entry.status !== "pending-review" && !(replaced !== undefined && isSameButReference(entry, replaced))) {
-    throw new ClearedError("WORKSPACE_CONFLICT", `${entry.id} is already ${entry.status}, so it is not changed any more.`, {
+    throw new ClearedError("WORKSPACE_CONFLICT", `${entry.id} is already ${entry.status}, so it cannot be changed.`, {
       data: { entry: entry.id },
     });
   }

@@ -94,7 +94,7 @@ async function editsOf(head: Tree, nets: ReadonlyMap<string, Net>): Promise<{ ed
     if (isSame(now, was)) continue;
     if (left === null || now === null) {
       if (now === null && was !== null && left === null) putBack(edits, was);
-      else notes.push(`${id} is not as it was left and stays ${now === null ? "away" : "as it is"}.`);
+      else notes.push(`${id} has changed since and stays ${now === null ? "away" : "as it is"}.`);
       continue;
     }
     const voided = await reversalOf(now, monthsOf(head));

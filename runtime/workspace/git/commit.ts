@@ -232,7 +232,7 @@ export function createCommitter(parts: CommitterParts) {
         }
         return {
           status: "blocked",
-          reason: `The branch or the files kept changing while the commit was made (${TRIES} tries). It is tried again by itself.`,
+          reason: `The branch or the files kept changing while the commit was made (${TRIES} tries). It is tried again automatically.`,
         };
       }),
     close: (): Promise<void> =>

@@ -16,7 +16,7 @@ const good = [
 const load = (...lines: string[]) => parseDialects([{ path: "importers/mine.yaml", text: lines.join("\n") }]);
 const replaced = (from: string, to: string) => () => load(...good.map((line) => (line === from ? to : line)));
 
-test("a good dialect is read, with defaults", () => {
+test("a valid dialect is read, with defaults", () => {
   expect(load(...good)).toMatchObject([{ name: "mine", delimiter: ",", encoding: "utf-8", sign: "signed", amount: { decimal: "." } }]);
 });
 
@@ -44,7 +44,7 @@ test("two dialects of one name are refused", () => {
   expect(thrown(() => parseDialects([file, { ...file, path: "b.yaml" }])).message).toContain("defined twice: in a.yaml");
 });
 
-test("hostile YAML ends in an error", () => {
+test("hostile YAML ends with an error", () => {
   for (const text of [
     "",
     "[",
@@ -59,12 +59,12 @@ test("hostile YAML ends in an error", () => {
     expect(thrown(() => load(text)).code).toBe("CONFIG_INVALID");
 });
 
-test("a mapping that is not one is refused as part of config.yaml", () => {
+test("an invalid mapping is refused as part of config.yaml", () => {
   for (const mapping of [null, 3, "x", [], {}, { columns: { date: 0 } }])
     expect(thrown(() => mappingDialect(mapping))).toMatchObject({ code: "CONFIG_INVALID", at: { file: "config.yaml" } });
 });
 
-test("the more specific header wins, and a tie is said", () => {
+test("the more specific header wins, and a tie is reported", () => {
   const [mine] = load(...good);
   const [other] = load("name: other", ...good.slice(1));
   if (mine === undefined || other === undefined) throw new Error("no dialect");
@@ -73,14 +73,14 @@ test("the more specific header wins, and a tie is said", () => {
   expect(thrown(() => readOne(csv, { dialects: [mine, other] })).message).toContain("The dialects mine and other all fit.");
 });
 
-test("a bad first row does not hide a dialect without header", () => {
+test("a bad first row does not hide a dialect without a header", () => {
   const statement = readOne(
     'DEBIT,20250230120000[0:GMT],"A",-1.00\nDEBIT,20250203120000[0:GMT],"B",$2\nDEBIT,20250204120000[0:GMT],"C",-3.00\n',
   );
   expect([statement.dialect, statement.rows.length, statement.refused.length]).toEqual(["chase-no-header", 1, 2]);
 });
 
-test("templates match by their fixed parts, quickly whatever the line", () => {
+test("templates match by their fixed parts, quickly for any line", () => {
   expect(matchTemplate('End of {closing_date},,"{closing}"', 'End of 11/30/2025,,"1,480.00"')).toEqual({
     closing_date: "11/30/2025",
     closing: "1,480.00",

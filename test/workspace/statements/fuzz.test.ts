@@ -57,7 +57,7 @@ describe("no input escapes", () => {
     );
   });
 
-  test("a changed sample never loses a row in silence: each data line is a row, a refusal or part of a quoted cell", () => {
+  test("a changed sample never loses a row silently: each data line is a row, a refusal or part of a quoted cell", () => {
     const clean = sample("chase_checking_header.csv").toString();
     fc.assert(
       fc.property(fc.integer({ min: CHASE.length, max: clean.length - 1 }), fc.constantFrom("x", "$", ",", "9", "-", "."), (at, text) => {

@@ -68,7 +68,7 @@ test("the guess says in words which column is what, by the first row", () => {
   );
 });
 
-test("a dialect that config.yaml names and whose header is missing is asked about in the same way", () => {
+test("a dialect named in config.yaml whose header is missing is asked about in the same way", () => {
   const text = "2026-11-01,GITHUB PRO,-21.00\n";
   const { dialect = "" } = guessOf(text, { dialect: "generic" });
   const dialects = [...shipped, ...parseDialects([{ path: "importers/x.yaml", text: dialect }])];

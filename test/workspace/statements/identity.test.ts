@@ -55,7 +55,7 @@ test("any export of the same rows, in any range and order, gives the same ids", 
   );
 });
 
-test("an export from the middle of a day has the rows of that day that the whole day begins with", () => {
+test("an export that starts within a day has ids as in the complete day", () => {
   const noon = ids(CHASE + line(3, "COFFEE", "-1.00"));
   const evening = ids(CHASE + line(3, "COFFEE", "-1.00") + line(3, "COFFEE", "-1.00"));
   expect(evening).toContain(noon[0]);
@@ -78,7 +78,7 @@ const ofx = (rows: [fitid: string, day: string, amount: string, name: string][])
     .join("")}</BANKTRANLIST></STMTRS></OFX>`;
 const ofxRows = (...rows: Parameters<typeof ofx>[0]) => toRows(read("a.ofx", ofx(rows)), "1010");
 
-test("a bank id is the reference while it names one row", () => {
+test("a bank id is the reference if it names one row", () => {
   expect(ofxRows(["TX-900001", "20250103", "-4.00", "A"])[0]?.reference).toBe("TX-900001");
 });
 
@@ -94,7 +94,7 @@ test("a bank id that stands for two rows loses neither", () => {
   expect(new Set(rows.map((row) => row.reference)).size).toBe(5);
 });
 
-test("rows under one bank id keep their ids when the file is turned around", () => {
+test("rows under one bank id keep their ids when the file is reversed", () => {
   const rows: [string, string, string, string][] = [
     ["X1", "20250103", "-4.00", "A"],
     ["X1", "20250103", "-4.00", "B"],
@@ -103,13 +103,13 @@ test("rows under one bank id keep their ids when the file is turned around", () 
   expect(id(rows, "A")).toBe(id(rows.toReversed(), "A"));
 });
 
-test("a bank id keeps its row although the bank rewrites the text", () => {
+test("a bank id identifies its row although the bank rewrites the text", () => {
   expect(ofxRows(["TX-900001", "20250103", "-4.00", "PENDING COFFEE"])[0]?.id).toBe(
     ofxRows(["TX-900001", "20250103", "-4.00", "COFFEE BAR"])[0]?.id,
   );
 });
 
-test("ids that only count the rows of a file are not taken for ids", () => {
+test("ids that only number the rows of a file are not taken for ids", () => {
   const long = ofxRows(["1", "20250103", "-4.00", "A"], ["2", "20250104", "-4.00", "B"]);
   const short = ofxRows(["1", "20250104", "-4.00", "B"]);
   expect(short[0]?.id).toBe(long[1]?.id);

@@ -23,18 +23,18 @@ test.each(["", "20250230", "2025-01-03", "20250103[x", "00000000"])("the day %s 
   ]);
 });
 
-test("decimal commas are read, thousands marks are refused", () => {
+test("decimal commas are read, thousands separators are refused", () => {
   expect(rows(wrap(trn("").replace("-1.00", "-12,34")))[0]?.amount).toBe("-12.34");
   expect(read("a.ofx", wrap(trn("").replace("-1.00", "-1,234")))[0]?.refused.length).toBe(1);
   expect(read("a.ofx", wrap(trn("").replace("-1.00", "-1,234.50")))[0]?.refused.length).toBe(1);
 });
 
-test("the currency of a row is what its amount is in, not what it was converted from", () => {
+test("the currency of a row is that of its amount, not what it was converted from", () => {
   expect(rows(wrap(trn("<CURRENCY><CURRATE>1.1<CURSYM>EUR</CURRENCY>")))[0]?.currency).toBe("EUR");
   expect(rows(wrap(trn("<ORIGCURRENCY><CURRATE>1.1<CURSYM>EUR</ORIGCURRENCY>")))[0]?.currency).toBe("USD");
 });
 
-test("name and memo make one text without saying the same twice; the payee is the counterparty", () => {
+test("name and memo make one text without repetition; the payee is the counterparty", () => {
   expect(rows(wrap(trn("<NAME>ACME<MEMO>ACME LTD LONDON")))[0]?.description).toBe("ACME LTD LONDON");
   expect(rows(wrap(trn("<NAME>ACME<MEMO>ref 7")))[0]?.description).toBe("ACME ref 7");
   expect(rows(wrap(trn("<PAYEE><NAME>ACME<CITY>X</PAYEE><BANKACCTTO><ACCTID>999</BANKACCTTO>")))[0]).toMatchObject({
@@ -55,17 +55,17 @@ test("declared windows-1252 is read, and UTF-8 under that declaration too", () =
   ).toMatchObject({ code: "STATEMENT_ENCODING", at: { line: 2 } });
 });
 
-test("a pending list is left out", () => {
+test("a pending list is omitted", () => {
   expect(rows(wrap(`${trn("<NAME>A")}<BANKTRANLISTP><STMTTRNP><TRNAMT>-9.00<NAME>B</STMTTRNP></BANKTRANLISTP>`)).length).toBe(1);
 });
 
-test("a file that is cut off is refused whole", () => {
+test("a truncated file is refused as a whole", () => {
   const text = wrap(trn("<NAME>A") + trn("<NAME>B"));
   for (const end of [text.length - 1, text.length - 20, text.indexOf("<NAME>B")])
     expect(thrown(() => read("a.ofx", text.slice(0, end)))).toMatchObject({ code: "STATEMENT_INVALID" });
 });
 
-test("a bank's refusal is told in its words", () => {
+test("a bank's refusal is reported in its words", () => {
   expect(
     thrown(() => read("a.ofx", "<OFX><STMTTRNRS><STATUS><CODE>2000<SEVERITY>ERROR<MESSAGE>Account closed</STATUS></STMTTRNRS></OFX>"))
       .message,
@@ -102,14 +102,14 @@ test.each([
   );
 });
 
-test("an account that the bank refused does not hide, nor hold back, the one it gave", () => {
+test("an account that the bank refused neither hides nor delays the one it gave", () => {
   const refused = "<STMTTRNRS><STATUS><CODE>2003<SEVERITY>ERROR<MESSAGE>Account 2 not found</STATUS></STMTTRNRS>";
   const [statement] = read("a.ofx", wrap(trn("")).replace("<STMTRS>", `${refused}<STMTRS>`));
   expect(statement?.rows).toHaveLength(1);
   expect(statement?.warnings).toMatchObject([{ message: "The bank answered: Account 2 not found." }]);
 });
 
-test("movements of cash on an investment account are read, and the trades beside them are named", () => {
+test("movements of cash on an investment account are read, and the trades next to them are named", () => {
   const cash = `<INVBANKTRAN>${trn("<NAME>DEPOSIT").replace("-1.00", "500.00")}<SUBACCTFUND>CASH</INVBANKTRAN>`;
   const trade = "<BUYSTOCK><INVBUY><INVTRAN><FITID>9<DTTRADE>20250104</INVTRAN><UNITS>1<TOTAL>-100</INVBUY></BUYSTOCK>";
   const file = (inner: string) =>

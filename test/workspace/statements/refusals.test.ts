@@ -60,7 +60,7 @@ test.each([
   expect(generic(`2025-01-02,X,${text}`).rows[1]?.amount).toBe(amount);
 });
 
-test("places are those of the row's currency", () => {
+test("decimal places are those of the row's currency", () => {
   const statement = readOne(
     "Date,Description,Amount,Currency\n2025-01-01,A,100,JPY\n2025-01-01,B,1.5,JPY\n2025-01-01,C,1.5,KWD\n2025-01-01,D,1.5,usd\n",
   );
@@ -68,13 +68,13 @@ test("places are those of the row's currency", () => {
   expect(statement.refused.map((row) => row.line)).toEqual([3, 5]);
 });
 
-test("a file whose every day has another form blames the dialect, not the rows", () => {
+test("a file in which every day has another form blames the dialect, not the rows", () => {
   const error = thrown(() => readOne("Date,Description,Amount\n01/02/2025,A,1.00\n01/03/2025,B,1.00\n13/03/2025,C,1.00\n"));
   expect(error).toMatchObject({ code: "STATEMENT_DIALECT", at: { file: "a.csv", line: 2 } });
   expect(error.message).toContain("expects days as YYYY-MM-DD");
 });
 
-test("day first and month first come from the mapping, never from the row", () => {
+test("day first or month first comes from the mapping, never from the row", () => {
   const csv = "When,What,Much\n03/04/2025,A,1.00\n";
   const columns = { date: "When", description: "What", amount: "Much" };
   expect(mapped({ columns, date: "DD/MM/YYYY" }, csv).rows[0]?.date).toBe("2025-04-03");
@@ -103,7 +103,7 @@ test("a mapping reads columns by number, grouped amounts, signs and parentheses"
   expect(statement.refused.map((row) => row.line)).toEqual([4, 5, 6, 7]);
 });
 
-test("an unknown header names what was found, the nearest dialect and what to do", () => {
+test("an unknown header names what was found, the nearest dialect and the remedy", () => {
   const error = thrown(() => read("march.csv", "Details,Posting Date,Description,Sum,Type,Balance\nx,y,z,1,2,3\n"));
   expect(error).toMatchObject({ code: "STATEMENT_DIALECT", at: { file: "march.csv", line: 1 } });
   expect(error.message).toBe(
@@ -112,11 +112,11 @@ test("an unknown header names what was found, the nearest dialect and what to do
   );
 });
 
-test("a dialect that is named but does not exist is answered with the nearest one", () => {
+test("a named dialect that does not exist is reported with the nearest one", () => {
   expect(thrown(() => readOne(CHASE, { dialect: "chase-cheking" })).message).toContain('Did you mean "chase-checking"?');
 });
 
-test("a named dialect whose columns are not there says which", () => {
+test("a named dialect with missing columns says which", () => {
   expect(thrown(() => readOne("Foo,Bar\n1,2\n", { dialect: "chase-card" }))).toMatchObject({
     code: "STATEMENT_DIALECT",
     at: { file: "a.csv", line: 1 },
@@ -148,7 +148,7 @@ test.each([
   expect(thrown(() => read(name, bytes))).toMatchObject({ code });
 });
 
-test("one NUL character costs its own row, and nothing around it", () => {
+test("a NUL character costs only its own row", () => {
   const csv = readOne("Date,Description,Amount\n2025-01-01,A\0B,1.00\n2025-01-02,GOOD,-1.00\n");
   expect([csv.rows.map((row) => row.line), csv.refused]).toEqual([
     [3],
@@ -159,11 +159,11 @@ test("one NUL character costs its own row, and nothing around it", () => {
   expect(read("a.ofx", ofx)).toMatchObject([{ rows: [{ line: 4 }], refused: [{ line: 5, code: "STATEMENT_ROW" }] }]);
 });
 
-test("an empty file says so", () => {
+test("an empty file is reported as empty", () => {
   for (const text of ["", "\n", " \r\n "]) expect(thrown(() => read("a.csv", text)).message).toBe("The file is empty. Download it again.");
 });
 
-test("the line of the first wrong byte is named", () => {
+test("the line of the first invalid byte is named", () => {
   expect(thrown(() => read("a.csv", Buffer.from("Date,Description,Amount\n2025-01-01,Caf\xe9,1.00\n", "latin1")))).toMatchObject({
     at: { file: "a.csv", line: 2 },
   });
@@ -180,7 +180,7 @@ test("UTF-16 with a mark, UTF-8 with a mark and declared windows-1252 are read",
   expect(thrown(() => description(Buffer.from(text), mapping))).toMatchObject({ code: "STATEMENT_ENCODING" });
 });
 
-test("text that would steer a terminal or forge a line is plain afterwards", () => {
+test("text that would control a terminal or forge a line is plain afterwards", () => {
   const statement = readOne('Date,Description,Amount\n2025-01-01,"A\u001b[2JB\u202eC\r\nD\u0007 \u200bE",1.00\n');
   expect(statement.rows[0]).toMatchObject({ raw_description: "A[2JBC D E", description: "A[2JBC D E" });
 });
@@ -194,7 +194,7 @@ test("line ends of all kinds count as lines", () => {
   }
 });
 
-test("a header that names a read column twice is refused", () => {
+test("a header with a duplicate mapped column is refused", () => {
   expect(thrown(() => readOne("Date,Description,Amount,Amount\n2025-01-01,A,1,2\n"))).toMatchObject({ code: "STATEMENT_DIALECT" });
 });
 

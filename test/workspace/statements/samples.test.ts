@@ -14,7 +14,7 @@ describe(`the statements in ${dir}`, () => {
   const covered = Object.keys(manifest).filter((name) => /\.(csv|ofx|qfx)$/i.test(name));
   test("there are some", () => expect(covered.length).toBeGreaterThan(0));
 
-  test.each(covered)("%s has the rows its manifest names", (name) => {
+  test.each(covered)("%s has the rows in its manifest", (name) => {
     expect(existsSync(join(dir, name))).toBe(true);
     const statements = read(name, readFileSync(join(dir, name)));
     const expected = manifest[name];
@@ -26,7 +26,7 @@ describe(`the statements in ${dir}`, () => {
   });
 });
 
-describe("a row comes out with all its fields", () => {
+describe("a row has all its fields", () => {
   const first = (name: string, index = 0) => read(name, sample(name))[0]?.rows[index];
 
   test("Chase checking", () => {
@@ -62,7 +62,7 @@ describe("a row comes out with all its fields", () => {
     expect(statement?.rows[4]?.raw_description).toContain("FSA\\\\Ort\\10 10");
   });
 
-  test("ING: the direction stands in a word", () => {
+  test("ING: a word gives the direction", () => {
     const rows = read("ing.csv", sample("ing_nl_af_bij.csv"))[0]?.rows ?? [];
     expect(rows.map((row) => [row.date, row.amount, row.counterparty])).toEqual([
       ["2012-11-15", "-136.13", "From1"],
@@ -71,7 +71,7 @@ describe("a row comes out with all its fields", () => {
     ]);
   });
 
-  test("Nationwide: pound signs, two columns, proven although not in the order of days", () => {
+  test("Nationwide: pound signs, two columns, proven although not ordered by day", () => {
     const [statement] = read("nw.csv", sample("nationwide_uk_pound_two_columns.csv"));
     expect(statement?.rows.map((row) => [row.date, row.amount, row.balance])).toEqual([
       ["2013-11-07", "500.00", "500.00"],
@@ -82,7 +82,7 @@ describe("a row comes out with all its fields", () => {
     expect(statement).toMatchObject({ currency: "GBP", opening: "0.00", closing: { date: "2013-12-10", amount: "360.23" }, warnings: [] });
   });
 
-  test("France: account, range and closing balance stand before the header", () => {
+  test("France: account, range and closing balance are before the header", () => {
     expect(read("fr.csv", sample("fr_preamble_semicolon.csv"))[0]).toMatchObject({
       account: "0234500012345678",
       opening: "1192.47",
@@ -96,7 +96,7 @@ describe("a row comes out with all its fields", () => {
     });
   });
 
-  test("New Zealand card: spending is out, a payment is in", () => {
+  test("New Zealand card: spending is negative, a payment positive", () => {
     const rows = read("nz.csv", sample("nz_creditcard_inverted_sign.csv"))[0]?.rows ?? [];
     expect([rows[0]?.amount, rows[3]?.amount, rows[0]?.bank_id]).toEqual(["-30.00", "500.00", "2013011702"]);
   });
