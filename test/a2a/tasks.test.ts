@@ -1,5 +1,7 @@
 /** Tasks over HTTP against `cleared start`: three generations of A2A, the same run behind each. */
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { canonicalJson } from "../../runtime/kernel/canonical.ts";
 import { cleared, commit } from "../cli/command-line.ts";
 import { type Served, rpc, said, said1, serve, skill, stream } from "./client.ts";
 
@@ -63,7 +65,11 @@ test("missing input is asked for, in status and history; the answer arrives by t
   expect(told).toMatchObject({ id: asked.id, status: { state: "auth-required" } });
   expect((await rpc(site, "ListTasks", { contextId: waits.contextId }, V1)).result).toMatchObject({ totalSize: 1 });
 
-  const card = waits.status.message.parts[1].data.reviewId;
+  const { reviewId: card, actionDigest } = waits.status.message.parts[1].data;
+  // Anybody who has the calls can compute it: SHA-256 of their canonical JSON, keys in order and no white space.
+  const { calls } = (await cleared(site.dir, "queue", "show", String(card), "--json")).json();
+  expect(calls).toHaveLength(1);
+  expect(actionDigest).toBe(`sha256:${createHash("sha256").update(canonicalJson(calls)).digest("hex")}`);
   const follower = Array.fromAsync(stream(site, "SubscribeToTask", { id: asked.id }, V1));
   expect((await cleared(site.dir, "approve", String(card))).code).toBe(0);
   const events = await follower;
