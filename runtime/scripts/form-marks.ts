@@ -43,6 +43,17 @@ export function argsAt(form: string, from: number): { args: string[]; end: numbe
   return { args, end };
 }
 
+/** For a choice by a name that was replaced by its value, as forms.ts writes it: `a !== b ? x : y` is `a === b ? y : x`. */
+export function turned(form: string): string {
+  const isCode = ({ index }: RegExpMatchArray) => form.slice(0, index).split(LITERAL).length % 2 === 1;
+  const [found] = [...form.matchAll(/Conditional(?=\((?:Unary!\(|Binary!==?\())/g)].filter(isCode);
+  if (found === undefined) return form;
+  const { args, end } = argsAt(form, found.index + found[0].length);
+  const [test = "", yes = "", no = ""] = args;
+  const opposite = test.startsWith("Unary") ? test.slice("Unary!(".length, -1) : test.replace("!", "=");
+  return turned(`${form.slice(0, found.index)}Conditional(${[opposite, no, yes].join()})${form.slice(end)}`);
+}
+
 /** A form in readable text. */
 export const plainForm = (form: string): string =>
   renamed(form, (name) => name.slice(name.lastIndexOf(":") + 1).replace(/#\d+$/, ""))

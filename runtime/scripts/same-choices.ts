@@ -21,8 +21,25 @@ const chosen = ({ start, end, test }: Node, consequent: Node, alternate: Node): 
   return { type: "ConditionalExpression", start, end, test, consequent, alternate };
 };
 
+/** `const [a, b] = [x, y]` is `const a = x, b = y`. */
+function separate(one: Node): Node[] {
+  const [pattern, init] = [one["id"] as Node, one["init"] as Node | null];
+  const value = init === null ? null : bare(init);
+  if (pattern.type !== "ArrayPattern" || value?.type !== "ArrayExpression") return [one];
+  const [names, values] = [pattern, value].map((list) => list["elements"] as (Node | null)[]) as [(Node | null)[], (Node | null)[]];
+  const isPlain =
+    names.every((name) => name?.type === "Identifier") && values.every((each) => each !== null && each.type !== "SpreadElement");
+  if (!isPlain || names.length !== values.length) return [one];
+  return names.flatMap((id, i) => {
+    const each = values[i];
+    return id && each ? [{ ...one, start: id.start, end: each.end, id, init: each }] : [];
+  });
+}
+
 /** `let a = 1; if (b) a = 2;` is `let a = b ? 2 : 1;`, and `if (b) return 1; return 2;` is `return b ? 1 : 2;`: in every list of statements, in place. */
 export function joinChoices(body: readonly Node[]): Node[] {
+  for (const one of body.flatMap((each) => [...within(each)]))
+    if (one.type === "VariableDeclaration") one["declarations"] = (one["declarations"] as Node[]).flatMap(separate);
   const all = body.flatMap((one) => [...within(one)]);
   // A function from elsewhere could read or set a name before it is chosen.
   const isSeen = (at: Node, name: unknown) =>
@@ -91,11 +108,23 @@ function nullish(node: Node, { ids }: Names, form: (node: Node) => string): Node
   return nothing === undefined ? null : { ...left, operator: equal.slice(0, 2), right: nothing };
 }
 
+/** `x === "a" || x === "b"` of `["a", "b"].includes(x)`; null for anything else. */
+function oneOf({ start, end, arguments: given }: Node, list: Node): Node | null {
+  const [value, ...more] = given as Node[];
+  const all = (list["elements"] as (Node | null)[]).map((one) => one && bare(one));
+  const isFixed = all.every((one) => one?.type === "Literal" && one["regex"] === undefined);
+  if (value === undefined || more.length > 0 || all.length === 0 || !isFixed || !isStill(bare(value))) return null;
+  const tests = all.map((right): Node => ({ type: "BinaryExpression", start, end, operator: "===", left: value, right }));
+  return tests.reduce((left, right): Node => ({ type: "LogicalExpression", start, end, operator: "||", left, right }));
+}
+
 /** An expression in the other way of writing it; null where there is none. */
 export function sameExpression(node: Node, names: Names, form: (node: Node) => string): Node | null {
   if (node.type === "LogicalExpression") return nullish(node, names, form);
   if (node.type === "CallExpression") {
     const callee = bare(node["callee"] as Node);
+    const list = callee.type === "MemberExpression" && keyIn(callee) === "includes" ? bare(callee["object"] as Node) : null;
+    if (list?.type === "ArrayExpression") return oneOf(node, list);
     const name = callee.type === "MemberExpression" && callee["computed"] !== true ? ALIAS.get(keyIn(callee) ?? "") : undefined;
     if (name === undefined || !isDecimal(callee["object"] as Node, names)) return null;
     return { ...node, callee: { ...callee, property: { ...(callee["property"] as Node), name } } };

@@ -8,7 +8,7 @@ import { apart, partOf } from "../evidence/partings.ts";
 import { conditionOf, exchanged, inOne, meansOf, unlike } from "./deeds.ts";
 import { type Canonical, type Reach, endOf, holderOf, lastOf, matchNames, reachOf, readsApart, shownOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
-import { type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
+import { SILENT, type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
 
 /** The forms before and after, if only their literals differ. */
 type Literals = { old: string[]; since: string[] } | null;
@@ -113,14 +113,17 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   // A literal without a key is the same wherever it is.
   const whole = (one: Stated) => `${place(one)}\n${one.path !== "" && one.compared} ${one.means}`;
   const [then, since] = [new Set(old.map(place)), new Set(all.map(place))];
-  const exact = (one: Stated) => `${place(one)}\n${one.compared} ${one.of} ${one.means}`;
+  const exact = (one: Stated) => `${place(one)}\n${one.compared} ${one.of} ${one.file} ${one.means}`;
   // A cell of a table is the same whether or not something compares with it.
   const cell = (one: Stated) => `${one.near !== null} ${place(one)}\n${one.near === null ? whole(one) : one.means}`;
   let [gone, fresh] = apart(...apart(...apart(old, all, exact), whole), cell);
   // Moved: the same value under another path, where one of the two paths occurs only once.
-  const isMoved = (a: Stated, b: Stated) => a.means === b.means && lastOf(a.path) === lastOf(b.path) && a.near === null && b.near === null;
+  const isMoved = (a: Stated, b: Stated) =>
+    lastOf(a.path) === lastOf(b.path) ? !then.has(place(b)) || !since.has(place(a)) : isBare(a, b) || isBare(b, a);
+  // Into a name or function without a key: the condition or the log text it is part of describes any other difference.
+  const isBare = (a: Stated, b: Stated) => a.path === "" && a.compared === b.compared && (a.compared || SILENT.test(b.path));
   fresh = fresh.filter((one) => {
-    const twin = gone.find((other) => isMoved(other, one) && (!then.has(place(one)) || !since.has(place(other))));
+    const twin = gone.find((other) => other.means === one.means && other.near === null && one.near === null && isMoved(other, one));
     gone = gone.filter((other) => other !== twin);
     return twin === undefined;
   });

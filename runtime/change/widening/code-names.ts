@@ -2,7 +2,7 @@
  * Matches the names of two versions of a program by what they are given, not by what they are called, and finds what a name reaches through
  * everything made from it.
  */
-import { argsAt, differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm, renamed } from "../../scripts/form-marks.ts";
+import { argsAt, differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm, renamed, turned } from "../../scripts/form-marks.ts";
 import { SCRIPTS } from "../../workspace/layout.ts";
 import type { SurveyTest } from "../../kernel/ports.ts";
 import { apart } from "../evidence/partings.ts";
@@ -76,7 +76,7 @@ export function matchNames(was: Names, now: Names) {
           return isOpaque ? whole : write((isExact ? only.exact : null) ?? only.form, [...above, name], isExact);
         },
       );
-    return (form, isExact) => write(form, [], isExact);
+    return (form, isExact) => turned(write(form, [], isExact));
   };
   const [before, after] = [canonical(was, left), canonical(now, right)];
   const changed = [...left].flatMap(([first, id]) => {

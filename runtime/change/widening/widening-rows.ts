@@ -179,16 +179,17 @@ export const CALLS: Row<CallChange>[] = [
     // Texts that read the same are not reported as different.
     const reads = added.map((text) => (dropped.includes(text) ? `${text}, where a name in it means something else` : text));
     const before = dropped.filter((text) => !added.includes(text));
-    const does = role === "puts" ? `adds to ${what}` : `${says} (${what})`;
-    const when = `${conditions(reads)}${before.length === 0 ? "" : `; before, ${conditions(before)}`}`;
+    const isGone = role === "puts" && now === 0;
+    const does = role === "puts" ? `${isGone ? "no longer " : ""}adds to ${what}` : `${says} (${what})`;
+    const past = before.length === 0 ? [] : [`before, ${conditions(before)}`];
+    const when = isGone ? past.map((one) => `(${one})`).join() : [conditions(reads), ...past].join("; ");
     // Items of a list that nothing acts on or books are only written differently.
-    if (role === "puts" && !feeds(FED)) return tell("code", `${does} ${when}`);
+    const text = `${does} ${when}`.trimEnd();
+    if (role === "puts" && !feeds(FED)) return tell("code", text);
     // More calls that act, or fewer that ask, widen; fewer calls that act are only reported.
     const isMore = now > was && feeds(DONE);
     const line =
-      role === "acts" || !more || dropped.length > 0 || isMore
-        ? widen(kind, `${does} ${when}: compare by hand`)
-        : tell("condition", `${does} ${when}`);
+      role === "acts" || !more || dropped.length > 0 || isMore ? widen(kind, `${text}: compare by hand`) : tell("condition", text);
     return { ...line, only: { does, when } };
   },
 ];
