@@ -158,7 +158,9 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   const parents = new Set(all.map(({ path }) => path.slice(0, path.lastIndexOf(lastOf(path)))));
   for (const one of gone) {
     const isPiece = isLiteral(one) && templates.has(one.path);
-    if (one.path === "" || isPiece || isOf(one) || !parents.has(one.path.slice(0, one.path.lastIndexOf(lastOf(one.path))))) continue;
+    const parent = one.path.slice(0, one.path.lastIndexOf(lastOf(one.path)));
+    // What a person is shown is not part of the call, so it is reported although all of it was removed.
+    if (one.path === "" || isPiece || isOf(one) || !parents.has(parent.replace(/\bdetails\.$/, ""))) continue;
     // One of the literals in an expression may be all that remains of it.
     const left = isLiteral(one) ? undefined : all.find((other) => isLiteral(other) && place(other) === place(one));
     change(left ?? one, one, one.given, left?.given ?? null);

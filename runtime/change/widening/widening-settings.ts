@@ -102,7 +102,9 @@ export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet
       !key.startsWith("cases[") &&
       ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
   );
-  const [texts, values] = [true, false].map((isText) => changes.filter(({ key }) => /description$|^source$/.test(key) === isText));
+  // Whoever decides by a rule reads its description.
+  const isWords = ({ key }: LeafChange) => /description$|^source$/.test(key) && !key.startsWith("rules[");
+  const [texts, values] = [true, false].map((isText) => changes.filter((one) => isWords(one) === isText));
   const never: Row[] = [[/^/, () => false]];
   return [...judged(texts ?? [], never, `${name}: `, "text"), ...judged(values ?? [], never, `${name}: `)];
 }
