@@ -43,19 +43,42 @@ export function argsAt(form: string, from: number): { args: string[]; end: numbe
   return { args, end };
 }
 
+/** The first of these constructs outside of literals, with its arguments; null if there is none. */
+function constructIn(form: string, kinds: RegExp): { before: string; kind: string; args: string[]; after: string } | null {
+  const isCode = ({ index }: RegExpMatchArray) => form.slice(0, index).split(LITERAL).length % 2 === 1;
+  const [found] = [...form.matchAll(kinds)].filter(isCode);
+  if (found === undefined) return null;
+  const { args, end } = argsAt(form, found.index + found[0].length);
+  return { before: form.slice(0, found.index), kind: found[0], args, after: form.slice(end) };
+}
+
 /** For a choice by a name that was replaced by its value, as forms.ts writes it: `a !== b ? x : y` is `a === b ? y : x`. */
 export function turned(form: string): string {
-  const isCode = ({ index }: RegExpMatchArray) => form.slice(0, index).split(LITERAL).length % 2 === 1;
-  const [found] = [...form.matchAll(/Conditional(?=\((?:Unary!\(|Binary!==?\())/g)].filter(isCode);
-  if (found === undefined) return form;
-  const { args, end } = argsAt(form, found.index + found[0].length);
-  const [test = "", yes = "", no = ""] = args;
-  const opposite = test.startsWith("Unary") ? test.slice("Unary!(".length, -1) : test.replace("!", "=");
-  return turned(`${form.slice(0, found.index)}Conditional(${[opposite, no, yes].join()})${form.slice(end)}`);
+  const found = constructIn(form, /Conditional(?=\((?:Unary!\(|Binary!==?\(|Binaryfilled\())/g);
+  if (found === null) return form;
+  const [test = "", yes = "", no = ""] = found.args;
+  const equal = test.replace("Binary!", "Binary=").replace("Binaryfilled", "Binaryempty");
+  const opposite = test.startsWith("Unary") ? test.slice("Unary!(".length, -1) : equal;
+  return turned(`${found.before}Conditional(${[opposite, no, yes].join()})${found.after}`);
+}
+
+/** The constructs of a form as code. */
+function asCode(form: string): string {
+  const found = constructIn(
+    form,
+    /(?<![.\w])(?:Conditional|text|(?:Binary|Logical|Unary)(?:empty|filled|[^\w\s(]+|in|instanceof|typeof))(?=\()/g,
+  );
+  if (found === null) return form;
+  const [a = "", b = "", c = ""] = found.args;
+  const operator = found.kind.replace(/^(?:Binary|Logical|Unary)/, "");
+  const length = { empty: `${b}.length === 0`, filled: `${b}.length > 0` }[operator];
+  const choice = found.kind === "Conditional" ? `${a} ? ${b} : ${c}` : found.kind === "text" ? found.args.join(" + ") : undefined;
+  const one = found.kind.startsWith("Unary") ? `${operator}${a}` : `${a} ${operator} ${b}`;
+  return asCode(`${found.before}${length ?? choice ?? one}${found.after}`);
 }
 
 /** A form in readable text. */
 export const plainForm = (form: string): string =>
-  renamed(form, (name) => name.slice(name.lastIndexOf(":") + 1).replace(/#\d+$/, ""))
+  renamed(asCode(form), (name) => name.slice(name.lastIndexOf(":") + 1).replace(/#\d+$/, ""))
     .replaceAll(LITERAL, "")
     .replaceAll(STEP, "");

@@ -144,6 +144,8 @@ export function formsOf(body: readonly Node[], names: Names) {
         const test = bare(plain["test"] as Node);
         const turned = test.type === "UnaryExpression" && test["operator"] === "!" ? (test["argument"] as Node) : null;
         const equal = test.type === "BinaryExpression" && /^!==?$/.test(String(test["operator"])) ? notEqual(test) : null;
+        const [, filled, list] = test.type === "BinaryExpression" ? compared(test) : [];
+        if (filled === "filled" && list) return `Conditional(Binaryempty(,${form(list)}),${of("alternate")},${of("consequent")})`;
         if (turned === null && equal === null) return `Conditional(${of("test")},${of("consequent")},${of("alternate")})`;
         return form({ ...plain, test: turned ?? equal, consequent: plain["alternate"], alternate: plain["consequent"] } as Node);
       }

@@ -148,7 +148,7 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
     const twin =
       same.find((other) => !isLiteral(other) && !fresh.some((some) => place(some) === place(other) && !isLiteral(some))) ??
       same.find((other) => isLiteral(other) === isLiteral(one)) ??
-      same.find((other) => !fresh.some((some) => place(some) === place(other) && isLiteral(some) === isLiteral(other)));
+      same.find((other) => !fresh.some((some) => place(some) === place(other) && isLiteral(some) === isLiteral(other) && !some.compared));
     gone = gone.filter((other) => other !== twin);
     // If only a literal in it differs, the literal is reported.
     const isSame = twin !== undefined && !isLiteral(one) && differInLiterals(twin.means, one.means);
@@ -260,7 +260,13 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
     const reaches = role === "puts" ? namesIn(what).flatMap(reach) : [];
     const one = { what: plainForm(what), role, reaches };
     for (const [then, next, order] of unlike(mine, theirs, role === "puts"))
-      deeds.push({ ...one, ...shownOf(then, next), order, file: next.file, line: next.line });
+      deeds.push({
+        ...one,
+        ...(order ? { was: then.shown, now: next.shown } : shownOf(then, next)),
+        order,
+        file: next.file,
+        line: next.line,
+      });
     if (gone.length + added.length === 0) continue;
     const testsOf = (all: typeof old, most: number) => all.slice(0, most).flatMap(({ tests }) => tests);
     const [dropped, more] = apart(testsOf(gone, added.length), testsOf(added, gone.length), means);
