@@ -139,7 +139,9 @@ function parseYaml(text: string, source: YamlSource): YamlText {
  */
 export function checkYaml<S extends z.ZodType>(yaml: YamlText, schema: S, source: YamlSource): z.output<S> {
   // Checked once or twice in a process: faster without the code that zod would generate for it (4 ms for config.yaml).
-  const parsed = schema.safeParse(yaml.value ?? {}, { jitless: true });
+  const error = ({ code, input }: { code?: string; input?: unknown }) =>
+    code === "invalid_type" && input === undefined ? "is missing" : undefined;
+  const parsed = schema.safeParse(yaml.value ?? {}, { jitless: true, error });
   if (parsed.success) return parsed.data;
   const findings = flatten(parsed.error.issues.slice(0, MAX_FINDINGS))
     .slice(0, MAX_FINDINGS)

@@ -85,6 +85,7 @@ const HOSTILE: [what: string, text: string, line: number | null, says: RegExp][]
   ["an unknown key in an entry", TEXT.replace('"id":', '"status":"voided","id":'), 5, /Unknown key "books\.0\.status"/],
   ["a doubled key", `${TEXT}agent: pay\n`, 9, /Not valid YAML/],
   ["a leg that is none", TEXT.replace('84.00 USD"', '84.00"'), 5, /books\.0\.legs\.0: write a leg/],
+  ["an entry without an id", TEXT.replace('"id":"261001-aaaaaaaaaa",', ""), 5, /books\.0\.id: is missing/],
   ["an amount as a number", TEXT.replace('"Expenses:Software 84.00 USD"', "84.00"), 5, /books\.0\.legs\.0/],
   ["a call without parameters", TEXT.replace(', "params": {"to":"ACME"}', ""), 7, /asks\.0\.params/],
   ["an end that is none", TEXT.replace("completed", "paid"), 8, /ends/],
@@ -134,6 +135,11 @@ test("a case's path gives its agent and name", () => {
 test("names of prototype properties are ordinary data", () => {
   const known = parseCase(TEXT.replace('{"to":"ACME"}', '{"__proto__":{"a":1},"constructor":2}'), FILE);
   expect(JSON.stringify(known.keeps.asks[0]?.params)).toBe('{"__proto__":{"a":1},"constructor":2}');
+  for (const answers of ['{"__proto__":{"a":1},"constructor":2}', "{ __proto__: {a: 1}, constructor: 2 } # by hand"]) {
+    const read = parseCase(`${TEXT}answers: ${answers}\n`, FILE);
+    expect(JSON.stringify(read.keeps.answers)).toBe('{"__proto__":{"a":1},"constructor":2}');
+    expect(parseCase(caseText(read), FILE)).toEqual(read);
+  }
   expect(({} as { a?: number }).a).toBeUndefined();
 });
 

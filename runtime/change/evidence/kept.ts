@@ -25,8 +25,8 @@ export const keptSchema = z.strictObject({
   /** Acts outside and notices (`notify`, by recipient and channel) with their counts; more parameters are allowed. */
   makes: z.array(call.extend({ times: z.int().min(0) })).default([]),
   ends: z.enum(["completed", "rejected", "expired", "blocked"] as const satisfies readonly Outcome[]).exactOptional(),
-  /** Fields of the result. */
-  answers: z.record(z.string(), any).exactOptional(),
+  /** Fields of the result, under any name: z.record() drops `__proto__`. */
+  answers: z.custom<Record<string, Json>>((one) => isObject(one as Json), "write fields of the result").exactOptional(),
 });
 export type Kept = z.output<typeof keptSchema>;
 
