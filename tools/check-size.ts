@@ -1,6 +1,6 @@
 /**
  * Sizes: a file over 300 lines must give its reason in its header (a line with `Size:`), and all source together stays
- * under 72,710 lines (docs/DECISIONS.md). Tests do not count as source, but have the same limit for one file.
+ * under 72,740 lines (docs/DECISIONS.md). Tests do not count as source, but have the same limit for one file.
  */
 import { sourceFiles } from "./source-files.ts";
 
