@@ -44,7 +44,7 @@ export function holderHere(dir: string, trust: Trust, by?: string): Holder {
     throw new ClearedError(
       "APPROVAL_IDENTITY",
       named === undefined
-        ? "You have no key of a person in trust.yaml, so you cannot decide from here. `cleared init` makes a key; CLEARED_KEY can name another key file."
+        ? "You have no key of a person in trust.yaml, so you cannot decide from here. `cleared trust --new-key NAME` makes a key to add there; CLEARED_KEY can name another key file."
         : `The key in ${named} belongs to no person in trust.yaml.`,
     );
   throw new ClearedError(

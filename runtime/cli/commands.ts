@@ -46,6 +46,7 @@ const GROUPS: Record<string, readonly Omit<CommandSpec, "group">[]> = {
     }),
     command("trust", "show what trust.yaml allows to run and who may decide, and confirm it for this machine", {
       "--accept-trust": "confirm without asking (for scripts)",
+      "--new-key <name>": "make a key for another person, who runs this as their own user; print the lines for trust.yaml",
     }),
     command("doctor", "show the settings in force, the plugins and tool servers, and what is missing"),
   ],

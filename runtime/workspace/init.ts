@@ -2,7 +2,6 @@
  * A new workspace: the starter files in a new git repository, a key for the first person, a launcher, the first commit, and the hook that
  * checks a person's commits. All or nothing: if something fails, a folder that was empty before is empty again.
  */
-import { generateKeyPairSync } from "node:crypto";
 import { chmod, cp, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
@@ -12,7 +11,7 @@ import { parseConfig, parseTrust } from "./settings/config.ts";
 import { git, gitFailed, tryGit } from "./git/git-process.ts";
 import { keepConfirmation, lookAtTrust } from "./settings/confirmation.ts";
 import { agentFile, AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, policyFile, scriptFile, SCRIPTS, STATE, TRUST } from "./layout.ts";
-import { keepKey, readIfThere } from "./own-folders.ts";
+import { keepKey, personKey, readIfThere } from "./own-folders.ts";
 import { parseHeader } from "../scripts/header.ts";
 import { commandEnv, SETTINGS } from "./git/environment.ts";
 
@@ -129,21 +128,20 @@ async function makeRepository(dir: string, branch: string, person: string, messa
  * public half (`half`) as trust.yaml has it, the private one as PEM.
  */
 async function fill({ from, name }: InitOptions, person: string) {
-  const pair = generateKeyPairSync("ed25519");
-  const key = pair.publicKey.export({ type: "spki", format: "der" }).toString("base64");
+  const { half, key } = personKey();
   const config = (await readFile(join(from, CONFIG), "utf8"))
     .replace(/^ {2}name: .*?(?= +#|$)/m, () => `  name: ${JSON.stringify(name.trim())}`)
     .replace(/^timezone: \S+/m, () => `timezone: ${new Intl.DateTimeFormat().resolvedOptions().timeZone}`);
   const trust = (await readFile(join(from, TRUST), "utf8")).replace(
     /^people: \[\].*$/m,
-    () => `people:\n  - name: ${JSON.stringify(person)}\n    key: ${key}`,
+    () => `people:\n  - name: ${JSON.stringify(person)}\n    key: ${half}`,
   );
   // Parsed again, so that no name can mean something else as YAML.
   if (parseConfig(config).business.name !== name.trim())
     throw new ClearedError("CONFIG_INVALID", `The starter's ${CONFIG} has no place for the business's name.`);
-  if (parseTrust(trust).people[0]?.key !== key)
+  if (parseTrust(trust).people[0]?.key !== half)
     throw new ClearedError("CONFIG_INVALID", `The starter's ${TRUST} has no place for the first person.`);
-  return { config, trust, half: key, key: pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
+  return { config, trust, half, key };
 }
 
 async function write(target: string, { config, trust }: Awaited<ReturnType<typeof fill>>, { from, agents }: InitOptions): Promise<void> {

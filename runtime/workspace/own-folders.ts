@@ -3,7 +3,7 @@
  * confirmations, which do not travel with a workspace), and `.cleared` inside one. A folder that is a link, belongs to another user or is
  * open to others is refused, by its path. Also: folders of a workspace that must not lead out of it.
  */
-import { createHash } from "node:crypto";
+import { createHash, generateKeyPairSync } from "node:crypto";
 import type { Dirent, Stats } from "node:fs";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
@@ -68,6 +68,13 @@ export function privatePlaces(dir: string): string[] {
 /** The file of a person's private key, by its public half, so that all workspaces which name the key share one file. */
 export function keyFile(publicHalf: string): string {
   return join(userState(), "keys", `${createHash("sha256").update(publicHalf).digest("hex").slice(0, 32)}.pem`);
+}
+
+/** A new Ed25519 key pair of a person: the public half as trust.yaml has it (SPKI, base64), the private one as PEM. */
+export function personKey(): { half: string; key: string } {
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const half = publicKey.export({ type: "spki", format: "der" }).toString("base64");
+  return { half, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
 /** Stores a private key, PEM. @throws FOLDER_UNSAFE */

@@ -7,7 +7,7 @@ import type { Trust } from "../../workspace/settings/config.ts";
 import { type Seen, confirmedTrust, keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { assertUntracked } from "../../workspace/git/working-edits.ts";
 import { KEY } from "../../workspace/layout.ts";
-import { keepKey } from "../../workspace/own-folders.ts";
+import { keepKey, personKey } from "../../workspace/own-folders.ts";
 import { holdersHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import { withStore } from "../../app/look.ts";
@@ -15,6 +15,16 @@ import { saysYes } from "../terminal.ts";
 import { printable } from "../../kernel/text.ts";
 
 export const run: Command = async ({ output, dir }, _, options) => {
+  const name = options["newKey"];
+  if (typeof name === "string") {
+    if (name.trim() === "") throw new ClearedError("USAGE", 'Give the name of the person: `cleared trust --new-key "Ana Ruiz"`.');
+    const { half, key } = personKey();
+    const file = keepKey(half, key);
+    output.lines([`  - name: ${JSON.stringify(name)}`, `    key: ${half}`]);
+    output.line(`Add these lines to trust.yaml under people:, and confirm them with \`cleared trust\`. The private key is in ${file}.`);
+    output.result({ name, key: half, file });
+    return;
+  }
   await assertUntracked(dir);
   const seen = lookAtTrust(dir);
   const found = confirmedTrust(dir, seen.text);
