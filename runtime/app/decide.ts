@@ -111,7 +111,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
     const classified = await classifiedIn(host, card);
     host.database.write(() => {
       host.cards.decide(card.id, decision);
-      if (classified !== null) markDecision(host.database, card, decision, classified);
+      if (classified !== null) markDecision(host, card, decision, classified);
       dropFact(host.database, fact);
     });
     if (commit !== null) await host.tidy();

@@ -22,7 +22,7 @@ import type { CostRow, CostsBy } from "../llm/costs.ts";
 import type { Models } from "../llm/models.ts";
 import { type Local, WHY } from "./local.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
-import { lookAtTrust } from "../workspace/settings/confirmation.ts";
+import { lookAtTrust, sealerOf } from "../workspace/settings/confirmation.ts";
 import { modelRolesOf } from "../workspace/settings/models.ts";
 import { openSecrets } from "../workspace/settings/secrets.ts";
 
@@ -67,7 +67,11 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
           if (run.mode !== "live") throw new ClearedError("INTERNAL", "A trial run asked a model.");
           return asked.generate(request);
         },
-        decided: async (site, name) => marksOf(database, site, name),
+        async decided(site, name) {
+          const seal = sealerOf(dir);
+          const ours = marksOf(database, site, name).filter((one) => one.seal === seal("mark", site, name, one.card, one.confirmed));
+          return { decided: ours.length, confirmed: ours.filter(({ confirmed }) => confirmed === 1).length };
+        },
         doubtful: (json) => {
           const texts = log.steps.flatMap((step) => step.changes.flatMap((one) => (one.op === "doubtful" ? [one.text] : [])));
           return texts.map(beginning).find((one) => json.includes(one)) ?? null;
@@ -203,14 +207,15 @@ export async function classifiedIn({ database, engine }: { database: Database; e
 }
 
 /** Counts a decision about an entry's card, once. @param steps of the run that wrote the entry */
-export function markDecision(database: Database, card: Card, decision: Decision, steps: readonly Step[]): void {
+export function markDecision({ dir, database }: Pick<Around, "dir" | "database">, card: Card, decision: Decision, steps: readonly Step[]) {
   const entry = (card.body as { entry?: Json } | null)?.entry;
   if (typeof entry !== "string") return;
   const wrote = steps.findLast((step) => step.effect === "write" && step.result?.includes(JSON.stringify(entry)));
   const asked = steps.findLast((step) => step.seq < (wrote?.seq ?? 0) && siteOf(step) !== undefined && isAbout(step, wrote));
   const [site, name] = [asked === undefined ? undefined : siteOf(asked), classOf(asked)];
   if (site === undefined || name === null) return;
-  addMark(database, site, name, card.id, decision.decision === "approved" && decision.account === undefined);
+  const confirmed = decision.decision === "approved" && decision.account === undefined ? 1 : 0;
+  addMark(database, site, name, { card: card.id, confirmed, seal: sealerOf(dir)("mark", site, name, card.id, confirmed) });
 }
 
 const siteOf = (step: Step): string | undefined => step.changes.flatMap((one) => (one.op === "asked" && one.site ? [one.site] : []))[0];

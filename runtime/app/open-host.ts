@@ -25,6 +25,7 @@ import { loadPlugins } from "../kernel/registry.ts";
 import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
 import { createOutbox } from "../outside/notices/outbox.ts";
+import { sealerOf } from "../workspace/settings/confirmation.ts";
 import { type Config, parseConfig } from "../workspace/settings/config.ts";
 import { readSecrets } from "../workspace/settings/secrets.ts";
 import { limitsFor } from "../workspace/settings/limits.ts";
@@ -110,7 +111,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     };
     const tools = createToolPool({ trust, dir, mayStart: () => assertTrust(true) });
     opened.push(() => tools.close());
-    const afar = createRemoteAgents({ trust, database, clock, secrets: () => readSecrets(dir) });
+    const afar = createRemoteAgents({ trust, database, clock, secrets: () => readSecrets(dir), sealer: () => sealerOf(dir) });
     const rechecks = createRechecks(clock, () => made);
     const host: Omit<Host, "close"> = assemble({
       ports: {

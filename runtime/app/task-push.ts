@@ -20,6 +20,7 @@ import {
   setPush,
 } from "../engine/store/pushes.ts";
 import type { TaskRow } from "../engine/store/tasks.ts";
+import { sealerOf } from "../workspace/settings/confirmation.ts";
 import { type TaskView, hasEnded } from "./task-view.ts";
 
 export interface PushConfig {
@@ -46,17 +47,17 @@ const refused = (message: string): ClearedError => new ClearedError("TASK_REQUES
 
 /** `owners`: an owner whose token was removed receives nothing until a token with that name exists again. */
 export function createPushes(
-  host: Pick<Host, "database" | "clock" | "trust">,
+  host: Pick<Host, "dir" | "database" | "clock" | "trust">,
   follower: Follower,
   owners: () => (owner: string) => boolean,
 ) {
-  const { clock, database } = host;
+  const { dir, clock, database } = host;
 
   return {
     /** Called before a task is accepted. @throws TASK_REQUEST for an address that is not allowed */
     admit: ({ url }: PushConfig) => assertAllowed(host, "The push address", url),
     /** `from`: the change before the first to be sent. If set again, it continues where it was. @throws TASK_REQUEST */
-    set({ tid, owner }: TaskRow, dialect: string, given: PushConfig, from: number): PushConfig {
+    set({ id: task, tid, owner }: TaskRow, dialect: string, given: PushConfig, from: number): PushConfig {
       const id = given.id === "" ? `push-${digestOf([given.url, given.token])}` : given.id;
       const config = { ...given, id };
       database.write(() => {
@@ -65,18 +66,25 @@ export function createPushes(
           throw refused(`The task has ${MOST_OF_A_TASK} push addresses already. Delete one of them first.`);
         if (!known && openPushes(database, owner) >= MOST_OF_AN_OWNER)
           throw full(`${MOST_OF_AN_OWNER} push addresses are in use already. Subscribe to the task, or ask for it again.`, 60);
-        setPush(database, { tid, pid: id, dialect, config: JSON.stringify(config), sent: from, due_at: clock.now() });
+        const text = JSON.stringify(config);
+        const seal = sealerOf(dir)("push", task, owner, text);
+        setPush(database, { tid, pid: id, dialect, config: text, sent: from, due_at: clock.now(), seal });
       });
       return config;
     },
     list: ({ tid }: TaskRow) => pushesOf(database, tid).map(({ config }) => JSON.parse(config) as PushConfig),
     delete: ({ tid }: TaskRow, pid: string) => dropPush(database, { tid, pid }),
-    /** Those with something to send now, longest due first. */
+    /** Those with something to send now, longest due first; a row that this user has not registered here is dropped. */
     due(): Push[] {
       dropClosedPushes(database, clock.now() - KEPT_MS);
       const found = duePushes(database, clock.now());
       const isKnown = found.length === 0 ? null : owners();
-      return found.flatMap((one) => (isKnown?.(one.owner) ? [{ ...one, config: JSON.parse(one.config) as PushConfig }] : []));
+      const seal = found.length === 0 ? null : sealerOf(dir);
+      return found.flatMap((one) => {
+        if (one.seal !== seal?.("push", one.id, one.owner, one.config)) dropPush(database, one);
+        else if (isKnown?.(one.owner)) return [{ ...one, config: JSON.parse(one.config) as PushConfig }];
+        return [];
+      });
     },
     /** All changes, each with the task at that time. */
     changes: (push: Push) => follower.past(push),

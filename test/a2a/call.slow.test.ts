@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cleared, warmUp, workspace } from "../cli/command-line.ts";
 import { type Any, type Served, again, rpc, said, serve, skill } from "./client.ts";
@@ -198,6 +199,17 @@ test("a completed remote task is not canceled when its run ends", async () => {
   expect(dataOf(done)).toMatchObject({ task: "task-soon", state: "completed" });
   await new Promise((look) => setTimeout(look, 1500));
   expect(foreign.got.filter(({ method }) => method === "tasks/cancel")).toEqual([]);
+});
+
+test("a stored row that nobody here has written cancels no task at a remote agent", async () => {
+  const done = await send("reader", "x", { metadata: { skill: "reader", input: { task: "soon done", agent: "foreign" } } });
+  const store = new DatabaseSync(join(mine.dir, ".cleared/store.db"), { timeout: 60_000 });
+  const columns = "(key, run, agent, task, state, at, timeout, answered, sent)";
+  const forged = `INSERT INTO a2a_calls ${columns} SELECT 'forged/0', id, 'foreign', 'task-of-others', 'working', 0, 60000, NULL, 1 FROM runs WHERE id = ?`;
+  expect(store.prepare(forged).run(done.metadata.run ?? done.id).changes).toBe(1);
+  await until(async () => store.prepare("SELECT 1 FROM a2a_calls WHERE key = 'forged/0'").get() === undefined);
+  store.close();
+  expect(foreign.got.filter(({ params }) => params.id === "task-of-others")).toEqual([]);
 });
 
 test("a remote agent that fails or is too late is given up and canceled, and the local agent does the work", async () => {

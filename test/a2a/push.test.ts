@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { cleared, workspace } from "../cli/command-line.ts";
 import { type Any, type Served, again, rpc, said, said1, serve, skill, stream } from "./client.ts";
@@ -94,6 +95,20 @@ test("a 1.0 client receives each change in order with its token; a 0.3 client re
   await rpc(site, "tasks/cancel", { id });
   await until(() => two.got.some(({ body }) => body.status.state === "canceled"));
   for (const secret of ["t-123", "c-456"]) expect(site.started.said()).not.toContain(secret);
+});
+
+test("an address that somebody has written into the store for the next task receives nothing", async () => {
+  const [mine, forged] = [await receiver(), await receiver()];
+  const store = new DatabaseSync(join(site.dir, ".cleared/store.db"), { timeout: 60_000 });
+  const config = JSON.stringify({ id: "mine", url: forged.url, token: null, authentication: null });
+  const columns = "(tid, pid, dialect, config, state, sent, due_at, attempts, events, entries)";
+  store.prepare(`INSERT INTO task_pushes ${columns} SELECT max(tid) + 1, 'mine', '1.0', ?, 'open', 0, 0, 0, -1, -1 FROM tasks`).run(config);
+  const configuration = { taskPushNotificationConfig: { url: mine.url } };
+  await rpc(site, "SendMessage", { message: said1("good day", skill("echo")), configuration }, V1);
+  await until(() => mine.got.length >= 4);
+  await until(() => store.prepare("SELECT 1 FROM task_pushes WHERE pid = 'mine'").get() === undefined);
+  store.close();
+  expect(forged.got).toEqual([]);
 });
 
 test("only the task's owner sets, reads, lists and deletes an address, in each generation", async () => {

@@ -1,4 +1,4 @@
-/** Models in runs: recorded, never asked twice, held to budgets over a kill, and no source of an amount. A real workspace, a real server. */
+/** Models in runs: recorded, never asked twice, held to budgets over a kill, and no source of an amount. Size: one server for all. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, expect, test } from "vitest";
@@ -242,6 +242,11 @@ found;
   await decideOpen();
   await run(owner, "guess", { n: "b" });
   await decideOpen("5030");
+  // Marks that another writer has put into the store count for nothing.
+  owner.database.run(
+    `WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+     INSERT INTO model_marks (site, class, card, confirmed) SELECT m.site, m.class, 9000 + i, 1 FROM n, (SELECT site, class FROM model_marks LIMIT 1) m`,
+  );
   // 19 of 20: the lower end of Wilson's interval.
   expect((await run(owner, "guess", { n: "c" })).result).toMatchObject({ confidence: 0.7638 });
 });

@@ -63,13 +63,18 @@ export function hasAskedModel(database: Database, run: string): boolean {
   return database.get("SELECT 1 FROM model_calls WHERE run = ?", run) !== undefined;
 }
 
-/** Decisions of people about a class of a site, and how many confirmed it. */
-export function marksOf(database: Database, site: string, name: string): { decided: number; confirmed: number } {
-  const sql = "SELECT count(*) AS decided, coalesce(sum(confirmed), 0) AS confirmed FROM model_marks WHERE site = ? AND class = ?";
-  return database.get<{ decided: number; confirmed: number }>(sql, site, name) ?? { decided: 0, confirmed: 0 };
+/** A person's decision about a class of a site: `confirmed` 1 if they left it unchanged. */
+export interface ModelMark {
+  card: number;
+  confirmed: 0 | 1;
+  seal: string | null;
+}
+
+export function marksOf(database: Database, site: string, name: string): ModelMark[] {
+  return database.all<ModelMark>("SELECT card, confirmed, seal FROM model_marks WHERE site = ? AND class = ?", site, name);
 }
 
 /** Each card counts once. */
-export function addMark(database: Database, site: string, name: string, card: number, confirmed: boolean): void {
-  database.run("INSERT OR REPLACE INTO model_marks VALUES (?, ?, ?, ?)", site, name, card, confirmed ? 1 : 0);
+export function addMark(database: Database, site: string, name: string, { card, confirmed, seal }: ModelMark): void {
+  database.run("INSERT OR REPLACE INTO model_marks VALUES (?, ?, ?, ?, ?)", site, name, card, confirmed, seal);
 }

@@ -24,6 +24,7 @@ export interface PushRow extends TaskRow, Pick<Progress, "sent" | "attempts" | "
   dialect: string;
   /** JSON. */
   config: string;
+  seal: string | null;
 }
 
 export function hasPush(database: Database, { tid, pid }: Place): boolean {
@@ -39,13 +40,15 @@ export function openPushes(database: Database, owner: string): number {
   return database.get<{ n: number }>(sql, owner)?.n ?? 0;
 }
 
+type NewPush = Place & Pick<Progress, "sent" | "due_at"> & Pick<PushRow, "dialect" | "config" | "seal">;
+
 /** Setting a push again continues where it was. */
-export function setPush(database: Database, push: Place & { dialect: string; config: string; sent: number; due_at: number }): void {
-  const { tid, pid, dialect, config, sent, due_at } = push;
+export function setPush(database: Database, push: NewPush): void {
+  const { tid, pid, dialect, config, sent, due_at, seal } = push;
   database.run(
-    `INSERT INTO task_pushes VALUES (?, ?, ?, ?, 'open', ?, ?, 0, -1, -1, NULL) ON CONFLICT (tid, pid) DO UPDATE SET
-       dialect = excluded.dialect, config = excluded.config, state = 'open', due_at = excluded.due_at, attempts = 0, entries = -1`,
-    ...[tid, pid, dialect, config, sent, due_at],
+    `INSERT INTO task_pushes VALUES (?, ?, ?, ?, 'open', ?, ?, 0, -1, -1, NULL, ?) ON CONFLICT (tid, pid) DO UPDATE SET
+       dialect = excluded.dialect, config = excluded.config, seal = excluded.seal, state = 'open', due_at = excluded.due_at, attempts = 0, entries = -1`,
+    ...[tid, pid, dialect, config, sent, due_at, seal],
   );
 }
 
@@ -69,7 +72,7 @@ export function dropClosedPushes(database: Database, before: number): void {
 export function duePushes(database: Database, now: number): PushRow[] {
   return database.all(
     `SELECT * FROM (
-       SELECT t.*, p.pid, p.dialect, p.config, p.sent, p.attempts, p.due_at, p.events AS seen_events, p.entries AS seen_entries,
+       SELECT t.*, p.pid, p.dialect, p.config, p.seal, p.sent, p.attempts, p.due_at, p.events AS seen_events, p.entries AS seen_entries,
          coalesce(r.events, 0) AS events, (SELECT count(*) FROM task_entries e WHERE e.tid = p.tid) AS entries
        FROM task_pushes p JOIN tasks t USING (tid) LEFT JOIN runs r ON r.id = t.run WHERE p.state = 'open' AND p.due_at <= ?)
      WHERE events <> seen_events OR entries <> seen_entries ORDER BY due_at`,

@@ -16,6 +16,8 @@ export interface Link {
   answered: string | null;
   /** How often the task was sent: each time its answer was lost is a separate question to a person. */
   sent: number;
+  /** Of key, agent and task. */
+  seal: string | null;
 }
 
 export function linkOf(database: Database, key: string): Link | undefined {
@@ -23,11 +25,11 @@ export function linkOf(database: Database, key: string): Link | undefined {
 }
 
 export function keepLink(database: Database, link: Link): Link {
-  const { key, run, agent, task, state, at, timeout, answered, sent } = link;
+  const { key, run, agent, task, state, at, timeout, answered, sent, seal } = link;
   database.write(() =>
     database.run(
-      "INSERT OR REPLACE INTO a2a_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      ...[key, run, agent, task, state, at, timeout, answered, sent],
+      "INSERT OR REPLACE INTO a2a_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      ...[key, run, agent, task, state, at, timeout, answered, sent, seal],
     ),
   );
   return link;

@@ -93,6 +93,8 @@ const MIGRATIONS: readonly string[] = [
      timeout INTEGER NOT NULL, answered TEXT, sent INTEGER NOT NULL) STRICT;`,
   // removed: when the entries of an ended task were deleted; its row and keys stay, so that no message of it starts a second run.
   "ALTER TABLE tasks ADD COLUMN removed INTEGER;",
+  // seal: proves that the row was written by this user (workspace/settings/confirmation.ts).
+  `ALTER TABLE model_marks ADD COLUMN seal TEXT; ALTER TABLE task_pushes ADD COLUMN seal TEXT; ALTER TABLE a2a_calls ADD COLUMN seal TEXT;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

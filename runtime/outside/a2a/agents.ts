@@ -8,6 +8,7 @@ import { type Link, dropLink, keepLink, linkAtWork, linkOf, linksLeft } from "..
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Clock, RemoteAgents, RemoteCall, RemoteStep } from "../../kernel/ports.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
+import type { Sealer } from "../../workspace/settings/confirmation.ts";
 import { ANSWER_BYTES, createRedactor, forPeople } from "../mcp/answer.ts";
 import type { Remote, RemoteTask } from "./remote.ts";
 
@@ -26,8 +27,9 @@ export function createRemoteAgents(options: {
   database: Database;
   clock: Clock;
   secrets(): Promise<(name: string) => string>;
+  sealer(): Sealer;
 }) {
-  const { trust, database, clock, secrets } = options;
+  const { trust, database, clock, secrets, sealer } = options;
   const redactor = createRedactor();
   const { safe } = redactor;
   const remotes = new Map<string, Promise<Remote>>();
@@ -59,7 +61,13 @@ export function createRemoteAgents(options: {
     return remotes.getOrInsertComputed(name, make);
   };
 
+  const newLink = (link: Pick<Link, "key" | "run" | "agent" | "state" | "timeout" | "sent">): Link => {
+    return { task: "", at: clock.now(), answered: null, seal: null, ...link };
+  };
   const keep = (link: Link): Link => keepLink(database, link);
+  const sealOf = ({ key, agent, task }: Pick<Link, "key" | "agent" | "task">): string => sealer()("task", key, agent, task);
+  /** Whether this user gave the task, here: nobody else's is canceled. */
+  const isOurs = (link: Link): boolean => link.seal === sealOf(link);
   const ended = ({ id, state, text, data }: RemoteTask): RemoteStep => ({
     is: "ended",
     task: id,
@@ -96,7 +104,8 @@ export function createRemoteAgents(options: {
 
   /** Its time is over: it is canceled at the remote agent if possible, so that nobody does it twice. */
   const giveUp = async (remote: Remote, link: Link, timeoutMs: number, reads: boolean): Promise<RemoteStep> => {
-    const end = await remote.cancel(link.task, quiet).catch(() => remote.get(link.task, quiet).catch(() => null));
+    const canceled = isOurs(link) ? remote.cancel(link.task, quiet) : Promise.reject<RemoteTask>();
+    const end = await canceled.catch(() => remote.get(link.task, quiet).catch(() => null));
     if (end !== null && ENDED.includes(end.state) && end.state !== "canceled") return ended(end);
     const stopped = reads || end?.state === "canceled";
     if (stopped) keep({ ...link, state: "given_up" });
@@ -120,6 +129,7 @@ export function createRemoteAgents(options: {
         const reads = classOf(agent, call.skill) === "read";
         const timeoutMs = call.timeoutMs ?? spec.timeout_ms;
         const remote = await remoteOf(agent);
+        const given = (state: Link["state"], sent: number): Link => newLink({ key, run, agent, state, timeout: timeoutMs, sent });
         let link = linkOf(database, key);
         if (link?.state === "given_up") return { is: "given_up" };
         let task: RemoteTask | null = null;
@@ -129,12 +139,12 @@ export function createRemoteAgents(options: {
           if (inDoubt && !harmless) task = await remote.find(uuidOf("context", key), abort);
           else {
             leaving?.();
-            keep({ key, run, agent, task: "", state: "sent", at: clock.now(), timeout: timeoutMs, answered: null, sent: ++sent });
+            keep(given("sent", ++sent));
             task = await give(remote, call, key, reads, harmless, abort);
           }
           if (task === null) return { is: "unknown", sent };
           if (task.id === "") return ended(task);
-          link = keep({ key, run, agent, task: task.id, state: "working", at: clock.now(), timeout: timeoutMs, answered: null, sent });
+          link = keep({ ...given("working", sent), task: task.id, seal: sealOf({ key, agent, task: task.id }) });
         }
         const until = performance.now() + FOLLOW_MS;
         for (;;) {
@@ -183,8 +193,7 @@ export function createRemoteAgents(options: {
         });
         keep({ ...link, state: "working", at: clock.now(), answered: question });
       }),
-    giveUp: async (agent, key) =>
-      void keep({ key, run, agent, task: "", state: "given_up", at: clock.now(), timeout: 0, answered: null, sent: 0 }),
+    giveUp: async (agent, key) => void keep(newLink({ key, run, agent, state: "given_up", timeout: 0, sent: 0 })),
   });
 
   return {
@@ -211,7 +220,7 @@ export function createRemoteAgents(options: {
       for (const link of linksLeft(database)) {
         looks.delete(link.key);
         // It may have ended long ago, which is just as good.
-        if (!["ended", "given_up", "sent"].includes(link.state))
+        if (!["ended", "given_up", "sent"].includes(link.state) && isOurs(link))
           await remoteOf(link.agent)
             .then((remote) => remote.cancel(link.task, AbortSignal.timeout(LOOK_PATIENCE_MS)))
             .catch(() => null);

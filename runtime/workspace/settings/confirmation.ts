@@ -7,7 +7,7 @@
  * everything in the workspace that looks like code counts, and every file that a command names. The scripts in agents/ and scripts/ change
  * with every proposal and run in the sandbox: they count only if a command, or code that counts, names them.
  */
-import { hash, randomBytes } from "node:crypto";
+import { createHmac, hash, randomBytes } from "node:crypto";
 import { join, posix, relative, resolve } from "node:path";
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import type { Json } from "../../kernel/ports.ts";
@@ -26,8 +26,8 @@ export interface Seen {
   code: Record<string, string>;
 }
 
-/** `text`: its hash. */
-type Confirmed = Pick<Seen, "text" | "value" | "code">;
+/** `text`: its hash. `seal`: a key that only this user has, hex. */
+type Confirmed = Pick<Seen, "text" | "value" | "code"> & { seal?: string };
 
 /** @throws CONFIG_INVALID, PLUGIN_INVALID */
 export function lookAtTrust(dir: string): Seen {
@@ -54,9 +54,22 @@ export function keepConfirmation(dir: string, { text, value, code }: Seen): void
   makeOwnFolder(join(dir, STATE).slice(0, -1));
   // An id that came with the folder is known to its maker, so a new one is made.
   writePrivate(join(dir, ID), lastOf(dir)?.id ?? randomBytes(16).toString("hex"));
-  keepFor("confirmed", dir, { text: hash("sha256", text), value, code } satisfies Confirmed);
+  const seal = lastOf(dir)?.seal ?? randomBytes(32).toString("hex");
+  keepFor("confirmed", dir, { text: hash("sha256", text), value, code, seal } satisfies Confirmed);
   // Throws FOLDER_UNSAFE now, not at the next command.
   lastOf(dir);
+}
+
+/** A keyed hash. A row of the store that carries it was written by this user on this machine; it did not come with the workspace. */
+export type Sealer = (...parts: readonly (string | number)[]) => string;
+
+// Without a confirmation, what this process writes counts for as long as it runs.
+const UNCONFIRMED = randomBytes(32).toString("hex");
+
+/** @throws FOLDER_UNSAFE */
+export function sealerOf(dir: string): Sealer {
+  const key = lastOf(dir)?.seal ?? UNCONFIRMED;
+  return (...parts) => createHmac("sha256", key).update(JSON.stringify(parts)).digest("base64url");
 }
 
 // Variables that name code for an interpreter to load. A data file named in any other variable is just data of the server.
