@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { cleared, shell, start, workspace, type Started } from "../cli/command-line.ts";
+import { cleared, commit, shell, start, workspace, type Started } from "../cli/command-line.ts";
 
 const ASK = `/*
 name: Ask
@@ -42,12 +42,11 @@ async function pair(): Promise<string> {
 const decide = (token: string) => new URLSearchParams({ token, decision: "approved" }).toString();
 
 /** What another user's program gets; `hasty`: it closes its end as soon as it has sent. */
-function asNobody(path: string, { method = "GET", body = "", cookie = "", hasty = false }): Promise<string> {
+function asNobody(path: string, { method = "GET", body = "", cookie = "", hasty = false, more = [] as string[] }): Promise<string> {
   const request = [
     `${method} ${path} HTTP/1.1`,
     `host: ${new URL(url).host}`,
-    `origin: ${url}`,
-    "content-type: application/x-www-form-urlencoded",
+    ...(more.length > 0 ? more : [`origin: ${url}`, "content-type: application/x-www-form-urlencoded"]),
     ...(cookie === "" ? [] : [`cookie: cleared=${cookie}`]),
     `content-length: ${body.length}`,
     "connection: close",
@@ -107,6 +106,36 @@ test.skipIf(!isRoot)(
     expect(await get("/entries/x/correct", form)).toMatch(/^HTTP\/1\.1 403 /);
     expect(await decisionNow()).toBeNull();
     expect(await get("/", `-H 'cookie: cleared=${cookie}'`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*Pay\?/);
+  },
+);
+
+const rpc = (method: string, params: object) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+const message = { messageId: "m", role: "user", parts: [{ kind: "text", text: "ask" }], metadata: { skill: "ask" } };
+const DOORS = [
+  ["/", "POST", rpc("message/send", { message })],
+  ["/", "POST", rpc("tasks/list", {})],
+  ["/message:send", "POST", JSON.stringify({ message })],
+  ["/message:stream", "POST", JSON.stringify({ message })],
+  ["/tasks", "GET", ""],
+  ["/mcp", "POST", rpc("tools/call", { name: "ask", arguments: {} })],
+  ["/mcp", "POST", rpc("tools/list", {})],
+  ["/mcp", "POST", rpc("resources/read", { uri: "cleared://queue" })],
+] as const;
+
+test.skipIf(!isRoot)(
+  "another user starts and reads nothing over A2A and MCP without a token, even if it closes its end at once",
+  async () => {
+    await commit(dir, { "agents/ask.ts": ASK.replace("uses:", "trigger: a2a\nuses:") });
+    const runs = async () => (await cleared(dir, "runs", "--json")).json().length;
+    const before = await runs();
+    for (const hasty of [false, true])
+      for (const [path, method, body] of DOORS) {
+        const more = ["content-type: application/json", "accept: application/json, text/event-stream", "a2a-version: 1.0"];
+        const answer = await asNobody(path, { method, body, hasty, more });
+        if (!hasty) expect([path, body, answer]).toEqual([path, body, expect.stringMatching(/^HTTP\/1\.1 40[13] (?![\s\S]*Pay\?)/)]);
+      }
+    await new Promise((later) => setTimeout(later, 1000));
+    expect(await runs()).toBe(before);
   },
 );
 
