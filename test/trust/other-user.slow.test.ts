@@ -136,6 +136,9 @@ test.skipIf(!isRoot)(
       }
     await new Promise((later) => setTimeout(later, 1000));
     expect(await runs()).toBe(before);
+    // The same from a program of this user starts a run.
+    await fetch(`${url}/`, { method: "POST", body: DOORS[0][2] });
+    expect(await runs()).toBe(before + 1);
   },
 );
 
