@@ -52,10 +52,22 @@ function constructIn(form: string, kinds: RegExp): { before: string; kind: strin
   return { before: form.slice(0, found.index), kind: found[0], args, after: form.slice(end) };
 }
 
+const CALL = new RegExp(`(?:[${NAME}\\])]|\\.\\w+)\\(|(?<!\\w)(?!(?:Conditional|text|Binaryempty|Binaryfilled)\\()[\\w$]+\\(`);
+/** A choice by two conditions that call nothing: their order decides nothing. */
+function sorted(form: string, from = 0): string {
+  const [kind = "", at] = ((found) => [found?.[0], from + (found?.index ?? 0)] as const)(
+    /Conditional\(Logical(?:&&|\|\|)(?=\()/.exec(form.slice(from)),
+  );
+  if (kind === "") return form;
+  const { args, end } = argsAt(form, at + kind.length);
+  const all = CALL.test(args.join().replace(LITERALS, "")) ? args : args.toSorted();
+  return sorted(`${form.slice(0, at)}${kind}(${all.join()})${form.slice(end)}`, at + kind.length);
+}
+
 /** For a choice by a name that was replaced by its value, as forms.ts writes it: `a !== b ? x : y` is `a === b ? y : x`. */
 export function turned(form: string): string {
   const found = constructIn(form, /Conditional(?=\((?:Unary!\(|Binary!==?\(|Binaryfilled\())/g);
-  if (found === null) return form;
+  if (found === null) return sorted(form);
   const [test = "", yes = "", no = ""] = found.args;
   const equal = test.replace("Binary!", "Binary=").replace("Binaryfilled", "Binaryempty");
   const opposite = test.startsWith("Unary") ? test.slice("Unary!(".length, -1) : equal;

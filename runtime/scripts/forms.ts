@@ -71,9 +71,9 @@ export function formsOf(body: readonly Node[], names: Names) {
   for (const loop of loops) markIndex(loop, indexed, taken);
   const elements = new Map<string, Node>();
   for (const statements of listsIn(body)) markElements(statements, names, (id) => uses.get(id) === 2, elements);
-  /** The elements of a list as written, with those that a const above declares under their own name. */
-  const elementsOf = (list: Node): (Node | null)[] =>
-    (list["elements"] as (Node | null)[]).flatMap((one) => {
+  /** The elements of a list, or properties of an object, as written, with those that a const above declares under their own name. */
+  const elementsOf = (whole: Node): (Node | null)[] =>
+    ((whole["elements"] ?? whole["properties"]) as (Node | null)[]).flatMap((one) => {
       const plain = one && bare(one.type === "SpreadElement" ? (one["argument"] as Node) : one);
       const meant = plain ? elements.get(ids.get(plain) ?? "") : undefined;
       if (meant === undefined) return [one];
@@ -158,7 +158,7 @@ export function formsOf(body: readonly Node[], names: Names) {
         return `${of("callee")}${plain["optional"] === true ? "?" : ""}(${(plain["arguments"] as Node[]).map((one) => (isFunction(one) ? handed(one) : form(one))).join()})`;
       case "ObjectExpression":
         // The values are listed one by one, as fields and literals; the order of keys means nothing.
-        return `{${keysOf(plain["properties"] as Node[])}}`;
+        return `{${keysOf(elementsOf(plain) as Node[])}}`;
       case "ArrayExpression":
         // So are the rows of a table.
         if (isExact)

@@ -50,10 +50,15 @@ export function joinChoices(body: readonly Node[]): Node[] {
     const [name, init] = [(only["id"] as Node)["name"], only["init"] as Node | null];
     // A literal can be left out where something else is chosen.
     if (name === undefined || (init !== null && bare(init).type !== "Literal" && literalText(bare(init)) === null)) return null;
-    const [yes, no] = [assigned(next["consequent"], name), next["alternate"] ? assigned(next["alternate"], name) : init];
-    if (yes === null || no === null || [next["test"] as Node, yes, no].some((one) => mentions(one, name)) || isSeen(node, name))
-      return null;
-    return { ...node, declarations: [{ ...only, init: chosen(next, yes, no) }] };
+    const chain = (branch: Node): Node | null => {
+      const other = alone(branch["alternate"] as Node | null);
+      const no = other === null ? init : other.type === "IfStatement" ? chain(other) : assigned(other, name);
+      const yes = assigned(branch["consequent"], name);
+      return yes === null || no === null || mentions(branch["test"] as Node, name) ? null : chosen(branch, yes, no);
+    };
+    const value = chain(next);
+    if (value === null || mentions(value, name) || isSeen(node, name)) return null;
+    return { ...node, declarations: [{ ...only, init: value }] };
   };
   const joined = (list: readonly Node[]): Node[] => {
     const found: Node[] = [];

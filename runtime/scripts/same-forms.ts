@@ -50,7 +50,7 @@ export function* listsIn(body: readonly Node[]): Generator<readonly Node[]> {
 const DOES = /Call|New|Function|Assignment|Update/;
 
 /**
- * `const a = {...}; const list = [a]`: an object without calls, or a list, that is used once counts as written where it is used. Only
+ * `const a = {...}; f([a], { ...a })`: an object without calls, or a list, that is used once counts as written where it is used. Only
  * within one list of statements, where every name in it means the same.
  */
 export function markElements(
@@ -59,20 +59,23 @@ export function markElements(
   isUsedOnce: (id: string) => boolean,
   found: Map<string, Node>,
 ): void {
-  const consts = statements.flatMap((one) =>
-    one.type === "VariableDeclaration" && one["kind"] === "const" ? (one["declarations"] as Node[]) : [],
-  );
   const known = new Map<string, Node>();
-  for (const { id, init } of consts as unknown as { id: Node; init: Node | null }[]) {
-    if (init === null) continue;
+  const parts = statements.flatMap((one) =>
+    one.type === "VariableDeclaration" && one["kind"] === "const" ? (one["declarations"] as Node[]) : [one],
+  );
+  for (const part of parts) {
+    for (const { type, elements, properties } of within(part))
+      for (const one of (type === "ArrayExpression" ? elements : type === "ObjectExpression" ? properties : []) as (Node | null)[]) {
+        const isSpread = one?.type === "SpreadElement";
+        const inner = one && bare(isSpread ? (one["argument"] as Node) : one);
+        const name = (inner && ids.get(inner)) ?? "";
+        const isFit = isSpread ? known.get(name)?.type === type : known.get(name)?.type === "ObjectExpression";
+        if (isFit) found.set(name, known.get(name) as Node);
+      }
+    const { id, init = null } = part as unknown as { id?: Node; init?: Node | null };
+    if (id === undefined || init === null) continue;
     const value = bare(init);
     const isList = value.type === "ArrayExpression";
-    for (const one of isList ? (value["elements"] as (Node | null)[]) : []) {
-      const inner = one && bare(one.type === "SpreadElement" ? (one["argument"] as Node) : one);
-      const name = (inner && ids.get(inner)) ?? "";
-      const meant = known.get(name);
-      if (meant !== undefined && (meant.type === "ArrayExpression") === (one?.type === "SpreadElement")) found.set(name, meant);
-    }
     const isPlain =
       (isList || value.type === "ObjectExpression") &&
       ![...within(value)].some((one) => DOES.test(one.type) || changed.has(ids.get(one) ?? ""));

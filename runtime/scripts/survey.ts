@@ -119,12 +119,12 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
     };
     survey.names[id] = [...(survey.names[id] ?? []), entry];
   };
-  const bindings = (pattern: Node, value: Node, ofForm: string, whole?: string): void => {
+  const bindings = (pattern: Node, value: Node, ofForm: string, whole: string, isPart = false): void => {
     for (const { node, way, without = "" } of boundIn(pattern)) {
       // The items of a loop, and destructured values, are parts of the whole value.
-      if (way !== "" || whole === undefined) elementsOf.set(idOf(node), value);
-      define(idOf(node), { form: ofForm + way, node: value, way, ...(whole && { exact: whole + way + without }) });
-      if (without !== "" && whole) for (const one of survey.names[idOf(node)] ?? []) one.whole = place(pattern).shown;
+      if (way !== "" || isPart) elementsOf.set(idOf(node), value);
+      define(idOf(node), { form: ofForm + way, node: value, way, exact: whole + way + without });
+      if (without !== "" && !isPart) for (const one of survey.names[idOf(node)] ?? []) one.whole = place(pattern).shown;
     }
   };
   /** `node` changes what `target` is a part of; a name for one of its elements represents it. */
@@ -281,12 +281,13 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
         const list = listOf(node);
         if (list !== null && start !== null) {
           const [only] = start["declarations"] as [Node];
-          bindings(only["id"] as Node, list, `each ${form(list)}`);
+          bindings(only["id"] as Node, list, `each ${form(list)}`, `each ${exact(list)}`, true);
           return rounds(node, under(around, test(list, "each")));
         }
         const range = node["right"] as Node | undefined;
         if (start?.type === "VariableDeclaration" && range !== undefined)
-          for (const one of start["declarations"] as Node[]) bindings(one["id"] as Node, range, `each ${form(range)}`);
+          for (const one of start["declarations"] as Node[])
+            bindings(one["id"] as Node, range, `each ${form(range)}`, `each ${exact(range)}`, true);
         for (const child of children(node)) if (child !== node["body"] && child.type !== "UpdateExpression") visit(child, around);
         // How often it happens is part of the conditions.
         const head = (range ?? node["test"]) as Node | null;
@@ -334,7 +335,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
       case "FunctionExpression":
         return enter(node, around, null, { of: "" });
       case "ObjectExpression": {
-        const properties = node["properties"] as Node[];
+        const properties = elements(node) as Node[];
         const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node, names) : null));
         const own = { ...around, tool: tools.find((tool) => tool !== null) ?? around.tool };
         for (const one of properties) {

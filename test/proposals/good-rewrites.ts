@@ -117,5 +117,13 @@ export const GOOD: readonly Good[] = [
   row("what was found, said in another way", null, { "scripts/collection_step.ts": [["one.found !== false", "!(one.found === false)"]] }),
   row("a list of one for a loop", null, { "scripts/split_amount.ts": [["for (let i = 0; i < input.parts; i++) parts.push(", "for (let n = 0; n < input.parts; n++) parts.push("], ["(i < odd ?", "(n < odd ?"]] }),
   row("an agent that says what it needs", null, { "agents/month_end_close.ts": [["describe: YYYY-MM}", "describe: the month as YYYY-MM}"]] }),
+  row("the last call of a result gets a name", /^Changes /, { "scripts/incident_calls.ts": [['[...undo, ...(undo.length > 0 ? [update] : []), { tool: "erp/create_ticket", params: review_of }];', 'const ticket = { tool: "erp/create_ticket", params: review_of };\nconst updates = undo.length > 0 ? [update] : [];\n[...undo, ...updates, ticket];']] }),
+  row("the days of a loop get a name", /^Changes /, { "agents/customer_onboarding.ts": [["for (const days of [30, 60, 90])", "const CHECK_INS = [30, 60, 90];\nfor (const days of CHECK_INS)"], ["check_ins: [30, 60, 90]", "check_ins: CHECK_INS"]] }),
+  row("a choice of three becomes ifs", /^Changes /, { "agents/dispute_resolution.ts": [['const outcome = new Decimal(credit).isZero() ? "declined" : new Decimal(credit).eq(claimed) ? "credited" : "partial";', 'let outcome = "partial";\nif (new Decimal(credit).isZero()) outcome = "declined";\nelse if (new Decimal(credit).eq(claimed)) outcome = "credited";']] }),
+  row("a test case gets another name", /^Changes /, { "policies/sla_breach.yaml": [["name: second breach", "name: the second breach"]] }),
+  row("words to skip in another order", null, { "importers/paypal.yaml": [["is: [Pending, Denied", "is: [Denied, Pending"]] }),
+  row("some facts get a name and are spread", /^Changes /, { "agents/procurement.ts": [["const facts = { requisition_status: asked.status, total: amount, budget_left, vendor_status, conflict_of_interest };", "const known = { vendor_status, conflict_of_interest };\nconst facts = { requisition_status: asked.status, total: amount, budget_left, ...known };"]] }),
+  row("two conditions change places", /^Changes /, { "agents/procurement.ts": [['vendor.approved && vendor.status === "active" ?', 'vendor.status === "active" && vendor.approved ?']] }),
+  row("an object is written where it is used", /^Changes /, { "agents/ar_collections.ts": [["const nobody = { days_overdue: 0, days_without_answer: 0, disputed: false, write_off: false };\n", ""], ["[nobody]", "[{ days_overdue: 0, days_without_answer: 0, disputed: false, write_off: false }]"]] }),
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: texts of scripts

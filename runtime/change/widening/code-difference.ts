@@ -2,13 +2,12 @@
  * Compares two versions of a program by structure: values, calls with their conditions, and what names and keys are given. A name is identified
  * by its definition, so renaming it, or moving an expression into or out of a constant, is no difference.
  */
-import type { SurveyTest } from "../../kernel/ports.ts";
 import { INDIRECT, LITERAL, NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
-import { apart, partOf } from "../evidence/partings.ts";
-import { conditionOf, exchanged, inOne, meansOf, unlike } from "./deeds.ts";
+import { apart } from "../evidence/partings.ts";
+import { conditionOf, conditionWords, exchanged, inEvery, inOne, meansOf, unlike } from "./deeds.ts";
 import { type Canonical, type Reach, endOf, holderOf, lastOf, matchNames, reachOf, readsApart, shownOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
-import { SILENT, type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
+import { SILENT, type Given, type Place, type Stated, rowsOf, statedIn } from "./stated-values.ts";
 
 /** The forms before and after, if only their literals differ. */
 type Literals = { old: string[]; since: string[] } | null;
@@ -33,13 +32,6 @@ export interface ValueChange extends Place {
   reaches: readonly string[];
 }
 
-/** A row of a table that was added or removed, as its cells by key; or that moved forward, in a table where the first match wins. */
-export interface RowChange extends Place {
-  near: string;
-  change: "new" | "gone" | "order";
-  cells: Record<string, Literal>;
-}
-
 /** A name is given another value. body: a function of several statements has changed. order: `now` comes before `was`. */
 export interface NameChange extends Place {
   name: string;
@@ -47,6 +39,8 @@ export interface NameChange extends Place {
   now: string | null;
   body: boolean;
   order: boolean;
+  /** For the same value: its conditions, now and before. */
+  when: readonly [now: string, before: string];
   reaches: readonly string[];
 }
 
@@ -97,9 +91,15 @@ export function codeDifference(was: Program, now: Program, callers: readonly Pro
   const isUntold = ({ literals }: Pick<ValueChange, "literals">) => !literals?.since.flatMap(literalsIn).some((one) => fresh.has(one));
   return {
     ...{ values: values.filter(isUntold), rows },
-    names: [...changed.filter(isUntold), ...kept((form, key) => told(form, key))].map(
-      (one): NameChange => ({ ...one, reaches: [...reach(one.id), ...readsApart(now, one.was, one.now)] }),
-    ),
+    names: [...changed.filter(isUntold), ...kept((form, key) => told(form, key))].map(({ tests, ...one }): NameChange => {
+      const [gone, more] = apart(
+        ...tests,
+        ({ kind, form }) => `${kind} ${before(form)}`,
+        ({ kind, form }) => `${kind} ${after(form)}`,
+      );
+      const when = [inEvery(conditionWords(more, gone)), inEvery(conditionWords(gone, more))] as const;
+      return { ...one, when, reaches: [...reach(one.id), ...readsApart(now, one.was, one.now)] };
+    }),
     ...{ calls, deeds },
     words: wordsOf(was, now),
   };
@@ -123,7 +123,7 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   // Into a name or function without a key: the condition or the log text it is part of describes any other difference.
   const isBare = (a: Stated, b: Stated) => a.path === "" && a.compared === b.compared && (a.compared || SILENT.test(b.path));
   fresh = fresh.filter((one) => {
-    const twin = gone.find((other) => other.means === one.means && other.near === null && one.near === null && isMoved(other, one));
+    const twin = gone.find((other) => other.means === one.means && other.near === one.near && isMoved(other, one));
     gone = gone.filter((other) => other !== twin);
     return twin === undefined;
   });
@@ -143,52 +143,39 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
     const means = { was: from === null ? null : (other ?? one).means, now: to === null ? null : one.means };
     values.push({ literals, path, near, head, means, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
   };
+  // A computed cell of a table has no row of its own.
+  const isAt = (one: Stated, other: Stated) =>
+    place(one) === place(other) ||
+    (other.near === null && !isLiteral(other) && `${other.file} ${other.path}` === `${one.file} ${one.path}`);
+  // Cells that were computed and are fixed now: the literals that they were made of are reported with them.
+  const fixed: Stated[] = [];
   for (const one of fresh.filter((some) => !isOf(some))) {
-    const same = gone.filter((other) => place(other) === place(one) && other.compared === one.compared);
+    const same = gone.filter((other) => isAt(one, other) && other.compared === one.compared);
     const twin =
       same.find((other) => !isLiteral(other) && !fresh.some((some) => place(some) === place(other) && !isLiteral(some))) ??
       same.find((other) => isLiteral(other) === isLiteral(one)) ??
       same.find((other) => !fresh.some((some) => place(some) === place(other) && isLiteral(some) === isLiteral(other) && !some.compared));
     gone = gone.filter((other) => other !== twin);
+    if (twin !== undefined && isLiteral(one) && !isLiteral(twin)) fixed.push(twin);
     // If only a literal in it differs, the literal is reported.
     const isSame = twin !== undefined && !isLiteral(one) && differInLiterals(twin.means, one.means);
     change(one, twin, twin?.given ?? null, one.given, isSame ? { old: [twin.means], since: [one.means] } : null);
   }
   // What was removed with its call or object is reported with that.
   const parents = new Set(all.map(({ path }) => path.slice(0, path.lastIndexOf(lastOf(path)))));
+  const remains = (one: Stated) => (isLiteral(one) ? undefined : all.find((other) => isLiteral(other) && isAt(other, one)));
+  fixed.push(...gone.filter(remains));
   for (const one of gone) {
-    const isPiece = isLiteral(one) && templates.has(one.path);
+    const isPartOf = (whole: Stated) => isAt(one, whole) && whole.means.includes(LITERAL + one.means + LITERAL);
+    const isPiece = isLiteral(one) && (templates.has(one.path) || (one.near !== null && fixed.some(isPartOf)));
     const parent = one.path.slice(0, one.path.lastIndexOf(lastOf(one.path)));
     // What a person is shown is not part of the call, so it is reported although all of it was removed.
     if (one.path === "" || isPiece || isOf(one) || !parents.has(parent.replace(/\bdetails\.$/, ""))) continue;
     // One of the literals in an expression may be all that remains of it.
-    const left = isLiteral(one) ? undefined : all.find((other) => isLiteral(other) && place(other) === place(one));
+    const left = remains(one);
     change(left ?? one, one, one.given, left?.given ?? null);
   }
   return { values, rows };
-}
-
-/** Rows of tables that were added, removed, or moved before others. */
-function rowsOf(was: readonly Stated[], now: readonly Stated[]): RowChange[] {
-  const rowOf = ({ table, near }: Stated) => `${table}\n${near}`;
-  const rowsIn = (all: readonly Stated[]) => Map.groupBy(all.filter(({ near }) => near !== null).values(), rowOf);
-  const [old, fresh] = [rowsIn(was), rowsIn(now)];
-  const told = (cells: readonly Stated[], change: RowChange["change"]): RowChange => {
-    const [first] = cells as [Stated, ...Stated[]];
-    const values = cells.flatMap(({ path, given }) => ("literal" in given ? [[lastOf(path), given.literal]] : []));
-    const at = { file: first.file, line: change === "gone" ? 0 : first.line };
-    return { near: first.near ?? "", change, cells: Object.fromEntries(values), ...at };
-  };
-  const order = new Map([...old.keys()].map((key, i) => [key, i]));
-  const common = [...fresh.keys()].filter((key) => order.has(key));
-  const table = (key: string) => key.slice(0, key.indexOf("\n"));
-  const isEarlier = (key: string, i: number) =>
-    common.slice(i + 1).some((later) => table(later) === table(key) && (order.get(later) ?? 0) < (order.get(key) ?? 0));
-  return [
-    ...[...old].flatMap(([key, cells]) => (fresh.has(key) ? [] : [told(cells, "gone")])),
-    ...[...fresh].flatMap(([key, cells]) => (old.has(key) ? [] : [told(cells, "new")])),
-    ...common.filter(isEarlier).map((key) => told(fresh.get(key) ?? [], "order")),
-  ];
 }
 
 function wordsOf(was: Program, now: Program) {
@@ -208,7 +195,6 @@ function wordsOf(was: Program, now: Program) {
   ];
 }
 
-const WHEN = { if: "only if", not: "but not if", each: "once for each of" };
 const roleOf = (list: string): "puts" | "stops" | "does" => (list === STOPS ? "stops" : list === INDIRECT ? "does" : "puts");
 
 type Told = (form: string, key: "was" | "now") => string;
@@ -246,11 +232,6 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
   const sites = [sitesIn(was, before, "was"), sitesIn(now, after, "now")] as const;
   const [old, fresh] = [inOne(sites[0]), inOne(sites[1])];
   const means = (one: { means: string }) => one.means;
-  // If one place is reached by a condition and another by its opposite, the first shows it.
-  const shown = (all: readonly SurveyTest[], others: readonly SurveyTest[]) =>
-    [...Map.groupBy(all, (one) => one.shown).values()].flatMap(([one], i) =>
-      one ? `${WHEN[one.kind]} ‹${partOf(one.shown, others[i]?.shown ?? "")}›` : [],
-    );
   const calls: CallChange[] = [];
   const deeds: DeedChange[] = [];
   for (const kind of new Set([...old, ...fresh].map((one) => one.kind))) {
@@ -277,8 +258,8 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
     const isSame = more.length === dropped.length && more.every(({ form }, i) => differInLiterals(dropped[i]?.form ?? "", form));
     const had = more.flatMap(({ form }, i) => apart(literalsIn(dropped[i]?.form ?? ""), literalsIn(form), String)[0].map(plainForm));
     const conditions = {
-      added: shown(more, dropped),
-      dropped: isSame ? [...new Set(had)] : shown(dropped, more),
+      added: conditionWords(more, dropped),
+      dropped: isSame ? [...new Set(had)] : conditionWords(dropped, more),
       lines: more.map((test) => test.line),
     };
     calls.push({ ...one, ...counts, ...conditions, file, line });

@@ -96,7 +96,7 @@ export function matchNames(was: Names, now: Names) {
     const shown = { was: text(then), now: text(next), body: (next ?? then)?.body === true };
     return gone.length + fresh.length === 0
       ? []
-      : [{ id, name: plainForm(`${NAME}${id}${NAME}`), literals, order: false, ...shown, ...at }];
+      : [{ id, name: plainForm(`${NAME}${id}${NAME}`), literals, order: false, ...shown, ...at, tests: testsOf(then, next) }];
   });
   /** Names with the same value that is computed differently; `told`: a form without what is already reported. */
   const kept = (told: (form: string, key: "was" | "now") => string) =>
@@ -125,10 +125,14 @@ export function matchNames(was: Names, now: Names) {
       const [then, next] = isOrder ? [was.get(first)?.[differs], now.get(id)?.[differs]] : [gone[0], fresh[0]];
       if (then === undefined || next === undefined) return [];
       const at = { file: id.slice(0, id.lastIndexOf(":")), line: next.line };
-      return [{ id, name: plainForm(`${NAME}${id}${NAME}`), ...shownOf(then, next), body: false, order: isOrder, ...at }];
+      const shown = { ...shownOf(then, next), body: false, order: isOrder };
+      return [{ id, name: plainForm(`${NAME}${id}${NAME}`), ...shown, ...at, tests: testsOf(then, next) }];
     });
   return { before, after, changed, kept };
 }
+
+type Tested = { tests?: readonly SurveyTest[] } | null;
+const testsOf = (was: Tested, now: Tested) => [was?.tests ?? [], now?.tests ?? []] as const;
 
 type Shown = { shown: string; whole?: string; exact?: string };
 /** Both as their texts have them; if these are equal, with the values of their names. */

@@ -3,7 +3,8 @@
  * equivalent, and which do something else or in another order.
  */
 import { argsAt } from "../../scripts/form-marks.ts";
-import { apart } from "../evidence/partings.ts";
+import type { SurveyTest } from "../../kernel/ports.ts";
+import { apart, partOf } from "../evidence/partings.ts";
 import type { Place } from "./stated-values.ts";
 
 const OPPOSITE: [RegExp, string][] = [
@@ -119,3 +120,13 @@ export function unlike<T extends Done>(mine: readonly T[], theirs: readonly T[],
   }
   return [];
 }
+
+const WHEN = { if: "only if", not: "but not if", each: "once for each of" };
+// If one place is reached by a condition and another by its opposite, the first shows it.
+export const conditionWords = (all: readonly SurveyTest[], others: readonly SurveyTest[]): string[] =>
+  [...Map.groupBy(all, (one) => one.shown).values()].flatMap(([one], i) =>
+    one ? `${WHEN[one.kind]} ‹${partOf(one.shown, others[i]?.shown ?? "")}›` : [],
+  );
+/** Conditions as one text. */
+export const inEvery = (all: readonly string[]): string =>
+  all.length === 0 ? "in every case" : all.join(" and ").replaceAll(" and but ", " but ");

@@ -1,6 +1,6 @@
 /** The values of a program under the keys they are used for: a name that only one version has is replaced by where its value is used. */
 import { headOf, LITERAL, NAME } from "../../scripts/form-marks.ts";
-import type { Canonical } from "./code-names.ts";
+import { type Canonical, lastOf } from "./code-names.ts";
 import type { Program } from "./program.ts";
 
 /** line 0: it no longer exists. */
@@ -88,5 +88,43 @@ export function statedIn({ literals, fields }: Program, write: Canonical): State
         line,
       }));
     }),
+  ];
+}
+
+/** A row of a table that was added or removed, as its cells by key; or that moved forward, in a table where the first match wins. */
+export interface RowChange extends Place {
+  near: string;
+  change: "new" | "gone" | "order";
+  cells: Record<string, Literal>;
+}
+
+/** Rows of tables that were added, removed, or moved before others. */
+export function rowsOf(was: readonly Stated[], now: readonly Stated[]): RowChange[] {
+  const rowOf = ({ table, near }: Stated) => `${table}\n${near}`;
+  const rowsIn = (all: readonly Stated[]) => Map.groupBy(all.filter(({ near }) => near !== null).values(), rowOf);
+  const [old, fresh] = [rowsIn(was), rowsIn(now)];
+  const told = (cells: readonly Stated[], change: RowChange["change"]): RowChange => {
+    const [first] = cells as [Stated, ...Stated[]];
+    const values = cells.flatMap(({ path, given }) => ("literal" in given ? [[lastOf(path), given.literal]] : []));
+    const at = { file: first.file, line: change === "gone" ? 0 : first.line };
+    return { near: first.near ?? "", change, cells: Object.fromEntries(values), ...at };
+  };
+  const order = new Map([...old.keys()].map((key, i) => [key, i]));
+  const common = [...fresh.keys()].filter((key) => order.has(key));
+  const table = (key: string) => key.slice(0, key.indexOf("\n"));
+  const isEarlier = (key: string, i: number) =>
+    common.slice(i + 1).some((later) => table(later) === table(key) && (order.get(later) ?? 0) < (order.get(key) ?? 0));
+  // A row of a table that only one version has, which is the same in another table, was only given a name.
+  const tables = [old, fresh].map((all) => new Set([...all.keys()].map(table)));
+  const contents = (cells: readonly Stated[]) => cells.map(({ near, path, means }) => `${near} ${lastOf(path)} ${means}`).join();
+  const isKept = (key: string) => tables.every((all) => all.has(table(key)));
+  const isMoved = (key: string, cells: readonly Stated[], others: typeof old) =>
+    [...others].some(([other, some]) => !(isKept(key) && isKept(other)) && contents(some) === contents(cells));
+  const only = (all: typeof old, others: typeof old, change: RowChange["change"]) =>
+    [...all].flatMap(([key, cells]) => (others.has(key) || isMoved(key, cells, others) ? [] : [told(cells, change)]));
+  return [
+    ...only(old, fresh, "gone"),
+    ...only(fresh, old, "new"),
+    ...common.filter(isEarlier).map((key) => told(fresh.get(key) ?? [], "order")),
   ];
 }

@@ -74,14 +74,18 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
   // A fact that only new rules use changes no case of the existing rules.
   const known = new Set([...was.set.rules, ...now.set.rules.filter((rule) => !isNew(rule))].flatMap(({ when }) => namesIn(when)));
   const text = ({ facts, ...rest }: PolicyCase) => JSON.stringify([rest, Object.entries(facts).filter(([fact]) => known.has(fact))]);
+  const called = new Set(was.cases.map(({ name }) => name));
+  const otherwiseNamed = new Set<string>();
   for (const one of was.cases) {
     const kept = now.cases.find(({ name }) => name === one.name);
+    const twin = kept ?? now.cases.find((other) => !called.has(other.name) && text({ ...other, name: one.name }) === text(one));
+    if (kept === undefined && twin !== undefined && otherwiseNamed.add(twin.name)) continue;
     const isSame = kept !== undefined && [one, { ...one, ...named(one, ids) }].some((old) => text(old) === text(kept));
     if (kept === undefined) gone.push(one.name);
     else if (!isSame && isStricter(one, kept)) more(`its test case "${one.name}" expects more`, one.name);
     else if (!isSame) other.push(one.name);
   }
-  const fresh = now.cases.flatMap(({ name }) => (was.cases.some((one) => one.name === name) ? [] : [name]));
+  const fresh = now.cases.flatMap(({ name }) => (called.has(name) || otherwiseNamed.has(name) ? [] : [name]));
   for (const [names, how, tellAs] of [
     [other, "changed", say.bind(null, "case")],
     [gone, "removed", say.bind(null, "case")],

@@ -5,12 +5,13 @@
 import { shortJson } from "../../kernel/text.ts";
 import { PAYEE } from "../evidence/acts.ts";
 import { partOf } from "../evidence/partings.ts";
-import type { CallChange, DeedChange, NameChange, RowChange, WordChange } from "./code-difference.ts";
+import type { CallChange, DeedChange, NameChange, WordChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Around, TOOL, classIn } from "./program.ts";
 import type { Written } from "./leaves.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
-import type { Given, Literal } from "./stated-values.ts";
+import { inEvery } from "./deeds.ts";
+import type { Given, Literal, RowChange } from "./stated-values.ts";
 
 /** What the rows need besides the difference. */
 export interface Asked extends Around {
@@ -129,13 +130,15 @@ export const NAMES: Row<NameChange>[] = [
   (one) => one.body && tell("code", `how ${one.name} works is written differently`),
   // Items put into a list are reported with their conditions.
   ({ name, was, now }) => (was === "[]" || now === "[]") && tell("code", `${name} is made differently (${code(now ?? was ?? "")})`),
-  ({ name, was, now, order, reaches }) => {
+  ({ name, was, now, order, when, reaches }) => {
     const words = order
       ? `is set in another order (${code(partOf(now ?? "", ""))} now comes before ${code(partOf(was ?? "", ""))})`
       : now === null
         ? `is no longer ${code(was ?? "")}`
         : was === now
-          ? `is set under other conditions (${code(partOf(now, ""))})`
+          ? `is set under other conditions (${code(partOf(now, ""))} ${when[0] === when[1] ? "" : `${when[0]}; before, ${when[1]}`}`
+              .trimEnd()
+              .concat(")")
           : `is computed differently (${inBoth(was, now)})`;
     return byReach(reaches, "value", `${name} ${words}`, now ?? was ?? "", ": compare by hand");
   },
@@ -174,15 +177,13 @@ export const CALLS: Row<CallChange>[] = [
   ({ role, what, was, now, added, dropped, reaches }) => {
     const feeds = (kind: RegExp) => role === "puts" && reaches.some((one) => kind.test(one));
     const { kind, more, says } = ROLES[feeds(/^reviews|^items$/) ? "reviews" : role];
-    const conditions = (all: readonly string[]) =>
-      all.length === 0 ? "in every case" : all.join(" and ").replaceAll(" and but ", " but ");
     // Texts that read the same are not reported as different.
     const reads = added.map((text) => (dropped.includes(text) ? `${text}, where a name in it means something else` : text));
     const before = dropped.filter((text) => !added.includes(text));
     const isGone = role === "puts" && now === 0;
     const does = role === "puts" ? `${isGone ? "no longer " : ""}adds to ${what}` : `${says} (${what})`;
-    const past = before.length === 0 ? [] : [`before, ${conditions(before)}`];
-    const when = isGone ? past.map((one) => `(${one})`).join() : [conditions(reads), ...past].join("; ");
+    const past = before.length === 0 ? [] : [`before, ${inEvery(before)}`];
+    const when = isGone ? past.map((one) => `(${one})`).join() : [inEvery(reads), ...past].join("; ");
     // Items of a list that nothing acts on or books are only written differently.
     const text = `${does} ${when}`.trimEnd();
     if (role === "puts" && !feeds(FED)) return tell("code", text);

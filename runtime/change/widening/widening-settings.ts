@@ -90,7 +90,9 @@ export function dialectWidening(name: string, was: Json | null, now: Json | null
   if (now === null) return [{ ...widen("setting", `statements are no longer read by the dialect ${name}`), key }];
   if (was === null)
     return [{ ...tell("setting", `a new dialect, ${name}, reads statements with ${shownValue((now as { match?: Json }).match)}`), key }];
-  return judged(leafChanges(was, now), [[/^description$/, () => false]], `how statements are read by ${name} changes: `, "text");
+  const set = (value: Json | undefined) => (Array.isArray(value) ? value.map(String).sort().join("\n") : "");
+  const changes = leafChanges(was, now).filter((one) => !/\.is$/.test(one.key) || set(one.was) === "" || set(one.was) !== set(one.now));
+  return judged(changes, [[/^description$/, () => false]], `how statements are read by ${name} changes: `, "text");
 }
 
 /** Parts of a policy not yet reported by its strictness; `told`: its rules, thresholds and cases. */
