@@ -1161,8 +1161,10 @@ export interface Survey {
   when: { deeds: Deed[]; texts: string[] }[];
 }
 
+/** handed: what a parameter of a function with one caller is given there. */
 interface NameGiven {
   form: string;
+  handed?: string;
   exact?: string;
   whole?: string;
   shown: string;

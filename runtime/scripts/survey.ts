@@ -86,6 +86,8 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
   const params = new Map<string, { of: string; nth: number; way: string }>();
   const altered: string[] = [];
   const handed: { to: string; arg: Node; node: Node; around: Around }[] = [];
+  /** Functions passed by name, with what they are passed to. */
+  const passed = new Map<string | undefined, { of: string; over: Node | null }>();
   const reached: { node: Node; index: number; deed: Deed; caller: Caller }[] = [];
   const putting: { list: string; line: number; deed: Deed; caller: Caller; counts?: () => boolean }[] = [];
   /** Functions that have a name; other names with the function they belong to; calls whose result is not used. */
@@ -471,6 +473,7 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
         const isEach = over !== null && i === 0 && plain.type === "Identifier" && EACH.has(methodOf(node));
         const to = isEach ? plain : callee;
         if (to.type === "Identifier") handed.push({ to: `${i} of ${ids.get(to)}`, arg: isEach ? over : one, node, around });
+        if (over !== null && plain.type === "Identifier") passed.set(ids.get(plain), { of: form(callee), over: isEach ? over : null });
         // An object put into a table unchanged is a row of it.
         const isRow = isPut && plain.type === "ObjectExpression" && isFixedRow(plain);
         visit(one, { ...around, path: isRow ? holder : path, row: isRow ? ++rows : null, compared: asks });
@@ -495,6 +498,11 @@ export function surveyOf(body: readonly Node[], names: Names, { text, sites, lin
 
   const top: Around = { path: "", tests: [], inside: null, of: null, row: null, compared: false, tool: null };
   list(body, top);
+  for (const [id, { of, nth, way }] of params) {
+    const [back, only] = [passed.get(of), handed.find(({ to }) => to === `${nth} of ${of}`)];
+    const from = back?.over && nth === 0 ? `each ${form(back.over)}` : back ? `${nth} of ${back.of}` : only && form(only.arg);
+    if (callers.get(of)?.length === 1 && from) for (const one of survey.names[id]?.slice(0, 1) ?? []) one.handed = from + way;
+  }
   // What a function alters in its arguments, its caller alters.
   for (const one of altered)
     for (const { to, arg, node, around } of handed.splice(0)) {

@@ -62,18 +62,23 @@ export function matchNames(was: Names, now: Names) {
     const functions = [...all].flatMap(([name, [only, ...more]]) =>
       known.has(name) || !only || only.body === true || more.length > 0 ? [] : [[name, only.form] as const],
     );
+    const isHanded = (name: string) => !known.has(name) && all.get(name)?.[0]?.handed !== undefined;
     const write = (form: string, above: readonly string[], isExact = false): string =>
       renamed(
         functions.reduce(
           (text, [name, given]) =>
-            above.includes(name) ? text : applied(text, name, (isExact ? all.get(name)?.[0]?.exact : null) ?? given),
+            above.includes(name) ? text : applied(text, name, (isExact ? all.get(name)?.[0]?.exact : null) ?? given, isHanded),
           form,
         ),
         (name, whole) => {
           if (known.has(name)) return `${NAME}${known.get(name)}${NAME}`;
           const [only, ...more] = all.get(name) ?? [];
           const isOpaque = only === undefined || more.length > 0 || only.body === true || above.includes(name);
-          return isOpaque ? whole : write((isExact ? only.exact : null) ?? only.form, [...above, name], isExact);
+          if (isOpaque) return whole;
+          const given = (isExact ? only.exact : null) ?? formOf(only, known);
+          // `filter(isOpen)` passes a function like one that is written there.
+          const parts = partsOf(given);
+          return write(parts === null ? given : `(${parts.params.length})=>${parts.body}`, [...above, name], isExact);
         },
       );
     return (form, isExact) => turned(write(form, [], isExact));
@@ -83,8 +88,8 @@ export function matchNames(was: Names, now: Names) {
     const [gone, fresh] = apart(
       was.get(first) ?? [],
       now.get(id) ?? [],
-      ({ form }) => before(form),
-      ({ form }) => after(form),
+      (one) => before(formOf(one, left)),
+      (one) => after(formOf(one, right)),
     );
     const [then, next] = [gone[0] ?? null, fresh[0] ?? null];
     const [old, since] = [gone.map(({ form }) => before(form)), fresh.map(({ form }) => after(form))];
@@ -107,8 +112,8 @@ export function matchNames(was: Names, now: Names) {
         apart(
           mine,
           theirs,
-          ({ form, exact = form }) => how(exact, before, "was"),
-          ({ form, exact = form }) => how(exact, after, "now"),
+          (one) => how(one.exact ?? formOf(one, left), before, "was"),
+          (one) => how(one.exact ?? formOf(one, right), after, "now"),
         );
       const some = unlike(was.get(first) ?? [], now.get(id) ?? [], (exact, by) => by(exact, true));
       const [gone, fresh] = unlike(...some, (exact, by, key) => told(by(exact, true), key));
@@ -148,14 +153,29 @@ function isMoved(was: readonly string[], now: readonly string[], tests: readonly
   return now.some((one, a) => now.some((other, b) => a < b && was.lastIndexOf(other) < was.indexOf(one) && !isApart(a, b)));
 }
 
+/** Of a function that one version has, with one caller: its parameters are what it is given there. */
+const formOf = ({ form, handed }: { form: string; handed?: string }, known: ReadonlyMap<string, string>): string =>
+  handed === undefined || namesIn(form).some((of) => known.has(of)) ? form : handed;
+
+/** The parameters of a function and what it returns; null for other forms. */
+function partsOf(form: string): { params: string[]; body: string } | null {
+  if (!form.startsWith("(")) return null;
+  const { args, end } = argsAt(form, 0);
+  return form.startsWith("=>", end) ? { params: args.filter((one) => one !== ""), body: form.slice(end + 2) } : null;
+}
+
 /** A form with calls of single-expression functions replaced by the expression with its arguments; never an unbounded one. */
-function applied(form: string, name: string, given: string): string {
-  const [, params = "", body] = /^\(([^()]*)\)=>([\s\S]*)$/.exec(given) ?? [];
+function applied(form: string, name: string, given: string, isHanded: (name: string) => boolean): string {
+  const { params = [], body } = partsOf(given) ?? {};
   const at = form.indexOf(`${NAME}${name}${NAME}(`);
   if (at < 0 || form.length > 50_000 || body === undefined || body.includes(`${NAME}${name}${NAME}`)) return form;
-  const [names, { args, end }] = [namesIn(params), argsAt(form, at + name.length + 2)];
-  const whole = renamed(body, (one, mark) => args[names.indexOf(one)] ?? mark);
-  return args.length === names.length ? applied(form.slice(0, at) + whole + form.slice(end), name, given) : form;
+  const { args, end } = argsAt(form, at + name.length + 2);
+  const named = args.filter((one) => one !== "");
+  // A parameter that is taken apart has its values by its names.
+  const isPlain = (param: string) => headOf(param)?.length === param.length - 2;
+  if (named.length !== params.length || params.some((one) => !isPlain(one) && !namesIn(one).every(isHanded))) return form;
+  const whole = renamed(body, (_, mark) => named[params.indexOf(mark)] ?? mark);
+  return applied(form.slice(0, at) + whole + form.slice(end), name, given, isHanded);
 }
 
 /** What a path that begins with a call is for: what is read, written, started or done, as opposed to text for people or arguments of tools. */
