@@ -9,7 +9,7 @@ export interface Spent {
 
 /** All that was reserved or settled for one run, one proposal, or one agent on one day. */
 export function spentBy(database: Database, by: "run" | "proposal" | "agent", name: string, day: string | null = null): Spent {
-  const sql = `SELECT CAST(coalesce(sum(cost), 0) AS TEXT) AS cost, coalesce(sum(tokens), 0) AS tokens FROM model_calls
+  const sql = `SELECT CAST(coalesce(sum(max(cost, 0)), 0) AS TEXT) AS cost, coalesce(sum(max(tokens, 0)), 0) AS tokens FROM model_calls
     WHERE ${by} = ?${day === null ? "" : " AND day = ?"}`;
   return database.get<Spent>(sql, ...[name, ...(day === null ? [] : [day])]) ?? { cost: "0", tokens: 0 };
 }
