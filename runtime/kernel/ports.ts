@@ -30,10 +30,34 @@ export interface Tree {
   blob(path: string): Promise<string | null>;
   /** All files below a folder (`agents/`), sorted by path. */
   list(folder: string): Promise<TreeEntry[]>;
-  /** Any entry at a path with git's mode, also folders (40000), links (120000) and submodules (160000). Missing on a tree that is not a commit. */
-  item?(path: string): Promise<{ mode: string; oid: string } | null>;
+  /** Any entry at a path, also folders (40000), links (120000) and submodules (160000). Missing on a tree that is not a commit. */
+  item?(path: string): Promise<Item | null>;
   /** Texts derived from its files, cached for the next process. */
   kept?: { get(...key: string[]): string | null; put(text: string, ...key: string[]): void };
+}
+
+/** A file or folder as a tree names it: mode in git's octal text. */
+export interface Item {
+  mode: string;
+  oid: string;
+}
+
+/** A path that differs between two commits; null where it is not in the commit. */
+export interface Difference {
+  path: string;
+  was: Item | null;
+  now: Item | null;
+}
+
+/** The objects of a repository, unchecked: anyone's clone may have made them. */
+export interface Objects {
+  /** By id or by a name that git resolves; null when there is none. */
+  find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null>;
+  /** A commit with its time in ms; null when there is none of this name. */
+  commit(name: string): Promise<{ parents: string[]; at: number; message: string } | null>;
+  tree(commit: string): Tree;
+  /** Files, links and submodules in which two commits differ. @throws GIT_FAILED when one is missing, or too many differ */
+  changes(from: string, to: string): Promise<Difference[]>;
 }
 
 /** Content to write, by path; null removes the file. */
@@ -73,8 +97,7 @@ export interface Git {
   /** Commit at HEAD of the configured branch. */
   head(): Promise<string>;
   tree(commit: string): Tree;
-  /** Text of a blob, or null when the repository does not have it. */
-  text(blob: string): Promise<string | null>;
+  objects: Objects;
   /** The parent of a commit; null for a first commit, and for one that the repository does not have. */
   parent(commit: string): Promise<string | null>;
   /** True for HEAD of the branch and its ancestors. */

@@ -102,7 +102,7 @@ function memoryGit(workspace: Workspace): Git {
   return {
     head: async () => String(commits),
     tree: () => memoryTree(workspace.files),
-    text: refuse,
+    objects: { find: refuse, commit: refuse, tree: refuse, changes: refuse },
     parent: refuse,
     isOnBranch: refuse,
     commit: async ({ build, guard }) => {

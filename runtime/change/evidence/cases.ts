@@ -219,9 +219,9 @@ function codeWith(code: Code, over: Case["over"], { git }: TrialEnvironment): Pr
   }
 
   async function textOf(path: string, blob: string): Promise<string> {
-    const text = await git.text(blob);
-    if (text === null)
+    const found = await git.objects.find(blob);
+    if (found?.type !== "blob")
       throw new ClearedError("GIT_FAILED", `${path} as it was when the case was made (${blob.slice(0, 7)}) is not in this repository.`);
-    return text;
+    return found.bytes.toString("utf8");
   }
 }

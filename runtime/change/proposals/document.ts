@@ -5,12 +5,10 @@
 import { z } from "zod";
 import { ClearedError } from "../../kernel/errors.ts";
 import { HARMS } from "../evidence/words.ts";
-import type { Decision } from "../../kernel/ports.ts";
+import type { Decision, Objects } from "../../kernel/ports.ts";
 import { readYaml, writeYaml } from "../../scripts/yaml-text.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
-import { composeMessage, type Difference, parseTrailers } from "../../workspace/git/past.ts";
-import { parseCommit } from "../../workspace/git/proposal-refs.ts";
-import type { Objects } from "../../workspace/git/tree.ts";
+import { composeMessage, parseTrailers } from "../../workspace/git/past.ts";
 import { wrongForm } from "./paths.ts";
 import { type AskedFor, askedSchema, PROPOSAL_STATES, type Proposal, type ProposalDraft, type Report } from "../proposal-types.ts";
 
@@ -157,10 +155,9 @@ export async function readProposal(
   objects: Objects,
   id: string,
   refs: { change?: string; state?: string },
-  differences: ReadonlyMap<string, Difference[]>,
   cache: DiskCache,
 ): Promise<Kept> {
-  const change = parseCommit(await objects.find(refs.change || "-"));
+  const change = await objects.commit(refs.change || "-");
   if (change === null || refs.change === undefined) throw missing("its change is not a commit of this repository");
   const [base, ...others] = change.parents;
   if (base === undefined || others.length > 0) throw unreadable("its change has not exactly one parent");
@@ -168,8 +165,7 @@ export async function readProposal(
   const by = trailers["Proposed-by"];
   if (trailers["Proposal"] !== id || by === undefined)
     throw unreadable("its change does not carry its trailers Proposal: and Proposed-by:");
-  const changed = differences.get(refs.change);
-  if (changed === undefined) throw missing("its change cannot be compared with its parent");
+  const changed = await objects.changes(base, refs.change);
   const odd = changed.find(({ path, now }) => wrongForm(path) !== null || (now !== null && now.mode !== "100644" && now.mode !== "100755"));
   if (odd !== undefined) throw unreadable(`its change holds "${odd.path.slice(0, 200)}", which is not a plain file of a workspace`);
   const [title = "", ...rest] = change.message.trimEnd().split(/\n{2,}/);
@@ -207,7 +203,7 @@ function askedIn(trailer: string | undefined): AskedFor | null {
 
 /** The contents of a state commit. @throws PROPOSAL_UNKNOWN, GIT_FAILED */
 async function readLife(objects: Objects, state: string, cache: DiskCache) {
-  if (parseCommit(await objects.find(state || "-")) === null) throw missing("its state is not a commit of this repository");
+  if ((await objects.commit(state || "-")) === null) throw missing("its state is not a commit of this repository");
   const tree = objects.tree(state);
   const { by: _, at: since, ...life } = parseText("proposal.yaml", (await tree.read("proposal.yaml")) ?? "", lifeSchema, cache);
   const report = await tree.read("report.yaml");

@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 import { type Edit, type ReadEdit, editsOf, readEdits, takeBack } from "../../workspace/git/working-edits.ts";
-import { changesOf } from "../../workspace/git/past.ts";
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { writePrivate } from "../../workspace/own-folders.ts";
@@ -98,8 +97,8 @@ export async function proposeBranch(world: ProposalWorld, wording: Wording, bran
   const tree = world.git.tree(tip);
   const files: Record<string, string | null> = {};
   const problems: Finding[] = [];
-  for (const { path, now } of await changesOf(world.dir, base, tip)) {
-    const bytes = now === null ? null : await refs.read((objects) => objects.find(now.oid));
+  for (const { path, now } of await world.git.objects.changes(base, tip)) {
+    const bytes = now === null ? null : await world.git.objects.find(now.oid);
     if (now !== null && !now.mode.startsWith("100"))
       problems.push(problem(path, "is a link or a submodule; proposals change plain files only."));
     else if (bytes !== null && !isText(bytes.bytes)) problems.push(problem(path, "is not text in UTF-8."));

@@ -11,7 +11,7 @@ import type { BacktestReport } from "../evidence/types.ts";
 import type { Decision, Engine, Git, Tree } from "../../kernel/ports.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { AUDIT, DATA, IMPORT, agentFile } from "../../workspace/layout.ts";
-import { changedPaths, commitsSaying } from "../../workspace/git/past.ts";
+import { commitsSaying } from "../../workspace/git/past.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
 
 /** Folders that runs write and no check reads. */
@@ -33,15 +33,16 @@ export async function restsOn(
 
 /** True if anything that a report depends on has changed: code, cases, policies and books at HEAD, people, runs. */
 export async function hasMoved(
-  world: { dir: string; trust: Trust; engine: Pick<Engine, "list"> },
+  world: { git: Pick<Git, "objects">; trust: Trust; engine: Pick<Engine, "list"> },
   { on, rests, backtests }: Report,
   head: string,
 ): Promise<boolean> {
   const agents = backtests.map(({ agent }) => agent);
   const now = await restsOn(world, agents);
   if (rests !== undefined && canonicalJson(rests) !== canonicalJson(now)) return true;
-  const paths = on === head ? [] : await changedPaths(world.dir, on, head);
-  return paths === null || paths.some((path) => !UNREAD.some((folder) => path.startsWith(folder)));
+  // The repository may lack the commit of a report that was made in another clone.
+  const changes = on === head ? [] : (await world.git.objects.commit(on)) && (await world.git.objects.changes(on, head));
+  return changes === null || changes.some(({ path }) => !UNREAD.some((folder) => path.startsWith(folder)));
 }
 
 /** What a person who has the recorded runs signs: one backtest of this content on this code. */

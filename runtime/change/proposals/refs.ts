@@ -1,12 +1,12 @@
 /** Reads the refs of proposals from git, each once: the meaning of a pair of object ids never changes. */
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
-import { type SideRefs, parseCommit } from "../../workspace/git/proposal-refs.ts";
+import type { SideRefs } from "../../workspace/git/proposal-refs.ts";
 import { type Kept, readProposal } from "./document.ts";
 import { getFact, setFact } from "../../engine/store/facts.ts";
 import type { Database } from "../../engine/store/database.ts";
-import type { Git } from "../../kernel/ports.ts";
-import { type Difference, isOurs, type PastCommit, parseTrailers } from "../../workspace/git/past.ts";
+import type { Git, Objects } from "../../kernel/ports.ts";
+import { isOurs, newestSince, type PastCommit, parseTrailers } from "../../workspace/git/past.ts";
 
 export const REFS = "refs/cleared/proposals/";
 const ID = /^prop_[0-9A-HJKMNP-TV-Z]{10}$/;
@@ -34,33 +34,24 @@ export function assertId(id: string): void {
   if (!ID.test(id)) throw new ClearedError("PROPOSAL_UNKNOWN", "its name is not that of a proposal");
 }
 
-/** Returns all proposals of the repository by id, or why one cannot be read: one command for the refs, and one for new objects. */
-export function createReader(refs: SideRefs, cache: DiskCache): () => Promise<Map<string, ReadRefs>> {
+/** Returns all proposals of the repository by id, or why one cannot be read. */
+export function createReader(refs: SideRefs, objects: Objects, cache: DiskCache): () => Promise<Map<string, ReadRefs>> {
   const memo = new Map<string, ReadRefs>();
-  const differences = new Map<string, Difference[]>();
   const keyOf = (id: string, { change = "", state = "" }: ProposalRefs) => `${id} ${change} ${state}`;
   return async () => {
     const found = groupRefs(await refs.list(REFS), REFS);
     const damaged = new Map<string, string>();
-    const unread = [...found].filter(([id, one]) => !memo.has(keyOf(id, one)));
-    if (unread.length > 0) {
-      await refs.read(async (objects) => {
-        const commits = new Set<string>();
-        for (const [, { change = "" }] of unread)
-          if (!differences.has(change) && parseCommit(await objects.find(change || "-")) !== null) commits.add(change);
-        for (const [commit, changed] of await refs.differences([...commits])) differences.set(commit, changed);
-        for (const [id, one] of unread) {
-          try {
-            assertId(id);
-            memo.set(keyOf(id, one), { kept: await readProposal(objects, id, one, differences, cache), state: one.state ?? null });
-          } catch (error) {
-            const why = toWire(error).message;
-            damaged.set(id, why);
-            // A missing object may arrive with the next fetch.
-            if (error instanceof ClearedError && error.code === "PROPOSAL_UNKNOWN") memo.set(keyOf(id, one), { why });
-          }
-        }
-      });
+    for (const [id, one] of found) {
+      if (memo.has(keyOf(id, one))) continue;
+      try {
+        assertId(id);
+        memo.set(keyOf(id, one), { kept: await readProposal(objects, id, one, cache), state: one.state ?? null });
+      } catch (error) {
+        const why = toWire(error).message;
+        damaged.set(id, why);
+        // A missing object may arrive with the next fetch.
+        if (error instanceof ClearedError && error.code === "PROPOSAL_UNKNOWN") memo.set(keyOf(id, one), { why });
+      }
     }
     return new Map([...found].map(([id, one]) => [id, memo.get(keyOf(id, one)) ?? { why: damaged.get(id) ?? "it was not read" }]));
   };
@@ -94,7 +85,8 @@ export function createBranchMarks({ database, git }: { database: Database; git: 
     const head = await git.head();
     if (seen === null) seen = JSON.parse(getFact(database, FACT) ?? "null") as Seen | null;
     if (seen?.head !== head) {
-      const since = seen === null ? null : await refs.mentioning(TEXTS, seen.head, head);
+      const near = seen === null ? null : await newestSince(git.objects, seen.head, head);
+      const since = near ?? (seen === null ? null : await refs.mentioning(TEXTS, seen.head, head));
       const fresh = since ?? (await refs.mentioning(TEXTS, null, head)) ?? [];
       // A branch that was reset is scanned from its beginning.
       const next: Seen = since === null || seen === null ? { head, marks: {}, commits: {} } : { ...structuredClone(seen), head };
@@ -106,7 +98,7 @@ export function createBranchMarks({ database, git }: { database: Database; git: 
   };
 }
 
-function mark({ marks, commits }: Seen, { commit, at, message }: PastCommit): void {
+function mark({ marks, commits }: Seen, { commit, at, message }: Pick<PastCommit, "commit" | "at" | "message">): void {
   const trailers = parseTrailers(message);
   // In Cleared's commits the text comes from a script or proposer, who could claim that any commit is reverted.
   const words = isOurs(trailers) ? undefined : /^This reverts commit ([0-9a-f]{40,64})\b/m.exec(message)?.[1];

@@ -67,7 +67,7 @@ export function createProposals(world: ProposalWorld): ProposalStore {
 function assemble(world: ProposalWorld) {
   const { dir, git, clock } = world;
   const refs = createSideRefs(dir);
-  const readAll = createReader(refs, createDiskCache(join(dir, CACHE)));
+  const readAll = createReader(refs, git.objects, createDiskCache(join(dir, CACHE)));
   const marks = createBranchMarks(world, refs);
   const cards = createProposalCards(world);
 

@@ -10,10 +10,9 @@ import { tally } from "../../engine/approval.ts";
 import { createAuthority } from "../../engine/authority.ts";
 import { verifyDecision } from "../../engine/signature.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
-import type { Decision } from "../../kernel/ports.ts";
+import type { Decision, Objects } from "../../kernel/ports.ts";
 import { createDiskCache } from "../../scripts/disk-cache.ts";
-import { type RefMove, type SideRefs, createSideRefs, parseCommit, fetchRefs, pushRefs } from "../../workspace/git/proposal-refs.ts";
-import type { Objects } from "../../workspace/git/tree.ts";
+import { type RefMove, type SideRefs, createSideRefs, fetchRefs, pushRefs } from "../../workspace/git/proposal-refs.ts";
 import { CACHE } from "../../workspace/layout.ts";
 import type { Ladder } from "../../rules/policy/levels.ts";
 import { demandsOf } from "../widening/widening.ts";
@@ -56,11 +55,12 @@ const TRIES = 5;
 export async function syncProposals(world: SyncWorld, remote: string): Promise<Synced> {
   const [{ people }, { policy }] = [world.trust, await world.config()];
   const refs = createSideRefs(world.dir);
+  const { objects } = world.git;
   const theirs = `refs/cleared/remotes/${remote}/`;
   const total = nothing();
   for (let left = TRIES; left > 0; left--) {
     await fetchRefs(world.dir, remote, REFS, theirs);
-    const round = await refs.read((objects) => take({ refs, world, people, policy, objects, done: nothing() }, theirs));
+    const round = await take({ refs, world, people, policy, objects, done: nothing() }, theirs);
     total.fetched += round.fetched;
     total.joined += round.joined;
     total.told.push(...round.told.filter((line) => !total.told.includes(line)));
@@ -87,11 +87,9 @@ async function take(at: Taking, theirs: string): Promise<Synced> {
   const cache = createDiskCache(`${world.dir}/${CACHE}`);
   const [mine, there] = [groupRefs(await refs.list(REFS), REFS), groupRefs(await refs.list(theirs), theirs)];
   const differing = [...there].filter(([id, one]) => one.change !== mine.get(id)?.change || one.state !== mine.get(id)?.state);
-  const commits = differing.flatMap(([id, one]) => [one.change ?? "", mine.get(id)?.change ?? ""]).filter((oid) => oid !== "");
-  const differences = await refs.differences([...new Set(commits)]);
   const sideOf = async (id: string, one: ProposalRefs): Promise<Side> => ({
     refs: one,
-    kept: await readProposal(objects, id, one, differences, cache),
+    kept: await readProposal(objects, id, one, cache),
   });
   for (const [id, one] of differing) {
     try {
@@ -233,7 +231,7 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
   const rejected = decided && first.decision === "rejected";
   const times = new Map<Kept, number>();
   for (const [side, commit] of [[a.mine, a.own] as const, [b.there, b.other] as const])
-    times.set(side, parseCommit(await at.objects.find(commit))?.at ?? 0);
+    times.set(side, (await at.objects.commit(commit))?.at ?? 0);
   const later = [...credible].sort((x, y) => (times.get(y) ?? 0) - (times.get(x) ?? 0) || (x.why ?? "").localeCompare(y.why ?? ""));
   const [known, more] = await knownOf(kept, a.mine, b.there, at);
   const best = known === more ? null : known > more ? a.mine : b.there;

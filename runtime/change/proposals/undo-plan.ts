@@ -4,12 +4,12 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { MoneyDifference } from "../evidence/types.ts";
-import type { Clock, Engine, Git, Json, Step, Tree } from "../../kernel/ports.ts";
+import type { Clock, Difference, Engine, Git, Json, Step, Tree } from "../../kernel/ports.ts";
 import { dayIn } from "../../scripts/header.ts";
 import { amountsIn } from "../../rules/tools/trace.ts";
 import { fromExact, minus, totalOf } from "../../workspace/books/amounts.ts";
 import type { Config } from "../../workspace/settings/config.ts";
-import { changedBy, changesOf, commitNamed, commitsSaying, newestTouching, type PastCommit, revertOf } from "../../workspace/git/past.ts";
+import { changedBy, commitNamed, commitsSaying, newestTouching, type PastCommit, revertOf } from "../../workspace/git/past.ts";
 import { JOURNAL, MAIN_JOURNAL, RECEIPTS } from "../../workspace/layout.ts";
 import { isMonthFile } from "../../workspace/books/main-journal.ts";
 import { loadMonth, toMonth } from "../../workspace/books/months.ts";
@@ -147,8 +147,8 @@ async function lastImport(world: PlanWorld, head: string): Promise<[run: string,
 }
 
 /** Names of the statements whose receipts a commit wrote. */
-async function statementsIn({ dir, git }: PlanWorld, { commit }: PastCommit): Promise<string[]> {
-  const written = (await changesOf(dir, `${commit}^1`, commit)).filter(({ path, now }) => path.startsWith(RECEIPTS) && now !== null);
+async function statementsIn({ git }: PlanWorld, { parent, commit }: PastCommit): Promise<string[]> {
+  const written = (await git.objects.changes(parent, commit)).filter(({ path, now }) => path.startsWith(RECEIPTS) && now !== null);
   const texts = await Promise.all(written.map(async ({ path }) => receiptFromYaml((await git.tree(commit).read(path)) ?? "", path).file));
   return [...new Set(texts)];
 }
@@ -162,7 +162,7 @@ export async function planAt(
 ): Promise<UndoPlan & { texts: Map<string, string | null> }> {
   const past = [];
   for (const one of target.commits.toReversed()) {
-    const touches = await changesOf(world.dir, one.parent, one.commit);
+    const touches = await world.git.objects.changes(one.parent, one.commit);
     const [before, after] = [world.git.tree(one.parent), world.git.tree(one.commit)];
     past.push({ commit: one, touches, before, after, paths: touches.map(({ path }) => path) });
   }
@@ -212,7 +212,7 @@ interface Span {
   last: string;
 }
 
-function spansOf(past: readonly { commit: PastCommit; touches: Awaited<ReturnType<typeof changesOf>>; before: Tree }[]): Map<string, Span> {
+function spansOf(past: readonly { commit: PastCommit; touches: readonly Difference[]; before: Tree }[]): Map<string, Span> {
   const spans = new Map<string, Span>();
   for (const { commit, touches, before: base } of past) {
     for (const { path, was, now } of touches) {

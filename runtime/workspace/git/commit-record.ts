@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { lockedBy } from "./git-process.ts";
 import type { IndexLock } from "./index-lock.ts";
 import { isAncestor } from "./past.ts";
-import type { Objects } from "./tree.ts";
+import type { ObjectReader } from "./tree.ts";
 import { assertPath, type Touched, type Worktree } from "./worktree.ts";
 import { STATE } from "../layout.ts";
 import { ifThere } from "../own-folders.ts";
 
 export interface RecordParts {
   dir: string;
-  objects: Objects;
+  objects: ObjectReader;
   worktree: Worktree;
   lock: IndexLock;
   /** Id of the branch's newest commit. @throws GIT_STATE */

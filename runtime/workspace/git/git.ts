@@ -10,7 +10,7 @@ import { createCommitter, type Stage } from "./commit.ts";
 import { standingLock, sweepLeftovers, writing, sweepScratch } from "./leftovers.ts";
 import { createIndexLock } from "./index-lock.ts";
 import { git, gitFailed, lockedBy, tryGit } from "./git-process.ts";
-import { commitsSaying, isAncestor, readEntries } from "./past.ts";
+import { commitsSaying, isAncestor, newestSince, readEntries } from "./past.ts";
 import { createObjects } from "./tree.ts";
 import { readOr } from "../own-folders.ts";
 import { createWorktree } from "./worktree.ts";
@@ -153,12 +153,9 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
       return (await blockedBy()) ?? (lock === null ? null : lockedBy(lock));
     },
     tree: (commit) => objects.tree(commit),
-    async text(blob) {
-      const found = await objects.find(blob);
-      return found?.type === "blob" ? found.bytes.toString("utf8") : null;
-    },
+    objects,
     parent: async (commit) => (await objects.find(`${commit}^`))?.oid ?? null,
-    isOnBranch: (commit) => isAncestor(dir, commit, ref()),
+    isOnBranch: async (commit) => (await newestSince(objects, commit, await head())) !== null || isAncestor(dir, commit, ref()),
     commit: (request) => committer.commit(request),
     async find(run, step, since) {
       // The text search only narrows; the trailers in the last paragraph decide.

@@ -4,15 +4,8 @@
  * Trailers are only the last paragraph of a message, so text that a script wrote can never pass as a trailer.
  */
 import { git, tryGit } from "./git-process.ts";
-import type { LogEntry } from "../../kernel/ports.ts";
+import type { LogEntry, Objects } from "../../kernel/ports.ts";
 import { visible } from "../../kernel/text.ts";
-import type { Item } from "./tree.ts";
-
-export interface Difference {
-  path: string;
-  was: Item | null;
-  now: Item | null;
-}
 
 export interface PastCommit extends LogEntry {
   parent: string;
@@ -39,33 +32,27 @@ export async function readEntries(dir: string, args: readonly string[]): Promise
   return (await readLog(dir, args)).map(({ commit, date, author, subject, trailers }) => ({ commit, date, author, subject, trailers }));
 }
 
-/** Adds the raw lines of diff-tree -z to the list of the commit they follow; `listOf("")` gets those that follow none. */
-export function parseDifferences(output: Buffer, listOf: (commit: string) => Difference[] | undefined): void {
-  const fields = output.toString().split("\0");
-  let into = listOf("") ?? [];
-  for (let at = 0; at < fields.length; at++) {
-    const field = fields[at] ?? "";
-    if (!field.startsWith(":")) into = listOf(field) ?? into;
-    else {
-      const [was = "", now = "", wasId = "", nowId = ""] = field.slice(1).split(" ");
-      const item = (mode: string, oid: string): Item | null => (/^0+$/.test(mode) ? null : { mode, oid });
-      into.push({ path: fields[++at] ?? "", was: item(was, wasId), now: item(now, nowId) });
-    }
-  }
-}
-
-/** The files in which two commits differ, by path. @throws GIT_FAILED */
-export async function changesOf(dir: string, from: string, to: string): Promise<Difference[]> {
-  const list: Difference[] = [];
-  parseDifferences(await git(dir, ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to]), () => list);
-  return list;
-}
-
 /** Commits reachable from `head` whose message contains the text, newest first. The text search only narrows: check the trailers. */
 export async function commitsSaying(dir: string, head: string, text: string, since?: string, most = -1): Promise<PastCommit[]> {
   const range = since === undefined ? [head] : [head, `^${since}`];
   const search = [`--max-count=${most}`, "--fixed-strings", `--grep=${text}`];
   return readLog(dir, [...search, ...range, "--"]);
+}
+
+// Most questions are about the newest commits of the branch.
+const NEAR = 20;
+
+/** The commits after `last` up to `head`, oldest first, if they are few and each has one parent; else null. Both are ids. Starts no process. */
+export async function newestSince(objects: Objects, last: string, head: string) {
+  const found = [];
+  for (let at = head; at !== last; ) {
+    const commit = await objects.commit(at);
+    const [parent, ...more] = commit?.parents ?? [];
+    if (commit === null || parent === undefined || more.length > 0 || found.length === NEAR) return null;
+    found.unshift({ ...commit, commit: at });
+    at = parent;
+  }
+  return found;
 }
 
 /** True also for a commit and itself. */
@@ -89,12 +76,6 @@ export async function commitNamed(dir: string, head: string, name: string): Prom
 /** The newest commit that changed the path after `since`, or null. */
 export async function changedBy(dir: string, head: string, path: string, since: string): Promise<PastCommit | null> {
   return (await readLog(dir, ["-1", head, `^${since}`, "--", path]))[0] ?? null;
-}
-
-/** Paths that differ between two commits; null when the repository lacks one of them. */
-export async function changedPaths(dir: string, from: string, to: string): Promise<string[] | null> {
-  const said = await tryGit(dir, ["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]);
-  return said.status === 0 ? (said.stdout.toString("utf8").match(/[^\0]+/g) ?? []) : null;
 }
 
 /** Commits that changed something below a folder, newest first; at most 200, for a person to look through. */

@@ -1,17 +1,16 @@
 /**
  * Commits beside the branch: written as objects first, made visible by moving a ref by compare-and-swap. Every call starts and ends its own
- * git process, so nothing has to be closed. Objects read here may come from another clone: they are returned unchecked and not trusted.
+ * git process, so nothing has to be closed.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, posix } from "node:path";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { type ImportedFile, IMPORT, commitStream } from "./commit.ts";
 import { fileOfGit, gitDirOf, writing } from "./leftovers.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
-import { type Difference, type PastCommit, commitOf, isAncestor, parseDifferences, readLog } from "./past.ts";
-import { type Objects, createObjects } from "./tree.ts";
+import { type PastCommit, commitOf, isAncestor, readLog } from "./past.ts";
 
 export interface SideCommit {
   /** The files are laid over those of the first parent, unless `alone`. */
@@ -33,26 +32,40 @@ export interface RefMove {
   to: string | null;
 }
 
-/** A commit object parsed, `at` in ms; null for anything else. */
-export function parseCommit(object: { type: string; bytes: Buffer } | null) {
-  if (object?.type !== "commit") return null;
-  const text = object.bytes.toString("utf8");
-  const end = text.indexOf("\n\n");
-  const head = end === -1 ? text : text.slice(0, end);
-  const seconds = /^committer .* (\d{1,12}) [+-]\d{4}$/m.exec(head)?.[1];
-  if (seconds === undefined) return null;
-  return {
-    parents: [...head.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? ""),
-    at: Number(seconds) * 1000,
-    message: end === -1 ? "" : text.slice(end + 2),
+/** Refs below a folder of refs, or of this very name, read without starting git; null if they need git to be read. */
+function plainRefs(gitDir: string, folder: string): Map<string, string> | null {
+  if (["commondir", "reftable"].some((name) => existsSync(join(gitDir, name))) || !existsSync(join(gitDir, "refs/heads"))) return null;
+  const loose = new Map<string, string>();
+  const read = (ref: string): boolean => {
+    const id = fileOfGit(join(gitDir, ref))?.toString("latin1") ?? "";
+    if (!/^(?!0+\n)[0-9a-f]{40,64}\n$/.test(id)) return false;
+    loose.set(ref, id.trimEnd());
+    return true;
   };
+  const walk = (path: string): boolean =>
+    readdirSync(join(gitDir, path), { withFileTypes: true }).every((entry) => {
+      const ref = posix.join(path, entry.name);
+      if (entry.name.endsWith(".lock")) return true;
+      return /^[\w-]+$/.test(entry.name) && (entry.isDirectory() ? walk(ref) : entry.isFile() && read(ref));
+    });
+  const found = statSync(join(gitDir, folder), { throwIfNoEntry: false });
+  try {
+    if (found !== undefined && !(found.isDirectory() ? walk(folder) : read(folder))) return null;
+  } catch {
+    // A folder of refs was removed just now, or cannot be read.
+    return null;
+  }
+  // After the loose ones: a ref that git packs meanwhile is in both.
+  const packed = fileOfGit(join(gitDir, "packed-refs"))?.toString("latin1") ?? "";
+  const all = new Map<string, string>();
+  for (const line of packed.includes(folder) ? packed.split("\n") : []) {
+    const [, id = "", ref = ""] = /^([0-9a-f]{40,64}) (refs\/\S+)$/.exec(line) ?? [];
+    if (ref === "" && !/^(?:#.*|\^[0-9a-f]+|)$/.test(line)) return null;
+    if (`${ref}/`.startsWith(folder.endsWith("/") ? folder : `${folder}/`)) all.set(ref, id);
+  }
+  for (const [ref, id] of loose) all.set(ref, id);
+  return new Map([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
-
-/** False if git stores refs as files and has none below this folder, as in most workspaces: then no git process is needed to list them. */
-const mayHaveRefs = (gitDir: string, folder: string): boolean =>
-  ["commondir", "reftable", folder].some((name) => existsSync(join(gitDir, name))) ||
-  !existsSync(join(gitDir, "refs/heads")) ||
-  (existsSync(join(gitDir, "packed-refs")) && fileOfGit(join(gitDir, "packed-refs"))?.includes(folder) !== false);
 
 export type SideRefs = ReturnType<typeof createSideRefs>;
 
@@ -61,7 +74,8 @@ export function createSideRefs(dir: string) {
 
   /** Refs below a folder of refs, by name; "" for a ref whose content is not an object id. */
   async function list(folder: string): Promise<Map<string, string>> {
-    if (!mayHaveRefs(gitDir, folder)) return new Map();
+    const plain = plainRefs(gitDir, folder);
+    if (plain !== null) return plain;
     const said = await tryGit(dir, ["for-each-ref", "--format=%(refname) %(objectname)", folder]);
     if (said.status !== 0) throw gitFailed("git for-each-ref", said);
     const listed = said.stdout.toString().matchAll(/^(\S+) (\S*)$/gm);
@@ -70,21 +84,8 @@ export function createSideRefs(dir: string) {
     return refs;
   }
 
-  async function differencesOf(commits: readonly string[]): Promise<Map<string, Difference[]> | null> {
-    const said = await tryGit(dir, ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames"], { input: `${commits.join("\n")}\n` });
-    if (said.status !== 0) return null;
-    const found = new Map<string, Difference[]>(commits.map((commit) => [commit, []]));
-    parseDifferences(said.stdout, (commit) => found.get(commit));
-    return found;
-  }
-
   return {
     list,
-    /** Reads objects by name, through one git command that ends with `work`. */
-    async read<T>(work: (objects: Objects) => Promise<T>): Promise<T> {
-      await using objects = createObjects(dir);
-      return await work(objects);
-    },
     /** Writes the objects durably and moves no ref. Returns the commit's id. */
     async write({ parents, alone, message, at, files }: SideCommit): Promise<string> {
       const ref = `refs/cleared/wip/${randomBytes(8).toString("hex")}`;
@@ -117,19 +118,6 @@ export function createSideRefs(dir: string) {
         if (!(await areAt("from"))) return false;
         throw gitFailed("git update-ref", said);
       });
-    },
-    /** What each commit changes against its single parent; unreadable commits are left out. */
-    async differences(commits: readonly string[]): Promise<Map<string, Difference[]>> {
-      if (commits.length === 0) return new Map();
-      const all = await differencesOf(commits);
-      if (all !== null) return all;
-      // One of them is damaged: the others are read one by one.
-      const found = new Map<string, Difference[]>();
-      for (const commit of commits) {
-        const one = commits.length === 1 ? undefined : (await differencesOf([commit]))?.get(commit);
-        if (one !== undefined) found.set(commit, one);
-      }
-      return found;
     },
     /** Where a branch, tag or commit forked from `head`. @throws GIT_STATE when there is no such name, or no common commit */
     async fork(head: string, name: string): Promise<{ base: string; tip: string }> {

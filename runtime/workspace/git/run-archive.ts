@@ -8,8 +8,8 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Archive } from "../../kernel/ports.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
-import { type SideFile, createSideRefs, parseCommit } from "./proposal-refs.ts";
-import { blobId } from "./tree.ts";
+import { type SideFile, createSideRefs } from "./proposal-refs.ts";
+import { blobId, createObjects } from "./tree.ts";
 import { findGitDir } from "./git.ts";
 
 const FOLDER = "refs/cleared/runs/";
@@ -80,11 +80,9 @@ export function createArchive(dir: string, branch: () => string): Archive {
         // A lost bundle cannot be stored; reading a run in it throws HISTORY_GONE.
         const others = await here(needed(), "blob");
         if (fresh.length === 0 && others.sort().join() === (old === null ? [] : await namesIn(old)).sort().join()) return [];
-        const held = await refs.read(async (objects) => {
-          const found = [];
-          for (const commit of listed.values()) found.push(...(parseCommit(await objects.find(commit))?.parents ?? []));
-          return found;
-        });
+        const held: string[] = [];
+        await using objects = createObjects(dir);
+        for (const commit of listed.values()) held.push(...((await objects.commit(commit))?.parents ?? []));
         const parents = await tips(commits, held);
         const digits = (parents[0] ?? old ?? "").length || 40;
         const names = fresh.map((bytes) => blobId(Buffer.from(bytes), digits));

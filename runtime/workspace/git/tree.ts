@@ -4,26 +4,19 @@
  */
 import { createHash } from "node:crypto";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Tree, TreeEntry } from "../../kernel/ports.ts";
+import type { Difference, Item, Objects, Tree, TreeEntry } from "../../kernel/ports.ts";
 import { Kept } from "../../kernel/kept.ts";
 import { KeptGit, type Take, unlessKilled } from "./git-process.ts";
 
-/** A file or folder as a tree names it: mode in git's octal text. */
-export interface Item {
-  mode: string;
-  oid: string;
-}
+export type FileTree = Tree & Required<Pick<Tree, "item">>;
 
-export interface FileTree extends Tree {
-  /** Any entry at a path, including links and folders; null when there is none. */
-  item(path: string): Promise<Item | null>;
-}
-
-export type Objects = ReturnType<typeof createObjects>;
+export type ObjectReader = ReturnType<typeof createObjects>;
 
 // Enough for the busy months and scripts of one workspace; the whole host must stay below 200 MB.
 const BLOB_BYTES = 16 * 1024 * 1024;
 const TREE_COUNT = 4000;
+// A commit of another clone may name a few trees so often that they stand for more files than fit in memory.
+const MAX_CHANGES = 100_000;
 
 const FOLDER = "40000";
 
@@ -142,8 +135,40 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
     };
   }
 
+  async function commit(name: string): Promise<Awaited<ReturnType<Objects["commit"]>>> {
+    const object = await find(name);
+    if (object?.type !== "commit") return null;
+    const text = object.bytes.toString("utf8");
+    const end = text.indexOf("\n\n");
+    const head = end === -1 ? text : text.slice(0, end);
+    const seconds = /^committer .* (\d{1,12}) [+-]\d{4}$/m.exec(head)?.[1];
+    if (seconds === undefined) return null;
+    return {
+      parents: [...head.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? ""),
+      at: Number(seconds) * 1000,
+      message: end === -1 ? "" : text.slice(end + 2),
+    };
+  }
+
+  async function changes(from: string, to: string): Promise<Difference[]> {
+    const found: Difference[] = [];
+    const below = async (item: Item | null) => (item?.mode === FOLDER ? await folder(item.oid) : new Map<string, Item>());
+    const leaf = (item: Item | null) => (item?.mode === FOLDER ? null : item);
+    const compare = async (path: string, was: Item | null, now: Item | null): Promise<void> => {
+      if (was?.oid === now?.oid && was?.mode === now?.mode) return;
+      if ((leaf(was) ?? leaf(now)) !== null) found.push({ path, was: leaf(was), now: leaf(now) });
+      if (found.length > MAX_CHANGES)
+        throw new ClearedError("GIT_FAILED", `More than ${MAX_CHANGES} files differ between ${from.slice(0, 7)} and ${to.slice(0, 7)}.`);
+      const [old, next] = [await below(was), await below(now)];
+      for (const name of new Set([...old.keys(), ...next.keys()]))
+        await compare(path === "" ? name : `${path}/${name}`, old.get(name) ?? null, next.get(name) ?? null);
+    };
+    await compare("", { mode: FOLDER, oid: await rootOf(from) }, { mode: FOLDER, oid: await rootOf(to) });
+    return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
   const close = () => reader.close();
-  return { find, tree, close, [Symbol.asyncDispose]: close };
+  return { find, commit, tree, changes, close, [Symbol.asyncDispose]: close };
 }
 
 /** Git's blob id of a text. */

@@ -7,11 +7,12 @@ import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
+import type { Item } from "../../kernel/ports.ts";
 import { betweenCommits, createIndexLock } from "./index-lock.ts";
 import { findGitDir } from "./git.ts";
 import { git } from "./git-process.ts";
 import { fileOfGit } from "./leftovers.ts";
-import { type Item, blobId, createObjects, isFile } from "./tree.ts";
+import { blobId, createObjects, isFile } from "./tree.ts";
 import { type Touched, createWorktree, listIndex } from "./worktree.ts";
 import { STATE } from "../layout.ts";
 

@@ -6,9 +6,10 @@ import { constants, existsSync } from "node:fs";
 import { access, chmod, copyFile, lstat, mkdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
+import type { Item } from "../../kernel/ports.ts";
 import { writing, scratchPath } from "./leftovers.ts";
 import { git, tryGit } from "./git-process.ts";
-import { blobId, type Item } from "./tree.ts";
+import { blobId } from "./tree.ts";
 import { ifThere } from "../own-folders.ts";
 
 /** One path a commit changes: its entry before and after, null where there is no file. */

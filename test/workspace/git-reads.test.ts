@@ -1,0 +1,135 @@
+/** What is read of a repository without starting git is what git itself reads there. */
+import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Git } from "../../runtime/kernel/ports.ts";
+import { createGit } from "../../runtime/workspace/git/git.ts";
+import { createSideRefs } from "../../runtime/workspace/git/proposal-refs.ts";
+import { seeded } from "../kill/processes.ts";
+import { createRepository, type Repository, setFiles } from "./git-repository.ts";
+
+let repository: Repository;
+let git: Git;
+let head: string;
+
+beforeEach(async () => {
+  repository = createRepository({ "a.txt": "a\n", "d/b.txt": "b\n", "d/e/c.txt": "c\n" });
+  git = await createGit(repository.dir, { branch: () => "main" });
+  head = await git.head();
+});
+afterEach(async () => {
+  await git.close();
+  repository.remove();
+});
+
+const list = async (folder: string) => [...(await createSideRefs(repository.dir).list(folder))];
+const byGit = (folder: string) => {
+  const lines = repository.git("for-each-ref", "--format=%(refname) %(objectname)", folder).split("\n");
+  return lines.filter((line) => line !== "").map((line) => line.split(" "));
+};
+const put = (name: string, text: string) => {
+  const file = join(repository.dir, ".git", name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+};
+
+test("refs are listed as git lists them: loose, packed, both, removed, locked, symbolic", async () => {
+  const { commit: next } = (await git.commit(setFiles({ "a.txt": "2\n" }))) as { commit: string };
+  const folder = "refs/cleared/p/";
+  const same = async () => expect(await list(folder)).toEqual(byGit(folder));
+  await same();
+  for (const name of ["a/state", "a/change", "b-1/state", "c_2/state"]) repository.git("update-ref", `${folder}${name}`, head);
+  // Its name begins like that of the folder.
+  repository.git("update-ref", "refs/cleared/pp/x", head);
+  await same();
+  repository.git("pack-refs", "--all");
+  await same();
+  repository.git("update-ref", `${folder}a/state`, next);
+  repository.git("update-ref", "-d", `${folder}b-1/state`);
+  put(`${folder}d/state.lock`, "");
+  await same();
+  expect(await list(`${folder}a/state`)).toEqual([[`${folder}a/state`, next]]);
+  expect(await list(`${folder}c_2/state`)).toEqual([[`${folder}c_2/state`, head]]);
+  expect(await list(`${folder}b-1/state`)).toEqual([]);
+  expect(await list(`${folder}d/state`)).toEqual([]);
+  repository.git("symbolic-ref", `${folder}e/state`, "refs/heads/main");
+  repository.git("update-ref", `${folder}ü.x@y/state`, head);
+  await same();
+  expect(await list(folder)).toContainEqual([`${folder}e/state`, next]);
+});
+
+test("a ref without a valid id is listed without one, and hides no other", async () => {
+  const folder = "refs/cleared/p/";
+  repository.git("update-ref", `${folder}good`, head);
+  for (const text of ["", "\n", "0".repeat(40), `${"0".repeat(40)}\n`, "words\n", `${head.slice(1)}\n`, "ref: refs/heads/none\n"]) {
+    put(`${folder}bad`, text);
+    expect(new Map(await list(folder)).get(`${folder}good`), JSON.stringify(text)).toBe(head);
+    expect(new Map(await list(folder)).get(`${folder}bad`) ?? "", JSON.stringify(text)).toBe("");
+  }
+  // git takes these as ids.
+  for (const text of [head, `${head}\r\n`, `${head} tail\n`]) {
+    put(`${folder}bad`, text);
+    expect(await list(folder), JSON.stringify(text)).toEqual(byGit(folder));
+  }
+  rmSync(join(repository.dir, ".git", folder, "bad"));
+  symlinkSync(join(repository.dir, ".git/refs/heads/main"), join(repository.dir, ".git", folder, "link"));
+  expect(await list(folder)).toEqual(byGit(folder));
+  rmSync(join(repository.dir, ".git", folder, "link"));
+  repository.git("pack-refs", "--all");
+  appendFileSync(join(repository.dir, ".git/packed-refs"), "words\n");
+  await expect(list(folder)).rejects.toMatchObject({ code: "GIT_FAILED" });
+});
+
+test("refs are listed from a linked work tree", async () => {
+  repository.git("update-ref", "refs/cleared/p/x", head);
+  repository.git("worktree", "add", "-q", "-b", "other", "linked");
+  const linked = createSideRefs(join(repository.dir, "linked"));
+  expect([...(await linked.list("refs/cleared/p/"))]).toEqual([["refs/cleared/p/x", head]]);
+});
+
+test("changes between two commits are those of git, for files, folders, modes and links", async () => {
+  const random = seeded(11);
+  const names = ["a.txt", "d", "d/b.txt", "d/e", "d/e/c.txt", "x", "x/y"];
+  const commits = [head];
+  for (let n = 0; n < 25; n++) {
+    for (let k = 0; k < 3; k++) {
+      const path = join(repository.dir, names[Math.floor(random() * names.length)] ?? "a.txt");
+      rmSync(path, { recursive: true, force: true });
+      const kind = random();
+      try {
+        if (kind < 0.5) repository.write(path.slice(repository.dir.length + 1), `${Math.floor(random() * 3)}\n`);
+        else if (kind < 0.65) symlinkSync("a.txt", path);
+      } catch {
+        // A file stands where its folder would be.
+      }
+    }
+    if (random() < 0.3) repository.git("config", "core.fileMode", "true");
+    repository.git("add", "-A");
+    repository.git("commit", "-q", "--allow-empty", "-m", `${n}`);
+    commits.push(repository.git("rev-parse", "HEAD").trim());
+  }
+  const flags = ["-r", "--raw", "--no-abbrev", "--no-renames"];
+  for (let n = 0; n < 100; n++) {
+    const [from = "", to = ""] = [0, 1].map(() => commits[Math.floor(random() * commits.length)]);
+    const said = repository.git("diff-tree", ...flags, from, to);
+    const item = (mode = "", oid = "") => (/^0+$/.test(mode) ? null : { mode, oid });
+    const theirs = [...said.matchAll(/^:(\d+) (\d+) (\w+) (\w+) \w+\t(.+)$/gm)].map(([, was, now, wasId, nowId, path]) => {
+      return { path, was: item(was, wasId), now: item(now, nowId) };
+    });
+    const ours = await git.objects.changes(from, to);
+    expect(ours).toEqual(theirs.sort((a, b) => ((a.path ?? "") < (b.path ?? "") ? -1 : 1)));
+  }
+  await expect(git.objects.changes(head, "1".repeat(40))).rejects.toMatchObject({ code: "GIT_FAILED" });
+});
+
+test("whether a commit is on the branch: its newest ones, old ones, merged ones, and those beside it", async () => {
+  const commits = [head];
+  for (let n = 0; n < 30; n++) commits.push(((await git.commit(setFiles({ "a.txt": `${n}\n` }))) as { commit: string }).commit);
+  repository.git("branch", "side", commits[28] ?? "");
+  const tree = repository.git("rev-parse", "side^{tree}").trim();
+  const beside = repository.git("commit-tree", tree, "-p", "side", "-m", "beside").trim();
+  for (const commit of commits) expect(await git.isOnBranch(commit)).toBe(true);
+  for (const commit of [beside, "1".repeat(40), "", "main^{"]) expect(await git.isOnBranch(commit)).toBe(false);
+  repository.git("merge", "-q", "--no-ff", "-m", "merge", beside);
+  for (const commit of [...commits, beside]) expect(await git.isOnBranch(commit)).toBe(true);
+});
