@@ -149,7 +149,7 @@ async function pastOf(git: Git, ids: readonly string[]): Promise<Map<string, Ent
   for (const [path, wanted] of Map.groupBy(ids, monthOfId)) {
     for (const { commit } of await git.log({ limit: LONGEST, path })) {
       if (wanted.every((id) => found.has(id))) break;
-      const parent = await git.parent(commit);
+      const parent = (await git.objects.commit(commit))?.parents[0] ?? null;
       const tree = parent === null ? null : git.tree(parent);
       const month = tree === null ? null : await loadMonth(tree, path);
       for (const id of wanted) {

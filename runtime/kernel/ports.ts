@@ -98,8 +98,6 @@ export interface Git {
   head(): Promise<string>;
   tree(commit: string): Tree;
   objects: Objects;
-  /** The parent of a commit; null for a first commit, and for one that the repository does not have. */
-  parent(commit: string): Promise<string | null>;
   /** True for HEAD of the branch and its ancestors. */
   isOnBranch(commit: string): Promise<boolean>;
   commit(request: CommitRequest): Promise<CommitResult>;

@@ -5,7 +5,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { standsStill } from "../../runtime/kernel/processes.ts";
 import { confirm } from "../confirm.ts";
 import { copyOf, host, removeAll, run, type Workspace, workspace } from "../engine/harness.ts";
 import { ACTS, killAll, open, prepareDay, sleep } from "./day.ts";
@@ -59,6 +61,23 @@ describe.concurrent("a suspended owner", () => {
     const next = await host(one, { clock: { now: () => Date.now() + 20_000 } });
     expect((await run(next, "quick")).status).toBe("done");
     expect(child.signalCode).toBe("SIGKILL");
+  });
+
+  test("a suspended process that a forged row names as the owner is left alone", async () => {
+    const one = copyOf(template);
+    const database = new DatabaseSync(join(one.dir, ".cleared/store.db"));
+    const other = spawn("sleep", ["600"]);
+    children.add(other);
+    other.kill("SIGSTOP");
+    await stopped(other);
+    for (const owner of ["", `${other.pid}:1/forged`]) {
+      if (database.isTransaction) database.exec("ROLLBACK");
+      database.prepare("INSERT OR REPLACE INTO lease VALUES (1, ?, ?, 1, 0)").run(owner, other.pid ?? 0);
+      database.exec("BEGIN IMMEDIATE");
+      await expect(host(one), owner).rejects.toMatchObject({ code: "OWNER_BUSY" });
+      expect(standsStill(other.pid ?? 0)).toBe(true);
+    }
+    database.close();
   });
 
   test("an owner suspended with the index lock allows commits after the lease, and completes nothing when it resumes", async () => {
@@ -122,6 +141,5 @@ const one = ${JSON.stringify(one.dir)};\nconst opened = await openHost(one, { mo
 }
 
 async function stopped(child: ChildProcess): Promise<void> {
-  const { standsStill } = await import("../../runtime/kernel/processes.ts");
   for (let i = 0; i < 2000 && !standsStill(child.pid ?? 0); i++) await sleep(10);
 }

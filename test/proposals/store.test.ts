@@ -1,6 +1,6 @@
 /** Proposals live in git: made, found again, moved from state to state by compare-and-swap, and never believed when they are not ours. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
@@ -249,7 +249,7 @@ describe("refs that are not ours", () => {
   });
 });
 
-it("three hundred proposals are listed with few git commands", async () => {
+it("three hundred proposals are listed without starting git", async () => {
   const { one, owner, base } = await opened();
   const lines: string[] = [];
   for (let n = 0; n < 300; n++) {
@@ -275,5 +275,5 @@ it("three hundred proposals are listed with few git commands", async () => {
   process.env["PATH"] = path;
   expect(all).toHaveLength(300);
   expect(all.map(({ number }) => number)).toEqual(Array.from({ length: 300 }, (_, n) => 300 - n));
-  expect(one.read(".cleared/bin/log").trim().split("\n").length).toBeLessThan(8);
+  expect(existsSync(join(bin, "log"))).toBe(false);
 });

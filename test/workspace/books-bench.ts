@@ -103,7 +103,6 @@ function memoryGit(workspace: Workspace): Git {
     head: async () => String(commits),
     tree: () => memoryTree(workspace.files),
     objects: { find: refuse, commit: refuse, tree: refuse, changes: refuse },
-    parent: refuse,
     isOnBranch: refuse,
     commit: async ({ build, guard }) => {
       const changes = await build(memoryTree(workspace.files));

@@ -98,7 +98,7 @@ export async function bisect(
     else if (found !== null) [changed, difference] = [n, found];
   }
 
-  const parent = await bench.git.parent((steps[kept + 1] as LogEntry).commit);
+  const parent = (await bench.git.objects.commit((steps[kept + 1] as LogEntry).commit))?.parents[0];
   const before = await tries.at(parent ?? from);
   const commits = steps.slice(kept + 1, changed + 1);
   if (before.class !== "same")

@@ -68,7 +68,7 @@ export function standingGit(
   let place: Promise<string> | null = null;
   const find = async (): Promise<string> => {
     const next = changesIn(steps.slice(served), "committed")[0]?.commit;
-    const before = next === undefined ? null : await git.parent(next);
+    const before = next === undefined ? null : (await git.objects.commit(next))?.parents[0];
     return before ?? changesIn(steps.slice(0, served), "committed").at(-1)?.commit ?? run.pin.commit;
   };
   const refuse = (): never => {

@@ -129,8 +129,8 @@ const TRIED = 50;
  * against the change: it asks something the previous code did not.
  */
 export async function onCodeBefore(bench: TrialEnvironment, { files }: Proposal, applied: string, runs: readonly Ended[]) {
-  const parent = await bench.git.parent(applied);
-  if (parent === null) return { was: [], now: [...runs] };
+  const parent = (await bench.git.objects.commit(applied))?.parents[0];
+  if (parent === undefined) return { was: [], now: [...runs] };
   const before = bench.git.tree(parent);
   const code = codeOver(before, new Map(await Promise.all(files.map(async ({ path }) => [path, await before.read(path)] as const))));
   const [was, now]: [Ended[], Ended[]] = [[], []];

@@ -85,7 +85,7 @@ export function createBranchMarks({ database, git }: { database: Database; git: 
     const head = await git.head();
     if (seen === null) seen = JSON.parse(getFact(database, FACT) ?? "null") as Seen | null;
     if (seen?.head !== head) {
-      const near = seen === null ? null : await newestSince(git.objects, seen.head, head);
+      const near = await newestSince(git.objects, seen?.head ?? null, head);
       const since = near ?? (seen === null ? null : await refs.mentioning(TEXTS, seen.head, head));
       const fresh = since ?? (await refs.mentioning(TEXTS, null, head)) ?? [];
       // A branch that was reset is scanned from its beginning.

@@ -100,8 +100,9 @@ function endingHolder<T>(database: Database, clock: Clock, take: () => T): T {
   } catch (error) {
     const held = database.get<Row>(HELD);
     const isLocked = error instanceof ClearedError && error.code === "OWNER_BUSY" && error.cause !== undefined;
-    if (!isLocked || held === undefined || !isReplaceable(held, clock.now()) || !standsStill(held.pid)) throw error;
-    process.kill(held.pid, "SIGKILL");
+    const pid = held === undefined || !isAlive(held.owner) ? 0 : Number.parseInt(held.owner, 10);
+    if (!isLocked || held === undefined || !isReplaceable(held, clock.now()) || !standsStill(pid)) throw error;
+    process.kill(pid, "SIGKILL");
     for (let n = 0; n < 200 && isAlive(held.owner); n++) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     return take();
   }

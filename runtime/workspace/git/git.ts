@@ -154,13 +154,12 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     },
     tree: (commit) => objects.tree(commit),
     objects,
-    parent: async (commit) => (await objects.find(`${commit}^`))?.oid ?? null,
     isOnBranch: async (commit) => (await newestSince(objects, commit, await head())) !== null || isAncestor(dir, commit, ref()),
     commit: (request) => committer.commit(request),
     async find(run, step, since) {
+      const inRange = (await objects.commit(since)) === null ? undefined : since;
       // The text search only narrows; the trailers in the last paragraph decide.
-      const inRange = (await tryGit(dir, ["cat-file", "-e", `${since}^{commit}`])).status === 0 ? since : undefined;
-      const entries = await commitsSaying(dir, ref(), `Run: ${run}`, inRange);
+      const entries = (await newestSince(objects, since, await head())) ?? (await commitsSaying(dir, ref(), `Run: ${run}`, inRange));
       return entries.find(({ trailers }) => trailers["Run"] === run && trailers["Step"] === String(step))?.commit ?? null;
     },
     async log({ limit, path }) {

@@ -42,15 +42,14 @@ export async function commitsSaying(dir: string, head: string, text: string, sin
 // Most questions are about the newest commits of the branch.
 const NEAR = 20;
 
-/** The commits after `last` up to `head`, oldest first, if they are few and each has one parent; else null. Both are ids. Starts no process. */
-export async function newestSince(objects: Objects, last: string, head: string) {
+/** The commits after `last` (null: all) up to `head`, oldest first, if they are few and no merges; else null. Both are ids. Starts no process. */
+export async function newestSince(objects: Objects, last: string | null, head: string) {
   const found = [];
-  for (let at = head; at !== last; ) {
-    const commit = await objects.commit(at);
-    const [parent, ...more] = commit?.parents ?? [];
-    if (commit === null || parent === undefined || more.length > 0 || found.length === NEAR) return null;
-    found.unshift({ ...commit, commit: at });
-    at = parent;
+  for (let at: string | null = head; at !== last; ) {
+    const commit: Awaited<ReturnType<Objects["commit"]>> = at === null ? null : await objects.commit(at);
+    if (at === null || commit === null || commit.parents.length > 1 || found.length === NEAR) return null;
+    found.unshift({ ...commit, commit: at, trailers: parseTrailers(commit.message) });
+    at = commit.parents[0] ?? null;
   }
   return found;
 }

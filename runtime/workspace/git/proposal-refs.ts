@@ -63,8 +63,7 @@ function plainRefs(gitDir: string, folder: string): Map<string, string> | null {
     if (ref === "" && !/^(?:#.*|\^[0-9a-f]+|)$/.test(line)) return null;
     if (`${ref}/`.startsWith(folder.endsWith("/") ? folder : `${folder}/`)) all.set(ref, id);
   }
-  for (const [ref, id] of loose) all.set(ref, id);
-  return new Map([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return new Map([...new Map([...all, ...loose])].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 export type SideRefs = ReturnType<typeof createSideRefs>;

@@ -159,10 +159,15 @@ export async function stagedFiles(dir: string): Promise<Map<string, { blob: stri
 /** Text of a staged blob. */
 export const stagedText = async (dir: string, blob: string): Promise<string> => (await git(dir, ["cat-file", "blob", blob])).toString();
 
-/** True if the index certainly has no path with this text: versions 2 and 3 store full paths, unless the index is split ("link"). */
-function surelyWithout(dir: string, text: string): boolean {
+// Mode 160000 of a submodule as an entry of the index stores it.
+const SUBMODULE = Buffer.of(0, 0, 0xe0, 0);
+
+/** True if the index certainly has no path with one of these texts: versions 2 and 3 store full paths, unless the index is split ("link"). */
+function surelyWithout(dir: string, ...texts: (string | Buffer)[]): boolean {
   const index = fileOfGit(join(dir, ".git", "index"));
-  return index?.toString("latin1", 0, 4) === "DIRC" && index.readUInt32BE(4) < 4 && !index.includes(text) && !index.includes("link");
+  return (
+    index?.toString("latin1", 0, 4) === "DIRC" && index.readUInt32BE(4) < 4 && ![...texts, "link"].some((text) => index.includes(text))
+  );
 }
 
 /**
@@ -173,7 +178,8 @@ export async function assertUntracked(dir: string, installed = false): Promise<v
   const tracked = async (...only: string[]) => (await git(dir, ["ls-files", "-z", ...only])).toString().split("\0");
   const own = STATE.slice(0, -1);
   let path = surelyWithout(dir, own) ? "" : ((await tracked("--", own))[0] ?? "");
-  if (path === "" && installed) path = (await tracked("--recurse-submodules")).find((one) => INSTALLED.test(one)) ?? "";
+  if (path === "" && installed && !surelyWithout(dir, "node_modules", "pyvenv.cfg", SUBMODULE))
+    path = (await tracked("--recurse-submodules")).find((one) => INSTALLED.test(one)) ?? "";
   if (path === "") return;
   const folder = (path.startsWith(own) ? own : INSTALLED.exec(path)?.[1]) ?? path;
   throw new ClearedError(
