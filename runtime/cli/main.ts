@@ -70,11 +70,9 @@ async function main(argv: string[]): Promise<number> {
       process.stdout.write(program.helpInformation());
       return 2;
     }
-    return reportError(
-      createOutput(json),
-      new ClearedError("USAGE", `${error.message.replace(/^error: /, "").replace(/\.$/, "")}. See \`cleared --help\`.`),
-      process.cwd(),
-    );
+    const said = error.message.replace(/^error: /, "").replace(/\.$/, "");
+    const help = meant.length === 1 ? `cleared ${words[0]} --help` : "cleared --help";
+    return reportError(createOutput(json), new ClearedError("USAGE", `${said}. See \`${help}\`.`), process.cwd());
   }
   return exit;
 }
