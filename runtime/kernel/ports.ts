@@ -56,7 +56,7 @@ export interface Objects {
   /** A commit with its time in ms; null when there is none of this name. */
   commit(name: string): Promise<{ parents: string[]; at: number; message: string } | null>;
   tree(commit: string): Tree;
-  /** Files, links and submodules in which two commits differ. @throws GIT_FAILED when one is missing, or too many differ */
+  /** Files, links and submodules in which two commits differ. @throws GIT_FAILED, FILE_INVALID for too many */
   changes(from: string, to: string): Promise<Difference[]>;
 }
 

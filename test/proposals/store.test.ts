@@ -186,6 +186,7 @@ describe("the branch is the truth", () => {
   });
 });
 
+const life = "state: ready\nwhy: null\nby: Pat\nat: 1700000000000\napplied: null\nreverted: null\n";
 describe("refs that are not ours", () => {
   it("are listed as unreadable with the reason, and do no harm", async () => {
     const { one, store, base } = await opened();
@@ -247,6 +248,27 @@ describe("refs that are not ours", () => {
     await expect(store.update(d, { state: "ready" }, { from: ["draft"] })).rejects.toMatchObject({ code: "PROPOSAL_UNKNOWN" });
     expect(await store.create(draft(script(2)), base)).toMatchObject({ known: false });
   });
+
+  it("are unreadable if a few trees stand for more files or folders than can be walked", async () => {
+    const { one, store, base } = await opened();
+    const input = (text: string, ...args: string[]) => execFileSync("git", args, { cwd: one.dir, input: text, encoding: "utf8" }).trim();
+    const tree = (...items: string[]) => `040000 tree ${input(items.map((item) => `${item}\n`).join(""), "mktree")}`;
+    const file = `100644 blob ${input(life, "hash-object", "-w", "--stdin")}`;
+    const ref = (name: string, tree: string, text: string, ...parent: string[]) => {
+      const commit = input(text, "-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", tree.replace(/.* /, ""), ...parent);
+      one.git("update-ref", `refs/cleared/proposals/prop_${name}`, commit);
+    };
+    for (const [n, item] of [file, tree()].entries()) {
+      let bomb = item;
+      for (let level = 0; level < 12; level++) bomb = tree(..."0123456789".split("").map((name) => `${bomb}\t${name}`));
+      const [a, b] = [n, n + 2].map((digit) => String(digit).repeat(10)) as [string, string];
+      ref(`${a}/change`, tree(`${bomb}\tscripts`), `t\n\nProposal: prop_${a}\nProposed-by: Pat\n`, "-p", base);
+      ref(`${b}/change`, one.git("rev-parse", "HEAD^{tree}").trim(), `t\n\nProposal: prop_${b}\nProposed-by: Pat\n`, "-p", base);
+      ref(`${b}/state`, tree(`${file}\tproposal.yaml`, `${bomb}\tdecisions`), "s\n");
+    }
+    const why = expect.stringMatching(/has more than 1000000 files and folders/);
+    expect(await store.unreadable()).toEqual(["0", "1", "2", "3"].map((digit) => ({ id: `prop_${digit.repeat(10)}`, why })));
+  });
 });
 
 it("three hundred proposals are listed without starting git", async () => {
@@ -258,7 +280,6 @@ it("three hundred proposals are listed without starting git", async () => {
     lines.push(
       `commit refs/cleared/proposals/${id}/change\ncommitter C <c@l> ${1_700_000_000 + n} +0000\ndata ${message.length}\n${message}\nfrom ${base}\nM 100644 inline agents/hello.ts\ndata 3\n${String(n).padStart(3, "0")}\n`,
     );
-    const life = "state: ready\nwhy: null\nby: Pat\nat: 1700000000000\napplied: null\nreverted: null\n";
     lines.push(
       `commit refs/cleared/proposals/${id}/state\ncommitter C <c@l> 1700000000 +0000\ndata 1\nx\nM 100644 inline proposal.yaml\ndata ${life.length}\n${life}\n`,
     );

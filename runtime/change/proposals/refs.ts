@@ -9,6 +9,7 @@ import type { Git, Objects } from "../../kernel/ports.ts";
 import { isOurs, newestSince, type PastCommit, parseTrailers } from "../../workspace/git/past.ts";
 
 export const REFS = "refs/cleared/proposals/";
+const LASTING = new Set(["PROPOSAL_UNKNOWN", "FILE_INVALID"]);
 const ID = /^prop_[0-9A-HJKMNP-TV-Z]{10}$/;
 
 /** Commits of one proposal: its content, and the newest of its history. */
@@ -50,7 +51,7 @@ export function createReader(refs: SideRefs, objects: Objects, cache: DiskCache)
         const why = toWire(error).message;
         damaged.set(id, why);
         // A missing object may arrive with the next fetch.
-        if (error instanceof ClearedError && error.code === "PROPOSAL_UNKNOWN") memo.set(keyOf(id, one), { why });
+        if (error instanceof ClearedError && LASTING.has(error.code)) memo.set(keyOf(id, one), { why });
       }
     }
     return new Map([...found].map(([id, one]) => [id, memo.get(keyOf(id, one)) ?? { why: damaged.get(id) ?? "it was not read" }]));

@@ -43,8 +43,11 @@ export function gitDirOf(dir: string): string {
   return resolve(dir, readFileSync(place, "utf8").slice("gitdir: ".length).trim());
 }
 
-/** The content of a file of git, read directly; null if it does not exist or is not a plain file. */
-export const fileOfGit = (path: string): Buffer | null => (statOf(path)?.isFile() === true ? readFileSync(path) : null);
+/** The content of a file of git, read directly; null if it does not exist, is not a plain file or has more bytes than `most`. */
+export function fileOfGit(path: string, most = Infinity): Buffer | null {
+  const found = statOf(path);
+  return found?.isFile() === true && found.size <= most ? readFileSync(path) : null;
+}
 
 /** Notes that objects are being written until `drop`: half-written ones are ours. Call `killed` if a git that wrote them was killed. */
 export function keepNote(gitDir: string): { killed(): void; drop(): void } {

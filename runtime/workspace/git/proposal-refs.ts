@@ -37,7 +37,7 @@ function plainRefs(gitDir: string, folder: string): Map<string, string> | null {
   if (["commondir", "reftable"].some((name) => existsSync(join(gitDir, name))) || !existsSync(join(gitDir, "refs/heads"))) return null;
   const loose = new Map<string, string>();
   const read = (ref: string): boolean => {
-    const id = fileOfGit(join(gitDir, ref))?.toString("latin1") ?? "";
+    const id = fileOfGit(join(gitDir, ref), 100)?.toString("latin1") ?? "";
     if (!/^(?!0+\n)[0-9a-f]{40,64}\n$/.test(id)) return false;
     loose.set(ref, id.trimEnd());
     return true;

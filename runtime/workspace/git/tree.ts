@@ -15,8 +15,14 @@ export type ObjectReader = ReturnType<typeof createObjects>;
 // Enough for the busy months and scripts of one workspace; the whole host must stay below 200 MB.
 const BLOB_BYTES = 16 * 1024 * 1024;
 const TREE_COUNT = 4000;
-// A commit of another clone may name a few trees so often that they stand for more files than fit in memory.
-const MAX_CHANGES = 100_000;
+// A commit of another clone may name a few trees so often that walking them would never end.
+const MOST = 1_000_000;
+const counter = (what: string) => {
+  let seen = 0;
+  return () => {
+    if (++seen > MOST) throw new ClearedError("FILE_INVALID", `${what} has more than ${MOST} files and folders.`);
+  };
+};
 
 const FOLDER = "40000";
 
@@ -106,9 +112,10 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
       }
       return found;
     }
-    async function collect(oid: string, prefix: string, into: TreeEntry[]): Promise<void> {
+    async function collect(oid: string, prefix: string, into: TreeEntry[], count: () => void): Promise<void> {
       for (const [name, entry] of await folder(oid)) {
-        if (entry.mode === FOLDER) await collect(entry.oid, `${prefix}${name}/`, into);
+        count();
+        if (entry.mode === FOLDER) await collect(entry.oid, `${prefix}${name}/`, into, count);
         else if (isFile(entry)) into.push({ path: prefix + name, blob: entry.oid });
       }
     }
@@ -129,7 +136,8 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
         if (found === null || found.mode !== FOLDER) return [];
         const names = path.split("/").filter((name) => name !== "");
         const files: TreeEntry[] = [];
-        await collect(found.oid, names.length === 0 ? "" : `${names.join("/")}/`, files);
+        const count = counter(`${path} of the commit ${commit.slice(0, 7)}`);
+        await collect(found.oid, names.length === 0 ? "" : `${names.join("/")}/`, files, count);
         return files.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
       },
     };
@@ -152,13 +160,13 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
 
   async function changes(from: string, to: string): Promise<Difference[]> {
     const found: Difference[] = [];
+    const count = counter(`The difference between the commits ${from.slice(0, 7)} and ${to.slice(0, 7)}`);
     const below = async (item: Item | null) => (item?.mode === FOLDER ? await folder(item.oid) : new Map<string, Item>());
     const leaf = (item: Item | null) => (item?.mode === FOLDER ? null : item);
     const compare = async (path: string, was: Item | null, now: Item | null): Promise<void> => {
       if (was?.oid === now?.oid && was?.mode === now?.mode) return;
+      count();
       if ((leaf(was) ?? leaf(now)) !== null) found.push({ path, was: leaf(was), now: leaf(now) });
-      if (found.length > MAX_CHANGES)
-        throw new ClearedError("GIT_FAILED", `More than ${MAX_CHANGES} files differ between ${from.slice(0, 7)} and ${to.slice(0, 7)}.`);
       const [old, next] = [await below(was), await below(now)];
       for (const name of new Set([...old.keys(), ...next.keys()]))
         await compare(path === "" ? name : `${path}/${name}`, old.get(name) ?? null, next.get(name) ?? null);
