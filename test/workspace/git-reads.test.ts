@@ -1,9 +1,12 @@
 /** What is read of a repository without starting git is what git itself reads there. */
+import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Git } from "../../runtime/kernel/ports.ts";
 import { createGit } from "../../runtime/workspace/git/git.ts";
+import { createGitUpkeep } from "../../runtime/workspace/git/repack.ts";
+import { createArchive } from "../../runtime/workspace/git/run-archive.ts";
 import { createSideRefs } from "../../runtime/workspace/git/proposal-refs.ts";
 import { seeded } from "../kill/processes.ts";
 import { createRepository, type Repository, setFiles } from "./git-repository.ts";
@@ -132,4 +135,22 @@ test("whether a commit is on the branch: its newest ones, old ones, merged ones,
   for (const commit of [beside, "1".repeat(40), "", "main^{"]) expect(await git.isOnBranch(commit)).toBe(false);
   repository.git("merge", "-q", "--no-ff", "-m", "merge", beside);
   for (const commit of [...commits, beside]) expect(await git.isOnBranch(commit)).toBe(true);
+});
+
+test("a commit whose few trees stand for a trillion files ends every walk", async () => {
+  const input = (text: string, ...args: string[]) =>
+    execFileSync("git", args, { cwd: repository.dir, input: text, encoding: "utf8" }).trim();
+  let bomb = `100644 blob ${input("x", "hash-object", "-w", "--stdin")}`;
+  for (let level = 0; level < 12; level++)
+    bomb = `040000 tree ${input(Array.from({ length: 10 }, (_, n) => `${bomb}\t${n}\n`).join(""), "mktree")}`;
+  const commit = repository.git("commit-tree", bomb.replace(/.* /, ""), "-p", head, "-m", "x").trim();
+  const refused = { code: "FILE_INVALID", message: expect.stringMatching(/more than 1000000 files/) };
+  await expect(git.tree(commit).list("")).rejects.toMatchObject(refused);
+  await expect(git.objects.changes(head, commit)).rejects.toMatchObject(refused);
+  // Of another clone: it holds no run of ours.
+  repository.git("update-ref", "refs/cleared/runs/0123456789", commit);
+  expect(await createArchive(repository.dir, () => "main").names()).toEqual([]);
+  // Which runs it names is unknown, so no history is dropped.
+  repository.git("update-ref", "refs/cleared/proposals/prop_AAAAAAAAAA/change", commit);
+  await expect(createGitUpkeep(repository.dir, join(repository.dir, ".git")).namedRuns()).rejects.toMatchObject(refused);
 });

@@ -8,6 +8,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { commonOf, keepNote, writing } from "./leftovers.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
+import { createObjects } from "./tree.ts";
 
 // One thread and bounded memory: on a small machine runs come first. A cruft pack (git 2.37) stores the age of each object; without it the
 // daily repack would reset the age, and nothing would ever be pruned. `refs` below handles refs and reflogs, so that their locks are noted.
@@ -69,7 +70,10 @@ export function createGitUpkeep(dir: string, gitDir: string) {
     /** Ids of runs that anything on a local branch or in a proposal names: entries, cases, audit lines, reports, commits of runs. */
     async namedRuns(): Promise<Set<string>> {
       const refs = await git(dir, ["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/cleared/proposals"]);
-      const tips = [...new Set(refs.toString().split("\n"))].filter((oid) => oid !== "");
+      const tips = [...new Set(refs.toString().match(/.+/g))];
+      await using objects = createObjects(dir);
+      // Fails for a commit whose few trees stand for no end of files; git grep would not end.
+      for (const tip of tips) await objects.tree(tip).list("");
       const trailers = await git(dir, ["log", "--branches", "--no-show-signature", "--format=%(trailers:key=Run,valueonly)"]);
       const found = new Set(trailers.toString().match(RUN) ?? []);
       for (let at = 0; at < tips.length; at += 200) {

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Archive } from "../../kernel/ports.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
 import { type SideFile, createSideRefs } from "./proposal-refs.ts";
-import { blobId, createObjects } from "./tree.ts";
+import { blobId, createObjects, type ObjectReader } from "./tree.ts";
 import { findGitDir } from "./git.ts";
 
 const FOLDER = "refs/cleared/runs/";
@@ -54,10 +54,10 @@ export function createArchive(dir: string, branch: () => string): Archive {
     return all.length < 2 ? all : (await git(dir, ["merge-base", "--independent", ...all])).toString().trim().split("\n");
   }
 
-  async function namesIn(commit: string): Promise<string[]> {
-    const said = await tryGit(dir, ["ls-tree", "-r", commit]);
-    const files = said.stdout.toString().matchAll(/^\d+ blob (\w+)\t(.+)$/gm);
-    return [...files].flatMap(([, name = "", path]) => (path === pathOf(name) ? [name] : []));
+  async function namesIn(objects: ObjectReader, commit: string): Promise<string[]> {
+    // That of another clone may be damaged.
+    const tree = objects.tree(commit);
+    return (await tree.list("").catch(() => [])).flatMap(({ blob, path }) => (path === pathOf(blob) ? [blob] : []));
   }
 
   return {
@@ -68,20 +68,21 @@ export function createArchive(dir: string, branch: () => string): Archive {
     },
     async names() {
       const found = new Set<string>();
-      for (const commit of (await refs.list(FOLDER)).values()) for (const name of await namesIn(commit)) found.add(name);
+      await using objects = createObjects(dir);
+      for (const commit of (await refs.list(FOLDER)).values()) for (const name of await namesIn(objects, commit)) found.add(name);
       return [...found];
     },
     async keep(fresh, { needed, commits, message, guard }) {
       const ref = `${FOLDER}${await clone()}`;
+      await using objects = createObjects(dir);
       for (let left = TRIES; ; left--) {
         const listed = await refs.list(FOLDER);
         const old = listed.get(ref) ?? null;
         guard();
         // A lost bundle cannot be stored; reading a run in it throws HISTORY_GONE.
         const others = await here(needed(), "blob");
-        if (fresh.length === 0 && others.sort().join() === (old === null ? [] : await namesIn(old)).sort().join()) return [];
+        if (fresh.length === 0 && others.sort().join() === (old === null ? [] : await namesIn(objects, old)).sort().join()) return [];
         const held: string[] = [];
-        await using objects = createObjects(dir);
         for (const commit of listed.values()) held.push(...((await objects.commit(commit))?.parents ?? []));
         const parents = await tips(commits, held);
         const digits = (parents[0] ?? old ?? "").length || 40;
