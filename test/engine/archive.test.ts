@@ -5,6 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { zstdCompressSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { withStore as look } from "../../runtime/app/look.ts";
@@ -17,6 +18,12 @@ import { close, closeAll, copyOf, host, removeAll, run, upTo, withStore, workspa
 beforeAll(makeUsed);
 afterEach(closeAll);
 afterAll(removeAll);
+
+test("a bundle of some kB that stands for more text than fits in memory is damaged", async () => {
+  const bomb = zstdCompressSync(Buffer.alloc(600 * 1024 * 1024));
+  expect(bomb.length).toBeLessThan(100_000);
+  await expect(linesOf(bomb)).rejects.toMatchObject({ code: "HISTORY_GONE" });
+});
 
 describe("a closed history", () => {
   test("shows the same after it has left the store, to its owner and to readers", async () => {

@@ -154,3 +154,14 @@ test("a commit whose few trees stand for a trillion files ends every walk", asyn
   repository.git("update-ref", "refs/cleared/proposals/prop_AAAAAAAAAA/change", commit);
   await expect(createGitUpkeep(repository.dir, join(repository.dir, ".git")).namedRuns()).rejects.toMatchObject(refused);
 });
+
+test("an object that is too large for memory is refused with its name, and what is read beside it is found", async () => {
+  const input = (bytes: Buffer) =>
+    execFileSync("git", ["hash-object", "-w", "--stdin"], { cwd: repository.dir, input: bytes, encoding: "utf8" });
+  const [large, most] = [1, 0].map((more) => input(Buffer.alloc(64 * 1024 * 1024 + more)).trim()) as [string, string];
+  const small = repository.git("rev-parse", "HEAD:a.txt").trim();
+  const asked = [small, large, small, large, most, small].map((oid) => git.objects.find(oid).then((found) => found?.bytes.length));
+  const refused = { reason: expect.objectContaining({ code: "FILE_INVALID", message: expect.stringContaining(`--find-object=${large}`) }) };
+  const read = (value: number) => ({ value });
+  expect(await Promise.allSettled(asked)).toMatchObject([read(2), refused, read(2), refused, read(64 * 1024 * 1024), read(2)]);
+});

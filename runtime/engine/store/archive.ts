@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Archive, Json, RunEvent, Signal, Step } from "../../kernel/ports.ts";
-import { type Database, unpack } from "./database.ts";
+import { type Database, TEXT_BYTES, unpack } from "./database.ts";
 import { addEvent, readSignals, storeStep } from "./history.ts";
 import { type RunRow, type StepRow, readSteps, toStep } from "./rows.ts";
 
@@ -41,7 +41,9 @@ export function bundleOf(lines: readonly string[]): Promise<Buffer> {
 
 /** The lines of a bundle by run. @throws HISTORY_GONE for bytes that this version cannot read as a bundle */
 export async function linesOf(bytes: Uint8Array): Promise<Map<string, string>> {
-  const [header, ...lines] = (await decompress(bytes).catch(() => Buffer.alloc(0))).toString("utf8").split("\n");
+  const [header, ...lines] = (await decompress(bytes, { maxOutputLength: TEXT_BYTES }).catch(() => Buffer.alloc(0)))
+    .toString("utf8")
+    .split("\n");
   if (header !== HEADER)
     throw new ClearedError("HISTORY_GONE", "A bundle of closed runs is damaged, or was written by a newer version of Cleared.");
   return new Map(lines.map((line) => [/^\{"id":"(\w+)"/.exec(line)?.[1] ?? "", line]));

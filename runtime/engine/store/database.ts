@@ -2,6 +2,7 @@
  * The SQLite file of a workspace: opening, transactions that check ownership, and the translation of SQLite's failures.
  * Invariant: a process that no longer holds the lease writes nothing (one that wakes after a suspension finds its epoch gone).
  */
+import { constants as buffers } from "node:buffer";
 import { closeSync, fdatasync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { promisify } from "node:util";
@@ -9,6 +10,8 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ClearedError } from "../../kernel/errors.ts";
 import { migrate, rollBack } from "./schema.ts";
 
+/** The longest text there can be; some kB of a compressed one may stand for more. */
+export const TEXT_BYTES = buffers.MAX_STRING_LENGTH;
 // Characters; a smaller text is not worth a zstd frame (measured: 4 kB of rows shrink to 0.9 kB in 30 us).
 const COMPRESS_FROM = 4096;
 
@@ -266,5 +269,5 @@ export function pack(text: string): string | Uint8Array {
 }
 
 export function unpack(stored: string | Uint8Array): string {
-  return typeof stored === "string" ? stored : zstdDecompressSync(stored).toString("utf8");
+  return typeof stored === "string" ? stored : zstdDecompressSync(stored, { maxOutputLength: TEXT_BYTES }).toString("utf8");
 }

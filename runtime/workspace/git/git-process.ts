@@ -173,8 +173,8 @@ export function lockedBy(lock: string): string {
   return `Another git command holds .git/${lock}. Work continues when that ends; if no git is running, remove the file ".git/${lock}".`;
 }
 
-/** Takes an answer from the front of the output, or returns how many bytes it needs at least. */
-export type Take<T> = (output: Buffer) => { value: T; used: number } | { need: number };
+/** Takes an answer from the front of the output, or returns how many bytes it needs at least. `used` null: no more of it will be read. */
+export type Take<T> = (output: Buffer) => { value: T; used: number | null } | { need: number };
 
 interface Asked {
   take: Take<unknown>;
@@ -251,6 +251,12 @@ export class KeptGit {
         return;
       }
       this.#asked.shift();
+      if (taken.used === null) {
+        first.resolve(taken.value);
+        this.#lost(child, { stderr: "", killed: true });
+        child.kill("SIGKILL");
+        return;
+      }
       const rest = output.subarray(taken.used);
       this.#chunks = rest.length === 0 ? [] : [rest];
       this.#size = rest.length;

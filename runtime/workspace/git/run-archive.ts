@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { TEXT_BYTES } from "../../engine/store/database.ts";
 import type { Archive } from "../../kernel/ports.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
 import { type SideFile, createSideRefs } from "./proposal-refs.ts";
@@ -63,8 +64,9 @@ export function createArchive(dir: string, branch: () => string): Archive {
   return {
     async read(name) {
       if (!/^[0-9a-f]{40,64}$/.test(name)) return null;
-      const said = await tryGit(dir, ["cat-file", "blob", name]);
-      return said.status === 0 ? said.stdout : null;
+      await using objects = createObjects(dir, undefined, TEXT_BYTES);
+      const found = await objects.find(name).catch(() => null);
+      return found?.type === "blob" ? found.bytes : null;
     },
     async names() {
       const found = new Set<string>();

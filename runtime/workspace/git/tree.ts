@@ -15,6 +15,8 @@ export type ObjectReader = ReturnType<typeof createObjects>;
 // Enough for the busy months and scripts of one workspace; the whole host must stay below 200 MB.
 const BLOB_BYTES = 16 * 1024 * 1024;
 const TREE_COUNT = 4000;
+// Some MB of a repository can hold an object of any size, and reading one takes several times its size.
+const MOST_BYTES = 64 * 1024 * 1024;
 // A commit of another clone may name a few trees so often that walking them would never end.
 const MOST = 1_000_000;
 const counter = (what: string) => {
@@ -37,12 +39,14 @@ export function blobId(bytes: Buffer, oidLength: number): string {
     .digest("hex");
 }
 
-const takeObject: Take<{ oid: string; type: string; bytes: Buffer } | null> = (output) => {
+type Found = { oid: string; type: string; bytes: Buffer } | { tooLarge: number } | null;
+const takeObject = (output: Buffer, most: number): ReturnType<Take<Found>> => {
   const end = output.indexOf(10);
   if (end === -1) return { need: output.length + 1 };
   const header = output.toString("utf8", 0, end);
   const [, oid, type, size] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(header) ?? [];
   if (oid === undefined || type === undefined) return { value: null, used: end + 1 };
+  if (Number(size) > most) return { value: { tooLarge: Number(size) }, used: null };
   const total = end + 1 + Number(size) + 1;
   if (output.length < total) return { need: total };
   return { value: { oid, type, bytes: Buffer.from(output.subarray(end + 1, total - 1)) }, used: total };
@@ -64,7 +68,8 @@ function parseTree(bytes: Buffer, oidBytes: number): Map<string, Item> {
   return items;
 }
 
-export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
+/** `most`: bytes of the largest object to be read. */
+export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>, most = MOST_BYTES) {
   const reader = new KeptGit(dir, ["cat-file", "--batch"]);
   const trees = new Kept<string, Map<string, Item>>(TREE_COUNT, ({ size }) => 1 + Math.floor(size / 50));
   const blobs = new Kept<string, string>(BLOB_BYTES, ({ length }) => length + 100);
@@ -73,7 +78,12 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
   /** Id and bytes of an object by id or ref name, or null. */
   async function find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
     if (/[\n\0]/.test(name)) return null;
-    return unlessKilled(() => reader.ask(`${name}\n`, takeObject));
+    const found = await unlessKilled(() => reader.ask(`${name}\n`, (output) => takeObject(output, most)));
+    if (found === null || !("tooLarge" in found)) return found;
+    throw new ClearedError(
+      "FILE_INVALID",
+      `The object ${name} of the repository has ${found.tooLarge} bytes; at most ${most} are read. \`git log --all --find-object=${name}\` shows where it comes from.`,
+    );
   }
 
   async function need(oid: string, type: string): Promise<Buffer> {
