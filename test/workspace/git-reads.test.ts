@@ -8,7 +8,7 @@ import { createGit } from "../../runtime/workspace/git/git.ts";
 import { createGitUpkeep } from "../../runtime/workspace/git/repack.ts";
 import { createArchive } from "../../runtime/workspace/git/run-archive.ts";
 import { createSideRefs } from "../../runtime/workspace/git/proposal-refs.ts";
-import { seeded } from "../kill/processes.ts";
+import { below, commandOf, seeded } from "../kill/processes.ts";
 import { createRepository, type Repository, setFiles } from "./git-repository.ts";
 
 let repository: Repository;
@@ -164,4 +164,19 @@ test("an object that is too large for memory is refused with its name, and what 
   const refused = { reason: expect.objectContaining({ code: "FILE_INVALID", message: expect.stringContaining(`--find-object=${large}`) }) };
   const read = (value: number) => ({ value });
   expect(await Promise.allSettled(asked)).toMatchObject([read(2), refused, read(2), refused, read(64 * 1024 * 1024), read(2)]);
+});
+
+test("what is asked while the repository is being closed fails, and leaves no process", async () => {
+  const large = execFileSync("git", ["hash-object", "-w", "--stdin"], {
+    cwd: repository.dir,
+    input: Buffer.alloc(2 ** 27),
+    encoding: "utf8",
+  });
+  const asked = [large.trim(), head, head, head].map((name) => git.objects.find(name));
+  const ended = Promise.allSettled(asked);
+  await Promise.race(asked).catch(() => undefined);
+  await git.close();
+  await ended;
+  await expect(git.objects.find(head)).rejects.toMatchObject({ code: "GIT_FAILED" });
+  await expect.poll(() => below(process.pid).filter((pid) => commandOf(pid).includes("cat-file"))).toEqual([]);
 });

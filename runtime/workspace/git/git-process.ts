@@ -184,7 +184,7 @@ interface Asked {
 
 /**
  * A git command that stays open and answers questions in order. The first question starts it, as does the next one after it died;
- * unanswered questions are rejected. It ends with its owner, because its input then closes.
+ * unanswered questions are rejected. It ends with its owner, because its input then closes; a closed one starts no other.
  */
 export class KeptGit {
   readonly #dir: string;
@@ -196,6 +196,7 @@ export class KeptGit {
   #size = 0;
   #need = 1;
   #words = "";
+  #closed = false;
 
   /** `killed` is called each time the process is ended by a signal. */
   constructor(dir: string, args: string[], killed: () => void = () => undefined) {
@@ -211,6 +212,7 @@ export class KeptGit {
 
   ask<T>(question: string | Buffer, take: Take<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
+      if (this.#closed) throw gitFailed(`git ${this.#args[0] ?? ""}`, "its owner has ended");
       const child = this.#start();
       this.#asked.push({ take, resolve: resolve as (value: unknown) => void, reject });
       child.stdin?.write(question);
@@ -276,6 +278,7 @@ export class KeptGit {
 
   /** Closes its input and waits until it has ended. */
   async close(): Promise<void> {
+    this.#closed = true;
     const child = this.#child;
     if (child === null) return;
     const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
