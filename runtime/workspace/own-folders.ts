@@ -12,6 +12,8 @@ import { ClearedError } from "../kernel/errors.ts";
 import { ID, STATE } from "./layout.ts";
 
 const WINDOWS = process.platform === "win32";
+// Of one of our own files; a few kB of an archive can be unpacked to a file of any size.
+const MOST_BYTES = 2 ** 24;
 
 const unsafe = (path: string, why: string, todo: string): ClearedError =>
   new ClearedError("FOLDER_UNSAFE", `${path} ${why}, so its content cannot be trusted. ${todo}`);
@@ -137,7 +139,7 @@ export function oddKind(found: Stats | Dirent): string | null {
 export function readIfThere(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return null;
-  const odd = oddKind(found) ?? (found.size > 2 ** 24 ? "larger than 16 MiB" : null);
+  const odd = oddKind(found) ?? (found.size > MOST_BYTES ? "larger than 16 MiB" : null);
   if (odd !== null)
     throw new ClearedError(
       "FILE_INVALID",
@@ -148,7 +150,8 @@ export function readIfThere(path: string): string | null {
 
 /**
  * Refuses a `.cleared` that leads elsewhere: it may have come with an archive, and files written into it would go where its links point. A
- * folder that unpacking left open to others is closed. A pipe or device in it or in `.git` is refused, because reading it would block.
+ * folder that unpacking left open to others is closed. A pipe or device in it or in `.git` is refused, because reading it would block, and a
+ * file of git that would fill the memory.
  * @throws FOLDER_UNSAFE
  */
 export function assertWorkspaceState(dir: string): void {
@@ -156,11 +159,20 @@ export function assertWorkspaceState(dir: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) !== 0) chmodSync(path, 0o700);
   ownFolder(path);
-  const odd = firstBelow(path, (entry) => entry.isSymbolicLink() || isEndless(entry)) ?? firstBelow(join(dir, ".git"), isEndless);
-  if (odd !== null) throw unsafe(odd, `is ${oddKind(lstatSync(odd))}`, "Remove it: neither Cleared nor git makes one there.");
+  const odd =
+    firstBelow(path, (entry) => entry.isSymbolicLink() || isEndless(entry)) ??
+    firstBelow(join(dir, ".git"), (entry) => isEndless(entry) || isHuge(entry));
+  if (odd === null) return;
+  const kind = oddKind(lstatSync(odd));
+  if (kind !== null) throw unsafe(odd, `is ${kind}`, "Remove it: neither Cleared nor git makes one there.");
+  throw unsafe(odd, "is larger than 256 MiB", "git makes no such file: take the repository from a clone or a backup.");
 }
 
 export const isEndless = (entry: Dirent): boolean => entry.isFIFO() || entry.isCharacterDevice() || entry.isBlockDevice();
+
+/** A file that git reads as a whole: one of .git itself, or a ref. */
+const isHuge = ({ name, parentPath }: Dirent): boolean =>
+  /\/\.git(?:\/refs(?:\/.*)?)?$/.test(parentPath) && (lstatSync(join(parentPath, name), { throwIfNoEntry: false })?.size ?? 0) > 2 ** 28;
 
 /** Skips the many folders of git objects: `endlessFile` searches those once a git command has timed out. */
 function firstBelow(folder: string, is: (entry: Dirent) => boolean): string | null {
@@ -183,10 +195,10 @@ function entriesOf(folder: string) {
   }
 }
 
-/** The text of a file that another process may remove; `otherwise` if it is gone or cannot be read. */
+/** The text of a file that another process may remove; `otherwise` if it is gone, cannot be read or is larger than 16 MiB. */
 export function readOr(path: string, otherwise: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return statSync(path).size > MOST_BYTES ? otherwise : readFileSync(path, "utf8");
   } catch {
     return otherwise;
   }

@@ -52,6 +52,11 @@ const PLACES: [Kind, string, Record<string, RegExp | undefined>][] = [
   ["pipe", "import/s.csv", { "import ../s.csv": undefined, doctor: /import\/s\.csv|s\.csv is a named pipe/ }],
   ["pipe", ".git/config", { doctor: /\.git\/config is a named pipe, .*Remove it/, "import ../s.csv": /\.git\/config is a named pipe/ }],
   ["pipe", ".git/refs/heads/main.lock", { verify: /main\.lock is a named pipe/ }],
+  ...[".git/HEAD", ".git/packed-refs", ".git/commondir", ".git/refs/cleared/runs/0123456789"].map((path): (typeof PLACES)[number] => {
+    const why = new RegExp(`${path} is larger than 256 MiB, .*take the repository from a clone or a backup`);
+    return ["endless", path, { queue: why, "import ../s.csv": why, check: why }];
+  }),
+  ["endless", ".cleared/refresh.json", { verify: /refresh\.json is larger than 16 MiB/ }],
   ["pipe", ".cleared/propose.json", { "propose -m x": /propose\.json is a named pipe, .*Remove it: neither Cleared nor git/ }],
   ["device", ".cleared/store.db", { queue: /store\.db is a device/ }],
 ];

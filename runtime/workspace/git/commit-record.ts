@@ -2,7 +2,7 @@
  * The record of a commit in progress: written before the branch moves, removed once index and files have followed. After a kill in between,
  * the next process that opens the repository or commits finishes from it.
  */
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { lockedBy } from "./git-process.ts";
 import type { IndexLock } from "./index-lock.ts";
@@ -10,7 +10,7 @@ import { isAncestor } from "./past.ts";
 import type { ObjectReader } from "./tree.ts";
 import { assertPath, type Touched, type Worktree } from "./worktree.ts";
 import { STATE } from "../layout.ts";
-import { ifThere } from "../own-folders.ts";
+import { readIfThere } from "../own-folders.ts";
 
 export interface RecordParts {
   dir: string;
@@ -34,7 +34,7 @@ export function createRecord({ dir, objects, worktree, lock, head: headOf, block
   const drop = () => rm(recordFile, { force: true });
 
   async function read(): Promise<Intent | null> {
-    const text = await ifThere(readFile(recordFile, "utf8"));
+    const text = readIfThere(recordFile);
     if (text === null) return null;
     try {
       const intent = JSON.parse(text) as Intent;

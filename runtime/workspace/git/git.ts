@@ -46,8 +46,8 @@ function plainGitDir(dir: string): string | null {
     if (!found.isDirectory() || found.uid !== process.getuid?.() || statSync(dir).uid !== found.uid) return null;
     if (existsSync(join(gitDir, "commondir"))) return null;
     if (!statSync(join(gitDir, "objects")).isDirectory() || !statSync(join(gitDir, "refs")).isDirectory()) return null;
-    if (!/^(?:ref: refs\/|[0-9a-f]{40,64}$)/m.test(readFileSync(join(gitDir, "HEAD"), "utf8"))) return null;
-    return /worktree|bare|include/i.test(readFileSync(join(gitDir, "config"), "utf8").replace(/^\s*bare = false$/m, "")) ? null : gitDir;
+    if (!/^(?:ref: refs\/|[0-9a-f]{40,64}$)/m.test(readOr(join(gitDir, "HEAD"), ""))) return null;
+    return /worktree|bare|include/i.test(readOr(join(gitDir, "config"), "include").replace(/^\s*bare = false$/m, "")) ? null : gitDir;
   } catch {
     return null;
   }
@@ -107,7 +107,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
   async function blockedBy(): Promise<string | null> {
     for (const [name, words] of IN_PROGRESS) if (existsSync(join(gitDir, name))) return words;
     const branch = options.branch();
-    const checkedOut = readFileSync(join(gitDir, "HEAD"), "utf8").trim();
+    const checkedOut = readOr(join(gitDir, "HEAD"), "").trim();
     if (checkedOut === `ref: ${ref()}`) return null;
     const name = /^ref: refs\/heads\/(.+)$/.exec(checkedOut)?.[1];
     const what =

@@ -43,8 +43,8 @@ export function gitDirOf(dir: string): string {
   return resolve(dir, readFileSync(place, "utf8").slice("gitdir: ".length).trim());
 }
 
-/** The content of a file of git, read directly; null if it does not exist, is not a plain file or has more bytes than `most`. */
-export function fileOfGit(path: string, most = Infinity): Buffer | null {
+/** The content of a file of git, read directly; null if it does not exist, is not a plain file or has more bytes than `most` (128 MiB). */
+export function fileOfGit(path: string, most = 2 ** 27): Buffer | null {
   const found = statOf(path);
   return found?.isFile() === true && found.size <= most ? readFileSync(path) : null;
 }
@@ -150,7 +150,7 @@ export function standingLock(gitDir: string, ref: string): string | null {
 /** The moves in a note; none if it was written incompletely. */
 function movesIn(file: string): Move[] {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as Move[];
+    return JSON.parse(readOr(file, "[]")) as Move[];
   } catch {
     return [];
   }
@@ -161,7 +161,7 @@ function sweepLocks(gitDir: string, { at, refs }: Move): void {
   const remove = (file: string, is: (text: string) => boolean, withinMs = MOVE_MS) => {
     const found = statOf(file);
     if (found === null || found.mtimeMs < at - STAMP_MS || found.mtimeMs > at + withinMs) return;
-    if (is(readFileSync(file, "utf8").trim())) rmSync(file, { force: true });
+    if (is(readOr(file, "unreadable").trim())) rmSync(file, { force: true });
   };
   // A new lock is empty; then git writes the new value of the ref into it.
   for (const [ref, to] of Object.entries(refs)) remove(join(common, `${ref}.lock`), (text) => text === "" || text === to);

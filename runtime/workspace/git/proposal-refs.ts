@@ -56,7 +56,9 @@ function plainRefs(gitDir: string, folder: string): Map<string, string> | null {
     return null;
   }
   // After the loose ones: a ref that git packs meanwhile is in both.
-  const packed = fileOfGit(join(gitDir, "packed-refs"))?.toString("latin1") ?? "";
+  const file = join(gitDir, "packed-refs");
+  const packed = existsSync(file) ? fileOfGit(file)?.toString("latin1") : "";
+  if (packed === undefined) return null;
   const all = new Map<string, string>();
   for (const line of packed.includes(folder) ? packed.split("\n") : []) {
     const [, id = "", ref = ""] = /^([0-9a-f]{40,64}) (refs\/\S+)$/.exec(line) ?? [];
