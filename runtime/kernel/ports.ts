@@ -51,8 +51,8 @@ export interface Difference {
 
 /** The objects of a repository, unchecked: anyone's clone may have made them. */
 export interface Objects {
-  /** By id or by a name that git resolves; null when there is none. */
-  find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null>;
+  /** By id or by a name that git resolves; null when there is none. @throws FILE_INVALID, about `path`, for more than `most` bytes */
+  find(name: string, most?: number, path?: string): Promise<{ oid: string; type: string; bytes: Buffer } | null>;
   /** A commit with its time in ms; null when there is none of this name. */
   commit(name: string): Promise<{ parents: string[]; at: number; message: string } | null>;
   tree(commit: string): Tree;

@@ -38,6 +38,10 @@ export const TYPES = ".cleared/types/";
 /** Parsed and compiled files; may be deleted at any time. */
 export const CACHE = ".cleared/cache/";
 
+/** Bytes of a file that people and proposals write; others may be larger. */
+export const WRITTEN_BYTES = 1_000_000;
+export const isWritten = (path: string): boolean => /^(?:(?:agents|scripts|policies|importers)\/|config\.yaml$)/.test(path);
+
 /** `journal/2026/11.journal` of `2026-11-06`. */
 export const monthFile = (date: string): string => `${JOURNAL}${date.slice(0, 4)}/${date.slice(5, 7)}.journal`;
 

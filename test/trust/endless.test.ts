@@ -79,3 +79,18 @@ test.for(PLACES)("a %s at %s delays no command", async ([kind, path, commands], 
       });
   }
 });
+
+test("a committed script, policy or dialect larger than people write is named, and stops nothing else", async () => {
+  const dir = await workspace();
+  const paths = ["agents/z.ts", "scripts/z.ts", "policies/z.yaml", "importers/z.yaml"];
+  for (const path of paths) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), `# ${"x".repeat(1_000_000)}\n`);
+  }
+  const first = await shell(dir, "git add -A; git commit -qm pulled; cleared trust --accept-trust; cleared agents list");
+  expect(first.stdout).toMatch(/^ingest .*never ran/m);
+  expect(first.stdout).toMatch(/^z +agents\/z\.ts has 1000003 bytes; at most 1000000 are read/m);
+  const checked = await shell(dir, "cleared check");
+  expect(checked.stdout).toMatch(/^ *types +ok/m);
+  expect(checked.stdout).toContain("agents/z.ts has 1000003 bytes");
+});

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Git } from "../../runtime/kernel/ports.ts";
 import { createGit } from "../../runtime/workspace/git/git.ts";
+import { readLog } from "../../runtime/workspace/git/past.ts";
 import { createGitUpkeep } from "../../runtime/workspace/git/repack.ts";
 import { createArchive } from "../../runtime/workspace/git/run-archive.ts";
 import { createSideRefs } from "../../runtime/workspace/git/proposal-refs.ts";
@@ -164,6 +165,25 @@ test("an object that is too large for memory is refused with its name, and what 
   const refused = { reason: expect.objectContaining({ code: "FILE_INVALID", message: expect.stringContaining(`--find-object=${large}`) }) };
   const read = (value: number) => ({ value });
   expect(await Promise.allSettled(asked)).toMatchObject([read(2), refused, read(2), refused, read(64 * 1024 * 1024), read(2)]);
+});
+
+test("a commit message that is too large for memory ends the question, by name where it is read alone", async () => {
+  const tree = repository.git("rev-parse", "HEAD^{tree}").trim();
+  const who = "x <x@x> 1790000000 +0000";
+  const input = Buffer.concat([
+    Buffer.from(`tree ${tree}\nparent ${head}\nauthor ${who}\ncommitter ${who}\n\n`),
+    Buffer.alloc(2 ** 28, "x"),
+  ]);
+  const large = execFileSync("git", ["hash-object", "-w", "-t", "commit", "--stdin"], { cwd: repository.dir, input, encoding: "utf8" });
+  repository.git("update-ref", "refs/heads/main", large.trim());
+  await expect(git.objects.commit(large.trim())).rejects.toMatchObject({
+    code: "FILE_INVALID",
+    message: expect.stringContaining(large.trim()),
+  });
+  await expect(readLog(repository.dir, ["main"])).rejects.toMatchObject({
+    code: "GIT_FAILED",
+    message: expect.stringMatching(/^git log .*commit message/),
+  });
 });
 
 test("what is asked while the repository is being closed fails, and leaves no process", async () => {

@@ -55,6 +55,14 @@ describe("verify", () => {
       ).toBe(true);
   });
 
+  test("lists the first two hundred findings of a file, and counts the rest", async () => {
+    workspace.files.set(J, "x\n".repeat(70_000));
+    const { findings } = await verifyBooks(memoryTree(workspace.files));
+    const inFile = findings.filter(({ at }) => at.file === J);
+    expect(inFile.length).toBeLessThanOrEqual(201);
+    expect(inFile.at(-1)?.message).toMatch(/\(\d+ more findings in journal\/2026\/11\.journal are not listed\.\)$/);
+  });
+
   test("finds a missing include and a missing main.journal", async () => {
     expect(await spoil((t) => t.replace(/include .*\n/, ""), "main.journal")).toEqual([`JOURNAL_FORM ${J}:1`]);
     workspace.files.delete("main.journal");

@@ -6,7 +6,7 @@
 import { count } from "../../kernel/text.ts";
 import { formatAt, toWire } from "../../kernel/errors.ts";
 import type { Finding } from "../../kernel/ports.ts";
-import { type CheckName, type CheckResult, type Found, type Looked, type Subject, explain } from "./findings.ts";
+import { type CheckName, type CheckResult, type Found, type Looked, type Subject, explain, textAt } from "./findings.ts";
 import { inOrder } from "./lint.ts";
 import { agentFiles, readableHeader } from "./reached.ts";
 import { agentFile } from "../../workspace/layout.ts";
@@ -82,7 +82,7 @@ const headers: Check = {
 async function strangers({ tree, files, paths }: Subject): Promise<Found[]> {
   const all = await agentFiles(tree);
   const found = all.map(async (file): Promise<Found[]> => {
-    const source = (await tree.read(file)) ?? "";
+    const source = await textAt(tree, file);
     const called = readableHeader(source, file)?.uses.flatMap((one) => (one.startsWith("agent:") ? [one.slice(6)] : [])) ?? [];
     const gone = called.filter((name) => !all.includes(agentFile(name)) && (files.includes(file) || paths.includes(agentFile(name))));
     const line = source.split("\n").findIndex((one) => one.includes("agent:")) + 1;

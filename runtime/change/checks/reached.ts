@@ -25,6 +25,7 @@ import { treeOver } from "../../workspace/git/tree.ts";
 import { type Header, parseHeader } from "../../scripts/header.ts";
 import { readYaml } from "../../scripts/yaml-text.ts";
 import { isObject } from "../../rules/tools/shape.ts";
+import { textAt } from "./findings.ts";
 
 export interface Compiling {
   sandbox: Pick<Sandbox, "compile">;
@@ -96,7 +97,7 @@ async function factsOf(
   blob: string,
   { sandbox, names, tools }: Compiling & { tools: readonly string[] },
 ): Promise<FileFacts> {
-  const source = (await tree.read(path)) ?? "";
+  const source = await textAt(tree, path);
   const { compiled } = await sandbox.compile(source, { file: path, blob, lint: true, primitives: names });
   const calls = compiled?.calls ?? [];
   const named = calls.flatMap(({ given }) => given["policy"] ?? []);
@@ -268,7 +269,7 @@ async function mightCall(tree: Tree): Promise<Map<string, Map<string, Source>>> 
 
 async function sourcesIn(tree: Tree, folder: string): Promise<Map<string, Source>> {
   const files = (await tree.list(folder)).filter(({ path }) => path.endsWith(".ts"));
-  return new Map(await Promise.all(files.map(async ({ path, blob }) => [path, { blob, text: (await tree.read(path)) ?? "" }] as const)));
+  return new Map(await Promise.all(files.map(async ({ path, blob }) => [path, { blob, text: await textAt(tree, path) }] as const)));
 }
 
 /** The word a caller must contain: `days` for scripts/days.ts, `compute_split` for a tool. */

@@ -9,7 +9,8 @@ import type { Decision, Objects } from "../../kernel/ports.ts";
 import { readYaml, writeYaml } from "../../scripts/yaml-text.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { composeMessage, parseTrailers } from "../../workspace/git/past.ts";
-import { wrongForm } from "./paths.ts";
+import { WRITTEN_BYTES } from "../../workspace/layout.ts";
+import { tooMany, wrongForm } from "./paths.ts";
 import { type AskedFor, askedSchema, PROPOSAL_STATES, type Proposal, type ProposalDraft, type Report } from "../proposal-types.ts";
 
 const commit = z.string().regex(/^[0-9a-f]{40,64}$/);
@@ -166,8 +167,11 @@ export async function readProposal(
   if (trailers["Proposal"] !== id || by === undefined)
     throw unreadable("its change does not carry its trailers Proposal: and Proposed-by:");
   const changed = await objects.changes(base, refs.change);
+  const many = tooMany(changed.length);
+  if (many !== null) throw unreadable(many);
   const odd = changed.find(({ path, now }) => wrongForm(path) !== null || (now !== null && now.mode !== "100644" && now.mode !== "100755"));
   if (odd !== undefined) throw unreadable(`its change holds "${odd.path.slice(0, 200)}", which is not a plain file of a workspace`);
+  for (const { path, now } of changed) if (now !== null) await objects.find(now.oid, WRITTEN_BYTES, path);
   const [title = "", ...rest] = change.message.trimEnd().split(/\n{2,}/);
   const kept: Kept = {
     id,
@@ -207,9 +211,13 @@ async function readLife(objects: Objects, state: string, cache: DiskCache) {
   const tree = objects.tree(state);
   const { by: _, at: since, ...life } = parseText("proposal.yaml", (await tree.read("proposal.yaml")) ?? "", lifeSchema, cache);
   const report = await tree.read("report.yaml");
-  const decisions: Decision[] = [];
-  for (const { path } of (await tree.list("decisions")).sort((a, b) => numberOf(a.path) - numberOf(b.path)))
-    decisions.push(parseText(path, (await tree.read(path)) ?? "", decisionSchema, cache) as unknown as Decision);
+  const texts: [path: string, text: string][] = [];
+  for (const { path } of (await tree.list("decisions")).sort((a, b) => numberOf(a.path) - numberOf(b.path))) {
+    texts.push([path, (await tree.read(path)) ?? ""]);
+    if (texts.reduce((sum, [, { length }]) => sum + length, 0) > MAX_TEXT)
+      throw unreadable(`its decisions have more than ${MAX_TEXT} characters`);
+  }
+  const decisions = texts.map(([path, text]) => parseText(path, text, decisionSchema, cache) as unknown as Decision);
   return {
     ...life,
     since,

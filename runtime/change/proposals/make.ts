@@ -12,7 +12,7 @@ import { type Edit, type ReadEdit, editsOf, readEdits, takeBack } from "../../wo
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { writePrivate } from "../../workspace/own-folders.ts";
-import { isProposable, problem, refused } from "./paths.ts";
+import { isProposable, problem, refused, tooLarge, tooMany } from "./paths.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, ProposalDraft } from "../proposal-types.ts";
 
@@ -38,7 +38,6 @@ interface Intent {
 
 // More than any workspace has in the folders that proposals may change.
 const MAX_FILES = 2000;
-const MAX_BYTES = 1_000_000;
 
 const recordOf = (dir: string): string => join(dir, STATE, "propose.json");
 
@@ -58,7 +57,12 @@ export async function proposeEdits(world: ProposalWorld, wording: Wording, paths
     if (finished !== null) return { ...finished, known: true, left };
     throw new ClearedError("PROPOSAL_EMPTY", nothing(left));
   }
-  const odd = chosen.flatMap((edit) => (edit.odd === null ? [] : [problem(edit.path, `${edit.odd}.`)]));
+  assertFew(chosen.length);
+  const odd: Finding[] = [];
+  for (const { path, odd: why, removed } of chosen) {
+    const large = removed || why !== null ? null : tooLarge((await lstat(join(dir, path))).size);
+    if (why !== null || large !== null) odd.push(problem(path, large ?? `${why}.`));
+  }
   if (odd.length > 0) throw refused(odd);
   const base = await git.head();
   const read = await readEdits(dir, base, chosen);
@@ -97,10 +101,14 @@ export async function proposeBranch(world: ProposalWorld, wording: Wording, bran
   const tree = world.git.tree(tip);
   const files: Record<string, string | null> = {};
   const problems: Finding[] = [];
-  for (const { path, now } of await world.git.objects.changes(base, tip)) {
+  const changed = await world.git.objects.changes(base, tip);
+  assertFew(changed.length);
+  for (const { path, now } of changed) {
     const bytes = now === null ? null : await world.git.objects.find(now.oid);
+    const large = tooLarge(bytes?.bytes.length ?? 0);
     if (now !== null && !now.mode.startsWith("100"))
       problems.push(problem(path, "is a link or a submodule; proposals change plain files only."));
+    else if (large !== null) problems.push(problem(path, large));
     else if (bytes !== null && !isText(bytes.bytes)) problems.push(problem(path, "is not text in UTF-8."));
     else files[path] = now === null ? null : await tree.read(path);
   }
@@ -134,7 +142,8 @@ async function proposeFiles(world: ProposalWorld, draft: ProposalDraft, base: st
 async function fileText(file: string, path: string, tree: Tree): Promise<string | Finding | null> {
   const stat = await lstat(file);
   if (!stat.isFile()) return problem(path, "is a link or no plain file.");
-  if (stat.size > MAX_BYTES) return isProposable(path) ? problem(path, `has ${stat.size} bytes; at most ${MAX_BYTES}.`) : null;
+  const large = tooLarge(stat.size);
+  if (large !== null) return isProposable(path) ? problem(path, large) : null;
   const bytes = await readFile(file);
   if (!isText(bytes)) return problem(path, "is not text in UTF-8.");
   const text = bytes.toString("utf8");
@@ -157,6 +166,12 @@ async function filesBelow(folder: string): Promise<string[]> {
   };
   await look("");
   return found.sort();
+}
+
+/** Before any is read. @throws PROPOSAL_PATH */
+function assertFew(files: number): void {
+  const many = tooMany(files);
+  if (many !== null) throw new ClearedError("PROPOSAL_PATH", many);
 }
 
 /** The edits to propose, and the others by name. @throws USAGE, PROPOSAL_PATH */

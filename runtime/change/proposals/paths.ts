@@ -3,12 +3,11 @@
  * Invariant: an accepted file is a plain text file inside the workspace that carries no authority of its own.
  */
 import { ClearedError } from "../../kernel/errors.ts";
-import { AGENTS, CONFIG, DATA, IMPORTERS, POLICIES, SCRIPTS } from "../../workspace/layout.ts";
+import { AGENTS, CONFIG, DATA, IMPORTERS, POLICIES, SCRIPTS, WRITTEN_BYTES } from "../../workspace/layout.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 
 // A rewrite of a whole workspace is some thirty files; a script is at most 64 KiB, a large policy or case less than 1 MB.
 const MAX_FILES = 200;
-const MAX_BYTES = 1_000_000;
 const NAME = "[A-Za-z0-9][A-Za-z0-9_-]{0,79}";
 const PLAIN = "[\\p{L}\\p{N}_][\\p{L}\\p{N} _.,()+-]{0,119}";
 const CASE = new RegExp(`^cases/(?:${PLAIN}/)*${PLAIN}\\.yaml$`, "u");
@@ -49,6 +48,14 @@ export function problem(path: string, words: string): Finding {
   return { code: "PROPOSAL_PATH", at: { file: shown }, message: `"${shown}" ${words}` };
 }
 
+/** Why so many files cannot be one proposal, or null. */
+export const tooMany = (files: number): string | null =>
+  files > MAX_FILES ? `It changes ${files} files; at most ${MAX_FILES} are one proposal.` : null;
+
+/** Why a file of this size cannot be in a proposal, or null. */
+export const tooLarge = (bytes: number): string | null =>
+  bytes > WRITTEN_BYTES ? `has ${bytes} bytes; a file of a proposal has at most ${WRITTEN_BYTES}.` : null;
+
 /** All reasons why files cannot be proposed; the first is the message. */
 export function refused(problems: readonly Finding[]): ClearedError {
   const [first] = problems;
@@ -69,10 +76,8 @@ export async function problemsOf(
   const paths = Object.keys(files).sort();
   const found: Finding[] = [];
   const say = (file: string, words: string) => found.push(problem(file, words));
-  if (paths.length > MAX_FILES) {
-    const message = `It changes ${paths.length} files; at most ${MAX_FILES} are one proposal.`;
-    return [{ code: "PROPOSAL_PATH", at: { file: paths[0] ?? "" }, message }];
-  }
+  const many = tooMany(paths.length);
+  if (many !== null) return [{ code: "PROPOSAL_PATH", at: { file: paths[0] ?? "" }, message: many }];
   const neighbours = new Map<string, string>();
   for (const folder of new Set(paths.map((path) => path.slice(0, path.lastIndexOf("/") + 1))))
     for (const { path } of await head.list(folder)) if (files[path] !== null) neighbours.set(lookOf(path), path);
@@ -84,8 +89,8 @@ export async function problemsOf(
     else if (!isProposable(path)) say(path, `is not a file that proposals may change: they change ${WHERE}.`);
     else {
       const text = files[path] ?? null;
-      const size = text === null ? 0 : Buffer.byteLength(text);
-      if (size > MAX_BYTES) say(path, `has ${size} bytes; a file of a proposal has at most ${MAX_BYTES}.`);
+      const large = text === null ? null : tooLarge(Buffer.byteLength(text));
+      if (large !== null) say(path, large);
       if (text !== null && (text.includes("\0") || !text.isWellFormed())) say(path, "is not text in UTF-8.");
       const link = await linkAbove(path, head);
       if (link !== null) say(path, `lies at or below ${link}, which is a link or a folder at HEAD. Proposals change plain files only.`);

@@ -73,7 +73,7 @@ export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promi
       else places.set(entry.id, `${file}:${entry.line}`);
       found.push(...assertionFindings(entry, totals, at));
     }
-    findings.push(...found.sort((a, b) => (a.at.line ?? 0) - (b.at.line ?? 0)));
+    findings.push(...firstOf(found.sort((a, b) => (a.at.line ?? 0) - (b.at.line ?? 0))));
   }
   for (const [file, group] of Map.groupBy(reversals, ({ tags }) => monthOfId(tags["voids"] ?? ""))) {
     const { byId } = toMonth(file, (await tree.read(file)) ?? "");
@@ -87,6 +87,17 @@ export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promi
     }
   }
   return { findings, balances: toBalances(totals), whole: isWhole, entries };
+}
+
+// Of one file: more are one fault, such as another file in its place.
+const MOST = 200;
+
+/** The first findings; the last of them says how many are omitted. */
+function firstOf(found: Finding[]): Finding[] {
+  const last = found[MOST - 1];
+  if (last === undefined || found.length === MOST) return found;
+  const more = `(${found.length - MOST} more findings in ${last.at.file} are not listed.)`;
+  return [...found.slice(0, MOST - 1), { ...last, message: `${last.message} ${more}` }];
 }
 
 function configFindings({ accounts, statements = [] }: NamedAccounts, chart: Chart): Finding[] {

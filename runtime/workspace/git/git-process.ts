@@ -96,14 +96,25 @@ function startGit(dir: string, args: string[], env: Record<string, string>, stuc
   return child;
 }
 
+// More cannot be a text in Node, and no repository of people comes near it.
+const MOST_OUTPUT = 2 ** 28;
+const TOO_MUCH = `its answer has more than ${MOST_OUTPUT} bytes. Look for a very long commit message, or very many files.`;
+
 function runOnce(dir: string, args: string[], options: GitInput): Promise<GitOutput> {
   return new Promise((resolve, reject) => {
     const child = startGit(dir, args, options.env ?? {}, reject);
     if (options.aside !== undefined && child.pid !== undefined) stepAside(child, child.pid, options.aside);
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
-    child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+    const [out, err]: [Buffer[], Buffer[]] = [[], []];
+    let left = MOST_OUTPUT;
+    const collect = (into: Buffer[]) => (chunk: Buffer) => {
+      into.push(chunk);
+      left -= chunk.length;
+      if (left >= 0) return;
+      reject(gitFailed(`git ${args[0] ?? ""}`, TOO_MUCH));
+      child.kill("SIGKILL");
+    };
+    child.stdout.on("data", collect(out));
+    child.stderr.on("data", collect(err));
     child.on("error", (cause) =>
       reject(new ClearedError("GIT_FAILED", `git cannot be started: ${cause.message}. Install git and put it in PATH.`, { cause })),
     );
@@ -224,10 +235,7 @@ export class KeptGit {
     const stuck = ({ message }: ClearedError) => this.#child !== null && this.#lost(this.#child, { stderr: message, killed: false });
     const child = startGit(this.#dir, this.#args, {}, stuck, () => this.#asked.length > 0);
     this.#child = child;
-    this.#words = "";
-    this.#chunks = [];
-    this.#size = 0;
-    this.#need = 1;
+    [this.#words, this.#chunks, this.#size, this.#need] = ["", [], 0, 1];
     child.stdout.on("data", (chunk: Buffer) => this.#receive(child, chunk));
     child.stderr.on("data", (chunk: Buffer) => {
       this.#words = (this.#words + chunk.toString()).slice(-2000);

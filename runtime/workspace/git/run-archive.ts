@@ -64,8 +64,8 @@ export function createArchive(dir: string, branch: () => string): Archive {
   return {
     async read(name) {
       if (!/^[0-9a-f]{40,64}$/.test(name)) return null;
-      await using objects = createObjects(dir, undefined, TEXT_BYTES);
-      const found = await objects.find(name).catch(() => null);
+      await using objects = createObjects(dir);
+      const found = await objects.find(name, TEXT_BYTES).catch(() => null);
       return found?.type === "blob" ? found.bytes : null;
     },
     async names() {

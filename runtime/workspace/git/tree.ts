@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Difference, Item, Objects, Tree, TreeEntry } from "../../kernel/ports.ts";
 import { Kept } from "../../kernel/kept.ts";
+import { WRITTEN_BYTES, isWritten } from "../layout.ts";
 import { KeptGit, type Take, unlessKilled } from "./git-process.ts";
 
 export type FileTree = Tree & Required<Pick<Tree, "item">>;
@@ -16,7 +17,7 @@ export type ObjectReader = ReturnType<typeof createObjects>;
 const BLOB_BYTES = 16 * 1024 * 1024;
 const TREE_COUNT = 4000;
 // Some MB of a repository can hold an object of any size, and reading one takes several times its size.
-const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_BYTES: Record<string, number> = { commit: 2 ** 20, tree: 2 ** 24, blob: 2 ** 26, tag: 2 ** 20 };
 // A commit of another clone may name a few trees so often that walking them would never end.
 const MOST = 1_000_000;
 const counter = (what: string) => {
@@ -27,6 +28,7 @@ const counter = (what: string) => {
 };
 
 const FOLDER = "40000";
+const ID = /^[0-9a-f]{40,64}$/;
 
 /** True for plain and executable files; links and submodules do not count as files of a workspace. */
 export const isFile = (item: Item | null): item is Item => item?.mode.startsWith("100") === true;
@@ -39,14 +41,15 @@ export function blobId(bytes: Buffer, oidLength: number): string {
     .digest("hex");
 }
 
-type Found = { oid: string; type: string; bytes: Buffer } | { tooLarge: number } | null;
-const takeObject = (output: Buffer, most: number): ReturnType<Take<Found>> => {
+type TooLarge = { tooLarge: string };
+const takeObject = (output: Buffer, most?: number): ReturnType<Take<{ oid: string; type: string; bytes: Buffer } | TooLarge | null>> => {
   const end = output.indexOf(10);
   if (end === -1) return { need: output.length + 1 };
   const header = output.toString("utf8", 0, end);
   const [, oid, type, size] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(header) ?? [];
   if (oid === undefined || type === undefined) return { value: null, used: end + 1 };
-  if (Number(size) > most) return { value: { tooLarge: Number(size) }, used: null };
+  const limit = most ?? MOST_BYTES[type] ?? 0;
+  if (Number(size) > limit) return { value: { tooLarge: `has ${size} bytes; at most ${limit} are read.` }, used: null };
   const total = end + 1 + Number(size) + 1;
   if (output.length < total) return { need: total };
   return { value: { oid, type, bytes: Buffer.from(output.subarray(end + 1, total - 1)) }, used: total };
@@ -68,26 +71,28 @@ function parseTree(bytes: Buffer, oidBytes: number): Map<string, Item> {
   return items;
 }
 
-/** `most`: bytes of the largest object to be read. */
-export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>, most = MOST_BYTES) {
+export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
   const reader = new KeptGit(dir, ["cat-file", "--batch"]);
   const trees = new Kept<string, Map<string, Item>>(TREE_COUNT, ({ size }) => 1 + Math.floor(size / 50));
   const blobs = new Kept<string, string>(BLOB_BYTES, ({ length }) => length + 100);
   const roots = new Kept<string, string>(TREE_COUNT);
+  const tooLarge = new Kept<string, TooLarge>(TREE_COUNT);
 
-  /** Id and bytes of an object by id or ref name, or null. */
-  async function find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
+  /** Id and bytes of an object by id or ref name, or null. @throws FILE_INVALID for more than `most` bytes; `path`: what to call it then */
+  async function find(name: string, most?: number, path?: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
     if (/[\n\0]/.test(name)) return null;
-    const found = await unlessKilled(() => reader.ask(`${name}\n`, (output) => takeObject(output, most)));
+    // Each refusal ends a process, so that content found at many paths is asked for once.
+    const known = tooLarge.get(`${name} ${most}`);
+    const found = known ?? (await unlessKilled(() => reader.ask(`${name}\n`, (output) => takeObject(output, most))));
     if (found === null || !("tooLarge" in found)) return found;
-    throw new ClearedError(
-      "FILE_INVALID",
-      `The object ${name} of the repository has ${found.tooLarge} bytes; at most ${most} are read. \`git log --all --find-object=${name}\` shows where it comes from.`,
-    );
+    if (ID.test(name)) tooLarge.set(`${name} ${most}`, found);
+    const hint = ` \`git log --all --find-object=${name}\` shows where it comes from, unless it is a commit.`;
+    const message = path === undefined ? `The object ${name} of the repository ${found.tooLarge}${hint}` : `${path} ${found.tooLarge}`;
+    throw new ClearedError("FILE_INVALID", message);
   }
 
-  async function need(oid: string, type: string): Promise<Buffer> {
-    const found = await find(oid);
+  async function need(oid: string, type: string, ...bound: [most?: number, path?: string]): Promise<Buffer> {
+    const found = await find(oid, ...bound);
     if (found?.type === type) return found.bytes;
     throw new ClearedError(
       "GIT_FAILED",
@@ -98,10 +103,10 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>, mos
   const folder = (oid: string): Promise<Map<string, Item>> =>
     trees.load(oid, async () => parseTree(await need(oid, "tree"), oid.length / 2));
 
-  async function text(oid: string): Promise<string> {
+  async function text(oid: string, path: string): Promise<string> {
     const kept = blobs.get(oid);
     if (kept !== undefined) return kept;
-    const read = (await need(oid, "blob")).toString("utf8");
+    const read = (await need(oid, "blob", isWritten(path) ? WRITTEN_BYTES : undefined, path)).toString("utf8");
     // A large text would evict all the others, so its reader caches what it needs of it.
     if (read.length < BLOB_BYTES / 64) blobs.set(oid, read);
     return read;
@@ -135,7 +140,7 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>, mos
       item,
       async read(path) {
         const found = await item(path);
-        return isFile(found) ? await text(found.oid) : null;
+        return isFile(found) ? await text(found.oid, path) : null;
       },
       async blob(path) {
         const found = await item(path);
