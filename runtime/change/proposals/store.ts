@@ -101,7 +101,7 @@ function assemble(world: ProposalWorld) {
     const found = (await listed(all)).find((one) => (typeof id === "number" ? one.number === id : one.id === id));
     if (found !== undefined) return found;
     const damaged = typeof id === "string" ? (await readAll()).get(id) : undefined;
-    const why = damaged !== undefined && "why" in damaged ? ` It is there but unreadable: ${damaged.why}.` : "";
+    const why = damaged !== undefined && "why" in damaged ? ` It is there but unreadable: ${damaged.why.replace(/\.$/, "")}.` : "";
     throw new ClearedError("PROPOSAL_UNKNOWN", `There is no proposal ${id}.${why} \`cleared proposals\` lists them.`);
   }
 
