@@ -1,5 +1,5 @@
 /** Processes as the system shows them, for tests that kill and stop them; and seeded chance, so that a drill can be held again. */
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
 
 /** pid and parent of all processes that are there, zombies left out. */
@@ -42,10 +42,21 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
+/** An ending process loses its command line before its folder; only without both does nobody count it as running any more. */
+const isThere = (pid: number): boolean => commandOf(pid) !== "" || folderOf(pid) !== "";
+
+function folderOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return "";
+  }
+}
+
 /** Nothing of these is left after a moment. */
 export async function expectGone(pids: readonly number[]): Promise<void> {
-  for (let i = 0; i < 250 && pids.some((pid) => commandOf(pid) !== ""); i++) await new Promise((next) => setTimeout(next, 20));
-  expect(pids.map(commandOf).filter((command) => command !== "")).toEqual([]);
+  for (let i = 0; i < 250 && pids.some(isThere); i++) await new Promise((next) => setTimeout(next, 20));
+  expect(pids.filter(isThere).map(commandOf)).toEqual([]);
 }
 
 /** Mulberry32: the same numbers in 0..1 on each machine. */
