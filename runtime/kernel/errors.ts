@@ -118,7 +118,7 @@ export const CODES = {
       "The file is still being written: its content is changing, or a program has it open for writing.",
       "Wait until the download or copy has ended, then import it again.",
     ],
-    FILE_TOO_LARGE: ["The file is larger than the limit.", "Split it; the limit is 64 MiB for statements and 1 MiB for data files."],
+    FILE_TOO_LARGE: ["The file is larger than the limit.", "Split it: statements have at most 64 MiB, data files 1 MiB, scripts 1 MB."],
     STATEMENT_DIALECT: ["No dialect reads this statement.", "Add a dialect in importers/, or name one in config.yaml under statements:."],
     STATEMENT_ENCODING: ["The statement's encoding is not the one its dialect names.", "Use UTF-8, or set encoding: in the dialect."],
     STATEMENT_INVALID: ["The statement cannot be read as the format it claims to be.", "Export it again; the message shows the line."],

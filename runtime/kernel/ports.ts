@@ -51,12 +51,12 @@ export interface Difference {
 
 /** The objects of a repository, unchecked: anyone's clone may have made them. */
 export interface Objects {
-  /** By id or by a name that git resolves; null when there is none. @throws FILE_INVALID, about `path`, for more than `most` bytes */
+  /** By id or by a name that git resolves; null when there is none. @throws FILE_TOO_LARGE, about `path`, for more than `most` bytes */
   find(name: string, most?: number, path?: string): Promise<{ oid: string; type: string; bytes: Buffer } | null>;
   /** A commit with its time in ms; null when there is none of this name. */
   commit(name: string): Promise<{ parents: string[]; at: number; message: string } | null>;
   tree(commit: string): Tree;
-  /** Files, links and submodules in which two commits differ. @throws GIT_FAILED, FILE_INVALID for too many */
+  /** Files, links and submodules in which two commits differ. @throws GIT_FAILED, FILE_TOO_LARGE for too many */
   changes(from: string, to: string): Promise<Difference[]>;
 }
 

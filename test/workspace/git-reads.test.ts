@@ -145,7 +145,7 @@ test("a commit whose few trees stand for a trillion files ends every walk", asyn
   for (let level = 0; level < 12; level++)
     bomb = `040000 tree ${input(Array.from({ length: 10 }, (_, n) => `${bomb}\t${n}\n`).join(""), "mktree")}`;
   const commit = repository.git("commit-tree", bomb.replace(/.* /, ""), "-p", head, "-m", "x").trim();
-  const refused = { code: "FILE_INVALID", message: expect.stringMatching(/more than 1000000 files/) };
+  const refused = { code: "FILE_TOO_LARGE", message: expect.stringMatching(/more than 1000000 files/) };
   await expect(git.tree(commit).list("")).rejects.toMatchObject(refused);
   await expect(git.objects.changes(head, commit)).rejects.toMatchObject(refused);
   // Of another clone: it holds no run of ours.
@@ -162,7 +162,9 @@ test("an object that is too large for memory is refused with its name, and what 
   const [large, most] = [1, 0].map((more) => input(Buffer.alloc(64 * 1024 * 1024 + more)).trim()) as [string, string];
   const small = repository.git("rev-parse", "HEAD:a.txt").trim();
   const asked = [small, large, small, large, most, small].map((oid) => git.objects.find(oid).then((found) => found?.bytes.length));
-  const refused = { reason: expect.objectContaining({ code: "FILE_INVALID", message: expect.stringContaining(`--find-object=${large}`) }) };
+  const refused = {
+    reason: expect.objectContaining({ code: "FILE_TOO_LARGE", message: expect.stringContaining(`--find-object=${large}`) }),
+  };
   const read = (value: number) => ({ value });
   expect(await Promise.allSettled(asked)).toMatchObject([read(2), refused, read(2), refused, read(64 * 1024 * 1024), read(2)]);
 });
@@ -177,7 +179,7 @@ test("a commit message that is too large for memory ends the question, by name w
   const large = execFileSync("git", ["hash-object", "-w", "-t", "commit", "--stdin"], { cwd: repository.dir, input, encoding: "utf8" });
   repository.git("update-ref", "refs/heads/main", large.trim());
   await expect(git.objects.commit(large.trim())).rejects.toMatchObject({
-    code: "FILE_INVALID",
+    code: "FILE_TOO_LARGE",
     message: expect.stringContaining(large.trim()),
   });
   await expect(readLog(repository.dir, ["main"])).rejects.toMatchObject({

@@ -103,15 +103,15 @@ export function explain(found: readonly Found[]): CheckFinding[] {
 }
 
 /** For the catch of a read: what stands for a file that is there and is too large to be read. */
-export function ifInvalid<T>(instead: (error: unknown) => T): (error: unknown) => T {
+export function ifTooLarge<T>(instead: (error: unknown) => T): (error: unknown) => T {
   return (error) => {
-    if (toWire(error).code === "FILE_INVALID") return instead(error);
+    if (toWire(error).code === "FILE_TOO_LARGE") return instead(error);
     throw error;
   };
 }
 
 /** The text of a file; "" if there is none, or one too large to be read or run, which the checks of scripts report. */
-export const textAt = async (tree: Tree, path: string): Promise<string> => (await tree.read(path).catch(ifInvalid(() => null))) ?? "";
+export const textAt = async (tree: Tree, path: string): Promise<string> => (await tree.read(path).catch(ifTooLarge(() => null))) ?? "";
 
 /** Findings in an error thrown while reading a file: all that it carries, else itself. */
 export function findingsIn(error: unknown, file: string): Finding[] {

@@ -9,7 +9,7 @@ import type { Git, Objects } from "../../kernel/ports.ts";
 import { isOurs, newestSince, type PastCommit, parseTrailers } from "../../workspace/git/past.ts";
 
 export const REFS = "refs/cleared/proposals/";
-const LASTING = new Set(["PROPOSAL_UNKNOWN", "FILE_INVALID"]);
+const LASTING = new Set(["PROPOSAL_UNKNOWN", "FILE_TOO_LARGE"]);
 const ID = /^prop_[0-9A-HJKMNP-TV-Z]{10}$/;
 
 /** Commits of one proposal: its content, and the newest of its history. */

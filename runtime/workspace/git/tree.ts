@@ -23,7 +23,7 @@ const MOST = 1_000_000;
 const counter = (what: string) => {
   let seen = 0;
   return () => {
-    if (++seen > MOST) throw new ClearedError("FILE_INVALID", `${what} has more than ${MOST} files and folders.`);
+    if (++seen > MOST) throw new ClearedError("FILE_TOO_LARGE", `${what} has more than ${MOST} files and folders.`);
   };
 };
 
@@ -78,7 +78,7 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
   const roots = new Kept<string, string>(TREE_COUNT);
   const tooLarge = new Kept<string, TooLarge>(TREE_COUNT);
 
-  /** Id and bytes of an object by id or ref name, or null. @throws FILE_INVALID for more than `most` bytes; `path`: what to call it then */
+  /** Id and bytes of an object by id or ref name, or null. @throws FILE_TOO_LARGE for more than `most` bytes; `path`: what to call it then */
   async function find(name: string, most?: number, path?: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
     if (/[\n\0]/.test(name)) return null;
     // Each refusal ends a process, so that content found at many paths is asked for once.
@@ -88,7 +88,7 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
     if (ID.test(name)) tooLarge.set(`${name} ${most}`, found);
     const hint = ` \`git log --all --find-object=${name}\` shows where it comes from, unless it is a commit.`;
     const message = path === undefined ? `The object ${name} of the repository ${found.tooLarge}${hint}` : `${path} ${found.tooLarge}`;
-    throw new ClearedError("FILE_INVALID", message);
+    throw new ClearedError("FILE_TOO_LARGE", message);
   }
 
   async function need(oid: string, type: string, ...bound: [most?: number, path?: string]): Promise<Buffer> {
