@@ -1,2 +1,2 @@
-/** For tests and the settings of vitest. */
-export const NODE_FLAGS: string[];
+/** For tests, benchmarks and the settings of vitest. */
+export const NODE_FLAGS: string[], OWNER_FLAGS: string[];

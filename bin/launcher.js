@@ -36,7 +36,7 @@ export const NODE_ENV = { MALLOC_MMAP_THRESHOLD_: "262144" };
  * An owner runs for months: it collects more often, and returns idle memory (app/upkeep.ts). Of the 200 MB allowed for all processes of an
  * idle workspace this saves 70; runs per second and CPU of a run are unchanged.
  */
-const OWNER_FLAGS = ["--max-semi-space-size=4", "--expose-gc"];
+export const OWNER_FLAGS = ["--max-semi-space-size=4", "--expose-gc"];
 
 /** Node's own flags for a command line of ours. */
 const nodeFlags = (args) => (args.includes("start") ? OWNER_FLAGS : NODE_FLAGS);
