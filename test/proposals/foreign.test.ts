@@ -86,6 +86,9 @@ it("are listed as unreadable with the reason, and do no harm", async () => {
   await expect(store.get(d)).rejects.toMatchObject({ code: "PROPOSAL_UNKNOWN", message: expect.stringMatching(/unreadable/) });
   await expect(store.update(d, { state: "ready" }, { from: ["draft"] })).rejects.toMatchObject({ code: "PROPOSAL_UNKNOWN" });
   expect(await store.create(draft(script(2)), base)).toMatchObject({ known: false });
+  // Another clone has put other content on it.
+  put(`${good.id}/change`, `${commit(tree, "no trailers\n", base)}\n`);
+  await expect(store.get(good.number)).rejects.toThrow(`Proposal ${good.number} is unreadable: its change does not carry its trailers`);
 });
 
 it("are unreadable if they hold more than can be walked or kept in memory", async () => {

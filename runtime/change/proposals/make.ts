@@ -98,7 +98,6 @@ export async function finishProposing(world: ProposalWorld): Promise<{ proposal:
 export async function proposeBranch(world: ProposalWorld, wording: Wording, branch: string): Promise<Made> {
   const refs = createSideRefs(world.dir);
   const { base, tip } = await refs.fork(await world.git.head(), branch);
-  const tree = world.git.tree(tip);
   const files: Record<string, string | null> = {};
   const problems: Finding[] = [];
   const changed = await world.git.objects.changes(base, tip);
@@ -110,7 +109,7 @@ export async function proposeBranch(world: ProposalWorld, wording: Wording, bran
       problems.push(problem(path, "is a link or a submodule; proposals change plain files only."));
     else if (large !== null) problems.push(problem(path, large));
     else if (bytes !== null && !isText(bytes.bytes)) problems.push(problem(path, "is not text in UTF-8."));
-    else files[path] = now === null ? null : await tree.read(path);
+    else files[path] = bytes?.bytes.toString("utf8") ?? null;
   }
   const empty = `The branch "${branch}" changes nothing since ${base.slice(0, 7)}, where it began.`;
   return proposeFiles(world, { ...wording, files }, base, problems, empty);

@@ -6,7 +6,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { AGENTS, CONFIG, DATA, IMPORTERS, POLICIES, SCRIPTS, WRITTEN_BYTES } from "../../workspace/layout.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 
-// A rewrite of a whole workspace is some thirty files; a script is at most 64 KiB, a large policy or case less than 1 MB.
+// A rewrite of a whole workspace is some thirty files.
 const MAX_FILES = 200;
 const NAME = "[A-Za-z0-9][A-Za-z0-9_-]{0,79}";
 const PLAIN = "[\\p{L}\\p{N}_][\\p{L}\\p{N} _.,()+-]{0,119}";

@@ -100,9 +100,10 @@ function assemble(world: ProposalWorld) {
   async function get(id: string | number, all?: ReadonlyMap<string, ReadRefs>): Promise<Proposal> {
     const found = (await listed(all)).find((one) => (typeof id === "number" ? one.number === id : one.id === id));
     if (found !== undefined) return found;
-    const damaged = typeof id === "string" ? (await readAll()).get(id) : undefined;
-    const why = damaged !== undefined && "why" in damaged ? ` It is there but unreadable: ${damaged.why.replace(/\.$/, "")}.` : "";
-    throw new ClearedError("PROPOSAL_UNKNOWN", `There is no proposal ${id}.${why} \`cleared proposals\` lists them.`);
+    const damaged = (await readAll()).get(typeof id === "string" ? id : (cards.proposalOf(id) ?? ""));
+    const why = damaged !== undefined && "why" in damaged ? damaged.why.replace(/\.$/, "") : null;
+    const said = why === null ? `There is no proposal ${id}` : `Proposal ${id} is unreadable: ${why}`;
+    throw new ClearedError("PROPOSAL_UNKNOWN", `${said}. \`cleared proposals\` lists them.`);
   }
 
   async function needed(draft: ProposalDraft, base: string): Promise<Record<string, string | null>> {
@@ -128,7 +129,7 @@ function assemble(world: ProposalWorld) {
       const id = idOf(draft, base, files, again);
       const there = all.get(id);
       if (there === undefined && !read.has(id)) return { id, open: null, last };
-      if (there !== undefined) last = there;
+      last = there ?? last;
       if (there !== undefined && (OPEN.includes(there.state) || (there.state === "applied" && (await marks()).has(id))))
         return { id, open: there, last };
     }
@@ -262,6 +263,7 @@ function createProposalCards({ cards, clock, database }: ProposalWorld) {
   };
 
   return {
+    proposalOf: (card: number): string | undefined => [...mine()].find(([, { id }]) => id === card)?.[0],
     /** Updates cards to match the proposals; returns the number of each. */
     follow(proposals: readonly Kept[]): Map<string, number> {
       let known = mine();

@@ -96,8 +96,8 @@ const MOST = 200;
 function firstOf(found: Finding[]): Finding[] {
   const last = found[MOST - 1];
   if (last === undefined || found.length === MOST) return found;
-  const more = `(${found.length - MOST} more findings in ${last.at.file} are not listed.)`;
-  return [...found.slice(0, MOST - 1), { ...last, message: `${last.message} ${more}` }];
+  const message = `${last.message} (${found.length - MOST} more findings in ${last.at.file} are not listed.)`;
+  return [...found.slice(0, MOST - 1), { ...last, message }];
 }
 
 function configFindings({ accounts, statements = [] }: NamedAccounts, chart: Chart): Finding[] {

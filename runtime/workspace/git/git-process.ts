@@ -96,7 +96,7 @@ function startGit(dir: string, args: string[], env: Record<string, string>, stuc
   return child;
 }
 
-// More cannot be a text in Node, and no repository of people comes near it.
+// Bytes; no repository of people comes near it.
 const MOST_OUTPUT = 2 ** 28;
 const TOO_MUCH = `its answer has more than ${MOST_OUTPUT} bytes. Look for a very long commit message, or very many files.`;
 

@@ -28,7 +28,6 @@ const counter = (what: string) => {
 };
 
 const FOLDER = "40000";
-const ID = /^[0-9a-f]{40,64}$/;
 
 /** True for plain and executable files; links and submodules do not count as files of a workspace. */
 export const isFile = (item: Item | null): item is Item => item?.mode.startsWith("100") === true;
@@ -85,7 +84,7 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
     const known = tooLarge.get(`${name} ${most}`);
     const found = known ?? (await unlessKilled(() => reader.ask(`${name}\n`, (output) => takeObject(output, most))));
     if (found === null || !("tooLarge" in found)) return found;
-    if (ID.test(name)) tooLarge.set(`${name} ${most}`, found);
+    if (/^[0-9a-f]{40,64}$/.test(name)) tooLarge.set(`${name} ${most}`, found);
     const hint = ` \`git log --all --find-object=${name}\` shows where it comes from, unless it is a commit.`;
     const message = path === undefined ? `The object ${name} of the repository ${found.tooLarge}${hint}` : `${path} ${found.tooLarge}`;
     throw new ClearedError("FILE_TOO_LARGE", message);
