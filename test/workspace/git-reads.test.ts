@@ -148,6 +148,11 @@ test("a commit whose few trees stand for a trillion files ends every walk", asyn
   const refused = { code: "FILE_TOO_LARGE", message: expect.stringMatching(/more than 1000000 files/) };
   await expect(git.tree(commit).list("")).rejects.toMatchObject(refused);
   await expect(git.objects.changes(head, commit)).rejects.toMatchObject(refused);
+  let deep = `100644 blob ${input("x", "hash-object", "-w", "--stdin")}\ta`;
+  const folder = "d".repeat(200);
+  for (let level = 0; level < 21; level++) deep = `040000 tree ${input(`${deep}\n`, "mktree")}\t${folder}`;
+  const long = repository.git("commit-tree", input(`${deep}\n`, "mktree"), "-p", head, "-m", "x").trim();
+  await expect(git.objects.changes(head, long)).rejects.toMatchObject(refused);
   // Of another clone: it holds no run of ours.
   repository.git("update-ref", "refs/cleared/runs/0123456789", commit);
   expect(await createArchive(repository.dir, () => "main").names()).toEqual([]);

@@ -18,12 +18,13 @@ const BLOB_BYTES = 16 * 1024 * 1024;
 const TREE_COUNT = 4000;
 // Some MB of a repository can hold an object of any size, and reading one takes several times its size.
 const MOST_BYTES: Record<string, number> = { commit: 2 ** 20, tree: 2 ** 24, blob: 2 ** 26, tag: 2 ** 20 };
-// A commit of another clone may name a few trees so often that walking them would never end.
-const MOST = 1_000_000;
+// A commit of another clone may name a few trees so often, or nest them so deep, that walking them would never end.
+const [MOST, LONGEST] = [1_000_000, 4096];
 const counter = (what: string) => {
   let seen = 0;
-  return () => {
-    if (++seen > MOST) throw new ClearedError("FILE_TOO_LARGE", `${what} has more than ${MOST} files and folders.`);
+  return (path: string) => {
+    if (++seen > MOST || path.length > LONGEST)
+      throw new ClearedError("FILE_TOO_LARGE", `${what} has more than ${MOST} files and folders, or a path longer than ${LONGEST}.`);
   };
 };
 
@@ -126,9 +127,9 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
       }
       return found;
     }
-    async function collect(oid: string, prefix: string, into: TreeEntry[], count: () => void): Promise<void> {
+    async function collect(oid: string, prefix: string, into: TreeEntry[], count: (path: string) => void): Promise<void> {
       for (const [name, entry] of await folder(oid)) {
-        count();
+        count(prefix);
         if (entry.mode === FOLDER) await collect(entry.oid, `${prefix}${name}/`, into, count);
         else if (isFile(entry)) into.push({ path: prefix + name, blob: entry.oid });
       }
@@ -179,7 +180,7 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
     const leaf = (item: Item | null) => (item?.mode === FOLDER ? null : item);
     const compare = async (path: string, was: Item | null, now: Item | null): Promise<void> => {
       if (was?.oid === now?.oid && was?.mode === now?.mode) return;
-      count();
+      count(path);
       if ((leaf(was) ?? leaf(now)) !== null) found.push({ path, was: leaf(was), now: leaf(now) });
       const [old, next] = [await below(was), await below(now)];
       for (const name of new Set([...old.keys(), ...next.keys()]))
