@@ -81,8 +81,8 @@ const fast = process.env["CLEARED_FAST"] === "1" ? SLOW : [];
 export default defineConfig({
   test: {
     pool: "forks",
-    // Three times the two cores of CI, because files also wait (a kill, a lease, a file that settles); the runner tells how busy the cores were.
-    maxWorkers: 6,
+    // Twice the two cores of CI, because files also wait (a kill, a lease, a file that settles); the runner tells how busy the cores were.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // Of a test that hangs. How long one takes says more about the machine than about the test, so none has a time of its own.
     testTimeout: 300_000,

@@ -9,7 +9,7 @@ import { keepUp } from "../../runtime/app/upkeep.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { type Workspace, close, closeAll, decide, host, makeOwnerDead, removeAll, run, withStore, workspace } from "../engine/harness.ts";
-import { below, seeded, signal } from "../kill/processes.ts";
+import { killWithAllBelow, seeded } from "../kill/processes.ts";
 import { patiently } from "../patience.ts";
 import { cleared } from "./command-line.ts";
 
@@ -144,11 +144,9 @@ test("killed while moving, packing or collecting, the next owner has every histo
     const child = spawn(process.execPath, [join(import.meta.dirname, "upkeep-child.ts"), one.dir], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    const gone = new Promise((resolve) => child.once("exit", resolve));
     await new Promise((resolve) => child.stdout.once("data", resolve));
     await sleep(random() * 900);
-    for (const pid of [child.pid ?? 0, ...below(child.pid ?? 0)]) signal(pid, "SIGKILL");
-    await gone;
+    await killWithAllBelow(child.pid ?? 0);
     makeOwnerDead(one.dir);
     opened = await host(one);
     expect(await shown()).toEqual(before);

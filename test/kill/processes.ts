@@ -59,6 +59,19 @@ export async function expectGone(pids: readonly number[]): Promise<void> {
   expect(pids.filter(isThere).map(commandOf)).toEqual([]);
 }
 
+/** Kills a process and all below it, and waits until they are gone. */
+export async function killWithAllBelow(pid: number): Promise<void> {
+  // Stopped first, until nobody is new: one that starts another while it is being killed would leave that one at work.
+  const all = new Set<number>();
+  for (let found = [pid]; found.length > 0; found = below(pid).filter((one) => !all.has(one)))
+    for (const one of found) {
+      all.add(one);
+      signal(one, "SIGSTOP");
+    }
+  for (const one of all) signal(one, "SIGKILL");
+  await expectGone([...all]);
+}
+
 /** Mulberry32: the same numbers in 0..1 on each machine. */
 export function seeded(seed: number): () => number {
   let state = seed;

@@ -4,11 +4,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { family } from "../../bench/measure.ts";
 import type { Git } from "../../runtime/kernel/ports.ts";
 import { createGitUpkeep } from "../../runtime/workspace/git/repack.ts";
 import { createGit } from "../../runtime/workspace/git/git.ts";
-import { expectGone, signal } from "../kill/processes.ts";
+import { killWithAllBelow } from "../kill/processes.ts";
 import { type Repository, createRepository, setFiles } from "./git-repository.ts";
 
 let repository: Repository;
@@ -215,14 +214,5 @@ async function kill(afterMs: number): Promise<void> {
   const gone = new Promise((resolve) => child.once("exit", resolve));
   if (afterMs < 0) return void (await gone);
   await Promise.race([gone, sleep(afterMs)]);
-  // Stopped first, until nobody is new: one that starts another while it is being killed would leave that one at work.
-  const all = new Set<number>();
-  for (let found = [child.pid ?? 0]; found.length > 0; found = family(child.pid ?? 0).filter((pid) => !all.has(pid)))
-    for (const pid of found) {
-      all.add(pid);
-      signal(pid, "SIGSTOP");
-    }
-  for (const pid of all) signal(pid, "SIGKILL");
-  await gone;
-  await expectGone([...all]);
+  await killWithAllBelow(child.pid ?? 0);
 }
