@@ -128,10 +128,13 @@ function assertEdit(card: CardDraft, decision: Decision): void {
   for (const [i, call] of calls.entries()) {
     const before = new Map(amountsIn(card.calls[i]?.params ?? null).map((one) => [one.path, one.value]));
     for (const { path, value } of amountsIn(call.params)) {
-      if (before.get(path) === value || isAtMost(value, before.get(path) ?? "")) continue;
+      const was = before.get(path);
+      const turns = was !== undefined && signOf(value) !== 0 && signOf(value) !== signOf(was);
+      if (was === value || (isAtMost(value, was ?? "") && !turns)) continue;
+      const how = turns ? `would turn from ${was} into ${value}` : `would rise from ${was ?? "nothing"} to ${value}`;
       throw new ClearedError(
         "APPROVAL_LEVEL",
-        `${call.tool} ${path} would rise from ${before.get(path) ?? "nothing"} to ${value}, and ${levelsOf(card).join(", ") || "the policy"} was asked for the lower one. Reject it, and start the run again with the new figure.`,
+        `${call.tool} ${path} ${how}, and ${levelsOf(card).join(", ") || "the policy"} was asked for ${turns ? "the other direction" : "the lower one"}. Reject it, and start the run again with the new figure.`,
       );
     }
   }
@@ -157,6 +160,8 @@ function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
   }
 }
 
+const signOf = (amount: unknown): number => Math.sign(compareDecimals(plainDecimal(amount) ?? "0", "0"));
+
 /** Compares plain decimals without their signs; false for anything else. */
 export function isAtMost(amount: unknown, limit: unknown): boolean {
   const [size, most] = [amount, limit].map((one) => plainDecimal(one)?.replace("-", ""));
@@ -169,7 +174,7 @@ function assertAnswer(card: CardDraft, decision: Decision): void {
 }
 
 /**
- * Approval profiles: whether these calls may be approved without a person, because each has an amount and none is above the limit. Fails
+ * Approval profiles: whether these calls may be approved without a person, because each has an amount and none is above the limit or negative. Fails
  * closed: without amounts that read as plain decimals of the profile's currency, a person decides. `fallback`: the workspace's currency,
  * for calls that name none.
  */
@@ -178,7 +183,7 @@ export function isWithin(calls: readonly Call[], limit: { up_to: string; currenc
   return (
     calls.length > 0 &&
     calls.every((call) => amountsIn(call.params).length > 0) &&
-    calls.every((call) => amountsIn(call.params).every(({ value }) => isAtMost(value, limit.up_to))) &&
+    calls.every((call) => amountsIn(call.params).every(({ value }) => isAtMost(value, limit.up_to) && signOf(value) >= 0)) &&
     calls.every((call) => currenciesOf(call, fallback).every((currency) => currency === limit.currency)) &&
     !places.some(({ words, value }) => words.some((word) => word === "days" || MULTIPLIES.includes(word)) && String(value) !== "1") &&
     !places.some(({ words, value }) => isUnclear(words, value))

@@ -207,6 +207,10 @@ describe("edit, then approve", () => {
     await expect(edit(agreed(card, { amount: "120.01" }).calls)).rejects.toMatchObject(
       refused("APPROVAL_LEVEL", /rise from 120.00 to 120.01/),
     );
+    // A payment that turns into a refund is another act, however small.
+    await expect(edit(agreed(card, { amount: "-120.00" }).calls)).rejects.toMatchObject(
+      refused("APPROVAL_LEVEL", /would turn from 120.00 into -120.00, .*the other direction/),
+    );
     for (const amount of ["9e3", "9'000.00", "9 000.00"])
       await expect(edit(agreed(card, { amount }).calls)).rejects.toMatchObject(refused("APPROVAL_LEVEL", /could raise/));
     await expect(edit(agreed(card, { "calls.0.params.payout": "5000" }).calls)).rejects.toMatchObject(

@@ -21,6 +21,7 @@ describe("profiles", () => {
     ["the limit in another spelling", { to: "A", amount: "100" }, "done"],
     ["a cent over", { to: "A", amount: "100.01" }, "waiting"],
     ["far over", { to: "A", amount: "1000.00" }, "waiting"],
+    ["a negative amount", { to: "A", amount: "-5.00" }, "waiting"],
     ["another currency", { to: "A", amount: "5.00", currency: "EUR" }, "waiting"],
     ["another currency by its short name", { to: "A", amount: "5.00", ccy: "EUR" }, "waiting"],
     ["an amount with words", { to: "A", amount: "USD 5.00" }, "waiting"],
