@@ -11,7 +11,7 @@ import { createAuthority, questionIn, shownIn, shownOf } from "../engine/authori
 import { committedOrRefused, isOurs } from "../engine/attempt.ts";
 import { CRASH, DECIDING, closed } from "../engine/store/cards.ts";
 import { dropFact, factsNamed, getFact, setFact } from "../engine/store/facts.ts";
-import { changesIn, editCalls, readForm } from "../rules/edits.ts";
+import { callsOf, changesIn, editCalls, readForm } from "../rules/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
 import { verifyDecision } from "../engine/signature.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
@@ -30,15 +30,15 @@ export function asked(card: Card): Pick<Decision, "card" | "gate" | "shown" | "c
     return { card: card.id, gate: gateOf({ id, commit }) };
   }
   const several = (card.approvals ?? 1) > 1 || (card.levels ?? []).length > 1;
-  const calls = several && card.gate !== null ? { calls: card.edited ?? card.calls } : {};
+  const calls = several && card.gate !== null ? { calls: callsOf(card) } : {};
   return { card: card.id, gate: questionIn(card), shown: shownOf(card), ...calls };
 }
 
 /** An approval: of a form with the values entered, of calls with changed parameters. @throws USAGE */
 export function agreed(card: Card, set: Readonly<Record<string, string>>): Pick<Decision, "decision" | "calls" | "result"> {
   if (card.kind === "form") return { decision: "approved", result: readForm(card.fields ?? {}, set) };
-  const calls = editCalls(card.edited ?? card.calls, set);
-  return changesIn(card.edited ?? card.calls, calls).length === 0 ? { decision: "approved" } : { decision: "edited", calls };
+  const calls = editCalls(callsOf(card), set);
+  return changesIn(callsOf(card), calls).length === 0 ? { decision: "approved" } : { decision: "edited", calls };
 }
 
 export interface Decided {

@@ -8,6 +8,7 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import type { Card, Json, RunRecord } from "../kernel/ports.ts";
 import { createKeyedTurns } from "../kernel/turns.ts";
+import { callsOf, titleOf } from "../rules/edits.ts";
 import { validateInput } from "../scripts/fields.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";
 import { plain } from "../workspace/books/ledger.ts";
@@ -66,7 +67,7 @@ function createMcpApi(host: Host) {
     const where = host.page === null ? `\`cleared approve ${card?.name}\`` : "review_url";
     const message =
       card !== undefined
-        ? `Waits: ${run.waitsFor ?? card.title}. A person decides card ${card.id} (${where}); no tool does.`
+        ? `Waits: ${titleOf(card)}. A person decides card ${card.id} (${where}); no tool does.`
         : status === "waiting"
           ? `Waits: ${run.waitsFor ?? run.reason}.`
           : status === "failed" || status === "diverged"
@@ -87,12 +88,15 @@ function createMcpApi(host: Host) {
     steps: (await stepsOf(engine, run.id)).slice(-100).map(toStepFact),
   });
 
-  const toldCard = (caller: Caller, { id: card, kind, title, body, run, level, expires, calls, edited, decision }: Card) => ({
-    ...{ card, kind, title, run, level, expires: expires === null ? null : timeOf(expires) },
-    decided: decision && { decision: decision.decision, by: decision.by, at: timeOf(decision.at), reason: decision.reason ?? null },
-    ...(isLocal(caller) ? { about: body, calls: edited ?? calls } : {}),
-    review_url: link(`/#card-${card}`),
-  });
+  const toldCard = (caller: Caller, card: Card) => {
+    const { id, kind, body, run, level, expires, decision } = card;
+    return {
+      ...{ card: id, kind, title: titleOf(card), run, level, expires: expires === null ? null : timeOf(expires) },
+      decided: decision && { decision: decision.decision, by: decision.by, at: timeOf(decision.at), reason: decision.reason ?? null },
+      ...(isLocal(caller) ? { about: body, calls: callsOf(card) } : {}),
+      review_url: link(`/#card-${id}`),
+    };
+  };
 
   /** Cards about a run are visible to whoever sees the run, other cards to the user. */
   const sees = async (caller: Caller, { run }: Card): Promise<boolean> =>

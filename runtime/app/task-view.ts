@@ -7,6 +7,7 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { CODES } from "../kernel/errors.ts";
 import type { Card, Json, RunEvent, RunRecord, WaitReason } from "../kernel/ports.ts";
 import { rankedAnswer } from "../rules/answers/ranked.ts";
+import { callsOf, titleOf } from "../rules/edits.ts";
 import { redact } from "../rules/privacy/scan.ts";
 import { isObject } from "../rules/tools/shape.ts";
 import type { Host } from "./host.ts";
@@ -120,14 +121,15 @@ function questionOf(cards: readonly Card[] | null, title: string, at: number): T
   if (cards === null) return [{ text: `${title}\nThe task then continues automatically. A message here decides nothing.` }];
   const card = cards.findLast((one) => one.title === title && one.at <= at);
   const who = card?.kind === "form" ? "A person of this business fills this in" : "A person of this business who may approve decides this";
-  const text = `${title}\n${who}${card === undefined ? "" : ` (card ${card.id})`}; the task then continues automatically. A message here decides nothing.`;
+  const summary = card === undefined ? title : titleOf(card);
+  const text = `${summary}\n${who}${card === undefined ? "" : ` (card ${card.id})`}; the task then continues automatically. A message here decides nothing.`;
   if (card === undefined) return [{ text }];
-  const { id, kind, level, expires, calls, edited } = card;
+  const { id, kind, level, expires } = card;
   const digest = createHash("sha256")
-    .update(canonicalJson(edited ?? calls))
+    .update(canonicalJson(callsOf(card)))
     .digest("hex");
   const expiresAt = expires === null ? {} : { expiresAt: new Date(expires).toISOString() };
-  return [{ text }, { data: { reviewId: id, kind, summary: title, level, actionDigest: `sha256:${digest}`, ...expiresAt } }];
+  return [{ text }, { data: { reviewId: id, kind, summary, level, actionDigest: `sha256:${digest}`, ...expiresAt } }];
 }
 
 /** An error of Cleared itself must not reveal anything about this system. */

@@ -4,6 +4,8 @@ import { restatedBy } from "../engine/store/cards.ts";
 import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
 import type { Card, Decision, Json, Receipt, RunRecord } from "../kernel/ports.ts";
 import { clip } from "../kernel/text.ts";
+import { actionLines } from "../rules/answers/documents.ts";
+import { callsOf, editsOf, editWords, titleOf } from "../rules/edits.ts";
 import { cardFacts, OF_ROWS, sectionsOf } from "../app/card-facts.ts";
 import { rowAnswers, summaryOf } from "../web/story.ts";
 import type { Options } from "./invocation.ts";
@@ -83,11 +85,17 @@ export const when = (ms: number | null): string => (ms === null ? "-" : new Date
 export function cardLines(output: Output, card: Card): string[] {
   const { decision, kind } = card;
   // A verdict has one line per rule.
-  const [title, ...more] = kind === "escalation" ? card.title.split("; ") : [card.title];
-  const calls = (decision?.calls ?? card.edited ?? card.calls).map((call) => `${call.tool} ${JSON.stringify(call.params)}`);
+  const [title, ...more] = kind === "escalation" ? card.title.split("; ") : [titleOf(card)];
+  const calls = actionLines(callsOf(card));
   const head = `${output.bold(decision === null ? card.name : String(card.id))}  ${decision?.decision ?? output.yellow("open")}  ${kind}  ${title}`;
-  const about = decision === null ? [...answerLines(card), ...calls, ...openLines(card)] : [...calls, decidedLine(decision)];
+  const about =
+    decision === null ? [...answerLines(card), ...calls, ...openLines(card)] : [...calls, ...edited(card), decidedLine(decision)];
   return [head, ...[...more, ...about].map((line) => `      ${line}`)];
+}
+
+function edited(card: Card): string[] {
+  const edits = editsOf(card);
+  return edits.length === 0 ? [] : [clipped(`changed: ${editWords(edits)}`)];
 }
 
 const decidedLine = ({ by, at, reason }: Decision): string =>
@@ -183,11 +191,12 @@ const FACTS = 6;
  * beginning of each; `cleared queue show N` prints all.
  */
 export function factLines(output: Output, card: Card, whole: boolean): string[] {
-  const all = cardFacts(card)
-    .flatMap((facts) => Object.entries(facts))
-    .map(named);
-  const shown = whole ? [...all, ...brief(card), ...origins(card)] : all.slice(0, FACTS);
-  const more = whole ? 0 : all.length - shown.length;
+  const { own, heading, details } = cardFacts(card);
+  const [first, second] = [own, details].map((facts) => Object.entries(facts).map(named)) as [Fact[], Fact[]];
+  const most = whole ? Number.POSITIVE_INFINITY : FACTS;
+  const [shown, inside] = [first.slice(0, most), second.slice(0, Math.max(0, most - first.length))];
+  const more = first.length + second.length - shown.length - inside.length;
+  const lines = (facts: readonly Fact[]) => facts.flatMap(([name, text]) => labelled(output.dim(`${name}:`), text, whole));
   const rest = [
     ...(more > 0 ? [`${more} more fact${more === 1 ? "" : "s"}`] : []),
     ...(whole || (brief(card).length === 0 && card.kind !== "proposal")
@@ -195,7 +204,9 @@ export function factLines(output: Output, card: Card, whole: boolean): string[] 
       : [card.kind === "proposal" ? "what it changes" : "the brief"]),
   ];
   return [
-    ...shown.flatMap(([name, text]) => labelled(output.dim(`${name}:`), text, whole)),
+    ...lines(shown),
+    ...(inside.length === 0 ? [] : [output.dim(`${heading}:`), ...lines(inside).map((line) => `  ${line}`)]),
+    ...(whole ? lines([...brief(card), ...origins(card)]) : []),
     ...(rest.length === 0 ? [] : [output.dim(`${rest.join(" and ")}: cleared queue show ${card.id}`)]),
   ].map((line) => `      ${line}`);
 }

@@ -7,7 +7,7 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Answers, Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../kernel/ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import { changesIn, scalarsOf } from "../rules/edits.ts";
+import { editsIn, editWords, scalarsOf } from "../rules/edits.ts";
 import { LEASE_MS } from "./store/lease.ts";
 
 /** What the process adds to a card: who must decide, and what they should know. Not part of the question, so not of its hash. */
@@ -158,10 +158,10 @@ export function assertFilledIn({ tool, params }: Call): void {
 function logDecision(log: RunLog, card: CardDraft, decision: Decision): void {
   const { by, reason } = decision;
   const why = reason === undefined ? "" : `: ${reason}`;
-  const changed = decision.decision === "edited" ? changesIn(card.calls, decision.calls ?? card.calls) : [];
+  const changed = decision.decision === "edited" ? editsIn(card.calls, decision.calls ?? card.calls) : [];
   const message =
     decision.decision === "edited"
-      ? `${by} changed ${changed.map((one) => `${one.path} ${JSON.stringify(one.from)} -> ${JSON.stringify(one.to)}`).join(", ")}${why}`
+      ? `${by} changed ${editWords(changed)}${why}`
       : decision.decision === "rejected"
         ? `${by} said no to "${card.title}"${why}`
         : by.startsWith("profile:")

@@ -4,7 +4,7 @@
  */
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
-import type { Call, Json } from "../kernel/ports.ts";
+import type { Call, Card, Json } from "../kernel/ports.ts";
 import { isAmountKey } from "./tools/trace.ts";
 
 /** `path`: `calls.0.params.lines.2.amount` */
@@ -30,6 +30,27 @@ export const scalarsOf = (calls: readonly Call[]): Map<string, Json> =>
 
 /** Scalars that differ, are new or are gone, by path. */
 export const changesIn = (before: readonly Call[], after: readonly Call[]): Edit[] => differences(scalarsOf(before), scalarsOf(after));
+
+/** The same, of what a person changed: "@approver" and "@reason" are filled in by the runtime (`spoken` in engine/approval.ts). */
+export const editsIn = (before: readonly Call[], after: readonly Call[]): Edit[] =>
+  changesIn(before, after).filter(({ from }) => from !== "@approver" && from !== "@reason");
+
+/** `calls.0.params.amount "100.00" -> "50.00", ...` */
+export const editWords = (edits: readonly Edit[]): string =>
+  edits.map(({ path, from, to }) => `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)}`).join(", ");
+
+type Edited = Pick<Card, "calls" | "edited" | "decision">;
+
+/** The calls that were decided, else those that an approval would now allow: as a person last edited them. */
+export const callsOf = ({ decision, edited, calls }: Edited): Call[] => decision?.calls ?? edited ?? calls;
+
+/** What people changed in the calls before they were decided, or so far. */
+export const editsOf = (card: Edited): Edit[] =>
+  editsIn(card.calls, card.decision?.decision === "rejected" ? (card.edited ?? card.calls) : callsOf(card));
+
+/** The question as its script wrote it, which an edit does not rewrite. */
+export const titleOf = (card: Edited & Pick<Card, "title">): string =>
+  editsOf(card).length === 0 ? card.title : `${card.title} (before the edit)`;
 
 export function differences(old: ReadonlyMap<string, Json>, now: ReadonlyMap<string, Json>): Edit[] {
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((path) => {

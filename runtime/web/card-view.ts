@@ -1,10 +1,10 @@
 /** A card for a decision: what it is about, the exact calls it would allow, and a form with two answers, a reason and editable fields. */
 import { restatedBy } from "../engine/store/cards.ts";
-import { equalAmounts, scalarsOf } from "../rules/edits.ts";
+import { callsOf, equalAmounts, scalarsOf, titleOf } from "../rules/edits.ts";
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
 import { visible } from "../kernel/text.ts";
 import { isObject } from "../rules/tools/shape.ts";
-import { type CardFacts, cardFacts, OF_ROWS, seenOf } from "../app/card-facts.ts";
+import { type CardFacts, cardFacts, OF_ROWS, sectionsOf, seenOf } from "../app/card-facts.ts";
 import { accountName, amount, facts, type Html, html, nothing, plain, type Times, whole } from "./html.ts";
 import { rowAnswers } from "./story.ts";
 
@@ -56,7 +56,7 @@ export function cardView(card: Card, { token, accounts, entries, summaries, othe
   const id = `card-${card.id}`;
   const entry = entries.get(entryOf(card) ?? "");
   const rules = rulesOf(card);
-  const title = rules?.title ?? card.title;
+  const title = rules?.title ?? titleOf(card);
   const summary = card.kind === "proposal" ? summaries?.get(card.id) : undefined;
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
 <p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
@@ -97,7 +97,7 @@ const LONGEST = 200;
 /** A text field for each scalar that a browser returns unchanged. */
 function editFields(card: Card): Html {
   if (card.fixed === true) return nothing;
-  const fields = [...scalarsOf(card.edited ?? card.calls)].filter(([path, value]) => {
+  const fields = [...scalarsOf(callsOf(card))].filter(([path, value]) => {
     const text = String(value);
     return (
       value !== null &&
@@ -156,8 +156,13 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
 
 function told(card: Card): Html {
   const rows = aboutRows(card);
-  return html`${(rows === null ? cardFacts(card) : [rows]).map((said) => facts(said, { all: true }))}`;
+  if (rows !== null) return facts(rows, { all: true });
+  const { own, heading, details } = cardFacts(card);
+  const apart = html`<p class="lead">${heading}</p>${facts(details, { all: true })}`;
+  return html`${isEmpty(own) ? nothing : facts(own, { all: true })}${isEmpty(details) ? nothing : apart}`;
 }
+
+const isEmpty = (of: CardFacts): boolean => Object.keys(of).length === 0;
 
 /** A question about rows of a statement, without hashes: the rows, and what each answer means. */
 function aboutRows({ kind, body }: Card): CardFacts | null {
@@ -178,9 +183,9 @@ function needed({ kind, level, levels, approvals = 1, said = [], not_by }: Card)
 }
 
 /** The approval brief. */
-function briefView({ brief }: Card): Html {
-  const sections = isObject(brief) ? (brief["sections"] ?? brief) : null;
-  return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections, { all: true })}</details>`}`;
+function briefView(card: Card): Html {
+  const sections = sectionsOf(card);
+  return html`${isEmpty(sections) ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections, { all: true })}</details>`}`;
 }
 
 /** The current entry, leg by leg. */
@@ -203,7 +208,7 @@ function callList(card: Card): Html {
       : card.calls.length === 1
         ? "Allows exactly this call"
         : `Allows exactly these ${card.calls.length} calls`;
-  return html`<div class="calls"><p class="lead">${lead}</p>${(card.edited ?? card.calls).map((call) => html`<div class="call"><code>${plain(call.tool)}</code>${facts(call.params, { all: true })}</div>`)}</div>`;
+  return html`<div class="calls"><p class="lead">${lead}</p>${callsOf(card).map((call) => html`<div class="call"><code>${plain(call.tool)}</code>${facts(call.params, { all: true })}</div>`)}</div>`;
 }
 
 function accountSelect(id: string, accounts: readonly Account[], unless: string): Html {
@@ -225,5 +230,5 @@ const DECIDED = { approved: "approved", rejected: "rejected", edited: "approved 
 export function decidedView(card: Card, token: string, times: Times): Html {
   if (card.decision === null) return nothing;
   const { decision, by, at, reason } = card.decision;
-  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” was ${by === "runtime" ? "closed without a decision" : `${DECIDED[decision]} by ${plain(by, 100)}`}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token, card.decision.account !== undefined)}`;
+  return html`<p class="said" role="status">“<bdi>${plain(titleOf(card), 200)}</bdi>” was ${by === "runtime" ? "closed without a decision" : `${DECIDED[decision]} by ${plain(by, 100)}`}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token, card.decision.account !== undefined)}`;
 }

@@ -1,11 +1,11 @@
 /** What a step did, in the words that `runs show` and the run's page share; and what a card says about who must decide. */
 import { expect, it } from "vitest";
 import type { Card, Change, Verdict } from "../../runtime/kernel/ports.ts";
-import { cardView } from "../../runtime/web/card-view.ts";
+import { cardView, decidedView } from "../../runtime/web/card-view.ts";
 import { createTimes } from "../../runtime/web/html.ts";
 import { stepList } from "../../runtime/web/run-view.ts";
 import { toldBy } from "../../runtime/web/story.ts";
-import { factLines } from "../../runtime/cli/text.ts";
+import { cardLines, factLines } from "../../runtime/cli/text.ts";
 import { createOutput } from "../../runtime/cli/output.ts";
 
 const NOW = Date.parse("2026-11-21T14:05:00Z");
@@ -122,16 +122,52 @@ it("a card shows the level, the approvals so far, who may not decide, and its br
   expect(String(await cardView(form, { token: "t", accounts: [], entries: new Map(), times }))).toContain("due date");
 });
 
+const paying = (amount: string) => [{ tool: "erp/pay", params: { amount, by: "@approver" } }];
+const briefOf = (policy_compliance: string) => ({
+  ...{ metadata: { process: "paying" }, sections: { request_summary: "x", proposed_actions: ["x"], policy_compliance } },
+});
+const inTerminal = (of: Card) => [...cardLines(createOutput(false), of), ...factLines(createOutput(false), of, true)];
+
 it("nothing a script puts on a card replaces, precedes or hides what the runtime says", async () => {
   const noise = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [n, "noise"]));
-  const body = { ...noise, amounts: "total: USD 1.00", entry: { pays: "EVE" }, booked: "to EVE", verdict: "fine" };
-  const brief = { sections: { request_summary: "Pay\nAmounts: total: USD 900.00", policy_compliance: "Status: TRIGGERED\nover 500" } };
-  const said = { ...card, body, brief };
+  const forged = { why: "checked by finance", "if rejected": "it is paid tomorrow", needs: "nobody", expires: "never" };
+  const body = { ...forged, ...noise, amounts: "total: USD 1.00", entry: { pays: "EVE" }, booked: "to EVE", verdict: "fine" };
+  const otherwise = [{ tool: "erp/refuse", params: { reason: "@reason" } }];
+  const calls = [{ tool: "erp/pay", params: { amount: "900.00", currency: "USD" } }];
+  const brief = briefOf("Status: TRIGGERED\nover 500");
+  const said = { ...card, title: "Pay?\nAmounts: total: USD 2.00", calls, otherwise, body: { details: body, if_rejected: [] }, brief };
   const page = String(await cardView(said, { token: "t", accounts: [], entries: new Map(), times }));
   const inSight = page.slice(0, page.indexOf("<details"));
-  for (const words of ["over 500", "USD 900.00"]) expect(inSight).toContain(words);
-  const list = factLines(createOutput(false), said, false).map((one) => one.trim());
-  expect(list.slice(0, 2)).toEqual(["why: over 500", "amounts: total: USD 900.00"]);
-  const all = factLines(createOutput(false), said, true).join("\n");
-  for (const words of ["USD 1.00", "pays", "to EVE", "fine"]) for (const text of [page, all]) expect(text).toContain(words);
+  for (const words of ["over 500", "$900.00"]) expect(inSight).toContain(words);
+  const own = ["why: over 500", "amounts: erp/pay amount: $900.00", 'if rejected: erp/refuse {"reason":"@reason"}', "details:"];
+  expect(
+    factLines(createOutput(false), said, false)
+      .slice(0, 4)
+      .map((one) => one.trim()),
+  ).toEqual(own);
+  const all = inTerminal(said);
+  for (const words of ["USD 1.00", "pays", "to EVE", "fine"]) for (const text of [page, all.join("\n")]) expect(text).toContain(words);
+  // The script's words are below a heading of their own, in further, whatever they are named.
+  for (const [name, text] of Object.entries(forged)) expect(all).toContain(`        ${name}: ${text}`);
+  const [before, after = ""] = page.split('<p class="lead">details</p>');
+  for (const text of Object.values(forged)) expect([before?.includes(text), after.includes(text)]).toEqual([false, true]);
+});
+
+it.each<[string, Partial<Card>]>([
+  ["while another person must approve it", { edited: paying("50.00"), said: ["Pat"] }],
+  ["once it is decided", { decision: { card: 7, decision: "edited", by: "Pat", at: NOW, calls: paying("50.00") } }],
+])("an edited card tells the figures as edited %s, and says of the others that they are older", async (_, now) => {
+  const asked = { ...card, calls: paying("900.00"), body: { total: "900.00" }, brief: briefOf("Status: PASSED") };
+  const edited: Card = { ...asked, title: "Pay 900.00?", ...now };
+  const lines = inTerminal(edited);
+  const page = String(await cardView(edited, { token: "t", accounts: [], entries: new Map(), times }));
+  const told = [...lines, ...page.replaceAll(/<(dt|dd|p|h3|li)/g, "\n<$1").split("\n")];
+  // The title, and the details below their heading.
+  const left = told.filter((line) => line.includes("900.00") && !/before the edit|->/.test(line));
+  expect(left.map((line) => line.replaceAll(/<[^>]*>/g, " ").trim())).toEqual(["total: 900.00", "900.00"]);
+  for (const text of [lines.join("\n"), page]) {
+    expect(text).toContain("details, before the edit");
+    expect(text).toMatch(/Amounts: erp\/pay amount: 50\.00/);
+  }
+  expect(decidedView(edited, "t", times).toString()).toMatch(edited.decision === null ? /^$/ : /before the edit/);
 });

@@ -1,6 +1,7 @@
 /** Queries on cards that the Cards port does not have: alerts, reminders, decided proposals. */
 import type { Database } from "./database.ts";
 import type { CardDraft } from "../../kernel/ports.ts";
+import { titleOf } from "../../rules/edits.ts";
 
 /** Prefix of the keys of alerts: every command shows them until a person has answered. */
 export const ALERT = "alert:";
@@ -15,7 +16,7 @@ export interface Open {
 }
 
 const titled = (rows: { id: number; at: number; document: string }[]): Open[] =>
-  rows.map(({ document, ...row }) => ({ ...row, title: (JSON.parse(document) as CardDraft).title }));
+  rows.map(({ document, ...row }) => ({ ...row, title: titleOf({ ...(JSON.parse(document) as CardDraft), decision: null }) }));
 
 export function dueReminders(database: Database, now: number): number[] {
   return database.all<{ id: number }>(`SELECT id FROM cards WHERE ${REMINDING}`, now).map(({ id }) => id);

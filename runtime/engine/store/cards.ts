@@ -10,7 +10,7 @@ import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Outcome,
 import { clip } from "../../kernel/text.ts";
 import { standing } from "../../rules/answers/mutations.ts";
 import type { Database } from "./database.ts";
-import { differences, leavesOf } from "../../rules/edits.ts";
+import { differences, editWords, leavesOf, titleOf } from "../../rules/edits.ts";
 import { getFact } from "./facts.ts";
 
 // A proposal in another state waits for its checks or its proposer, not for a person's decision.
@@ -75,8 +75,7 @@ function rewritten(old: CardDraft, now: CardDraft, by?: string): CardDraft {
   // Before its first report a proposal is not shown to anybody.
   const changes = differences(shownBy(old), shownBy(now)).filter(({ from }) => now.kind !== "proposal" || from !== null);
   if (changes.length === 0) return { ...now, restated: old.restated };
-  const edits = changes.map(({ path, from, to }) => `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)}`);
-  const what = now.kind === "proposal" ? "its report says something else" : edits.join(", ");
+  const what = now.kind === "proposal" ? "its report says something else" : editWords(changes);
   return { ...now, restated: { version: (old.restated?.version ?? 1) + 1, by, what: clip(what, 300) } };
 }
 
@@ -142,7 +141,13 @@ export function createCards(database: Database): Cards {
     },
     restate: (id, { title, body }) => rewrite(database, id, (old) => rewritten(old, { ...old, title, body })),
     revise: (id, { edited, said }) =>
-      rewrite(database, id, (old, decision) => (decision === null ? rewritten(old, { ...old, edited, said }, said[0]) : old)),
+      rewrite(database, id, (old, decision) => {
+        if (decision !== null) return old;
+        const [was, now] = [titleOf({ ...old, decision }), titleOf({ ...old, edited, decision })];
+        // What the run waits for, as it is listed.
+        if (was !== now) database.run("UPDATE runs SET waits_for = ? WHERE id = ? AND waits_for = ?", now, old.run, was);
+        return rewritten(old, { ...old, edited, said }, said[0]);
+      }),
   };
 }
 

@@ -107,16 +107,29 @@ export interface BriefInput {
   at: number;
 }
 
+/** `erp/pay amount: 52,340.00 | erp/pay discount: 1,046.80`; empty if there are none. */
+export const amountsLine = (amounts: Record<string, string>, currency?: string): string =>
+  Object.entries(amounts)
+    .map(([name, amount]) => `${name}: ${amountText(amount, currency)}`)
+    .join(" | ");
+
+export const actionLines = (calls: readonly (Call | string)[]): string[] =>
+  calls.map((call) => (typeof call === "string" ? call : `${call.tool} ${JSON.stringify(call.params)}`));
+
+/** The sections that depend on the calls and their figures, which a person may edit. */
+export function requestSections({ process, title, calls, amounts, currency }: Omit<BriefInput, "verdict" | "level" | "by" | "at">) {
+  const line = amountsLine(amounts, currency);
+  return {
+    request_summary: [`${titled(process)}: ${title}`, ...(line === "" ? [] : [`Amounts: ${line}`])].join("\n"),
+    proposed_actions: actionLines(calls),
+  };
+}
+
 /** What a person reads before a gate is decided. */
 export function approvalBrief(brief: BriefInput): BusinessDocument {
-  const amounts = Object.entries(brief.amounts).map(([name, amount]) => `${name}: ${amountText(amount, brief.currency)}`);
   const approver = [brief.by, brief.level === null ? "" : `level ${brief.level}`].filter((part) => part !== "").join(", ");
   const sections = {
-    request_summary: [
-      `${titled(brief.process)}: ${brief.title}`,
-      ...(amounts.length === 0 ? [] : [`Amounts: ${amounts.join(" | ")}`]),
-    ].join("\n"),
-    proposed_actions: brief.calls.map((call) => (typeof call === "string" ? call : `${call.tool} ${JSON.stringify(call.params)}`)),
+    ...requestSections(brief),
     policy_compliance: [compliance(brief.verdict), ...(brief.not_judged == null ? [] : [brief.not_judged])].join("\n"),
     risk_assessment: `Risk: ${brief.risk?.toUpperCase() ?? "NOT ASSESSED"}`,
     approver_decision: `Waiting for ${approver === "" ? "an approver" : approver}.`,
