@@ -2,17 +2,16 @@
 name: Order done
 description: What became of an order - articles, total, tax, shipment - told from the calls as approved
 input: {made: {type: object, required: true}, order: {type: object, required: true},
-  lines: {type: list, required: true, describe: as they were before},
-  figures: {type: object, required: true, describe: as they were planned},
-  missing: {type: list, required: true, describe: articles that were short}, tax: {type: object, required: true},
-  rates: {type: list, required: true}}
+  planned: {type: object, required: true, describe: "lines as they were before, figures, and missing: articles that were short"},
+  tax: {type: object, required: true}, rates: {type: list, required: true}}
 */
-const { made, order, lines: before, figures, missing, tax, rates } = input;
+const { made, order, planned, tax, rates } = input;
+const { lines: before, figures, missing } = planned;
 const of = (tool: string) => made[`erp/${tool}`] ?? [];
 const [changed] = of("modify_order_items");
 const sent = of("create_shipment").map(({ carrier, ship_on }: any) => ({ carrier, ship_date: ship_on }))[0] ?? {};
 const reserved = of("reserve_inventory");
-const held = before.map((one) => ({ ...one, quantity: reserved.find(({ sku }: any) => sku === one.sku)?.quantity ?? one.held }));
+const held = before.map((one: any) => ({ ...one, quantity: reserved.find(({ sku }: any) => sku === one.sku)?.quantity ?? one.held }));
 const after = changed?.items.map(({ sku, quantity }: any) => ({ ...script_run("order_line", { sku, order, changes: [] }), quantity }));
 const lines = (after ?? held).filter((one: any) => one.quantity > 0);
 const now = changed === undefined ? figures : script_run("order_figures", { order, lines, tax, rates });

@@ -1,5 +1,5 @@
 /** How a command reaches a workspace: through its owner's socket, or by owning it while the command runs. */
-import { unsettledProposals } from "../engine/store/cards.ts";
+import { FOLLOWED, unsettledProposals } from "../engine/store/cards.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { RunRecord } from "../kernel/ports.ts";
@@ -68,9 +68,6 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     await opened.host.close();
   }
 }
-
-/** The commit whose books the cards have followed. */
-const FOLLOWED = "cards follow the books of";
 
 /** Reopens or closes cards after plain git has moved HEAD since the last command; `start` does so continuously. False while a run is executing. */
 async function followHead(host: Host): Promise<boolean> {

@@ -3,7 +3,8 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createCards } from "../engine/store/cards.ts";
+import { createCards, FOLLOWED } from "../engine/store/cards.ts";
+import { getFact } from "../engine/store/facts.ts";
 import { Database } from "../engine/store/database.ts";
 import { createEngine } from "../engine/store/sqlite.ts";
 import { ClearedError, onCode } from "../kernel/errors.ts";
@@ -31,13 +32,13 @@ export async function withStore<T>(dir: string, work: (look: Look) => Promise<T>
     // A read-only store does not need the branch.
     const archive = createArchive(dir, () => "");
     const engine = createEngine(database, { now: () => Date.now() }, () => undefined, archive);
-    return await work(lookAt(engine, createCards(database)));
+    return await work(lookAt(engine, createCards(database), getFact(database, FOLLOWED)));
   } finally {
     database.close();
   }
 }
 
-const lookAt = (engine: Engine, cards: Cards) => ({
+const lookAt = (engine: Engine, cards: Cards, followed: string | null) => ({
   runs: (query: RunQuery) => engine.list(query),
   /** @throws RUN_UNKNOWN */
   async show(id: string): Promise<RunDetail> {
@@ -48,6 +49,8 @@ const lookAt = (engine: Engine, cards: Cards) => ({
   /** Open cards; with a number the last ones, decided or not. */
   queue: (last: number | null) => cards.list(last === null ? { open: true } : { last }),
   card: (id: number) => cards.get(id),
+  /** The commit whose books the cards have followed. */
+  followed,
 });
 
 /** @throws RUN_UNKNOWN */

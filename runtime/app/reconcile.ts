@@ -1,24 +1,27 @@
 /**
  * Keeps cards of entries in line with the books at HEAD: an entry that is pending again (plain git reverted its approval) is asked about
- * again; the card of one that no longer waits (confirmed, corrected or removed with plain git) is closed.
+ * again; the card of one that no longer waits (confirmed, corrected or removed with plain git) is closed. Likewise the questions about rows
+ * and files that were refused.
  */
-import { NOTHING_ASKED } from "../engine/store/cards.ts";
-import { getFact, setFact } from "../engine/store/facts.ts";
+import { FOLLOWED, NOTHING_ASKED } from "../engine/store/cards.ts";
+import { setFact } from "../engine/store/facts.ts";
+import { Kept } from "../kernel/kept.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import type { Entry, Tree } from "../kernel/ports.ts";
+import type { Entry, Tree, UnknownAccount } from "../kernel/ports.ts";
+import { loadReceipt } from "../workspace/books/claims.ts";
+import { addDialect } from "../workspace/books/decisions.ts";
 import { legsOf } from "../workspace/books/invariants.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
-import type { Config } from "../workspace/settings/config.ts";
 import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/months.ts";
 import { refusedQuestions, likelyAccount } from "../workspace/statements/questions.ts";
-import { receiptFromYaml } from "../workspace/statements/receipt.ts";
 import type { Host } from "./host.ts";
-import { followRows, openQuestion } from "./rows.ts";
+import { type Question, followRows, isAnswered, openQuestion, questionKey } from "./rows.ts";
 
 /** False while a run is executing: it may have committed entries whose cards it is about to open itself. */
 export async function reconcileCards(host: Host): Promise<boolean> {
   if ((await host.engine.list({ status: ["running"], limit: 1 })).length > 0) return false;
-  const tree = host.git.tree(await host.git.head());
+  const head = await host.git.head();
+  const tree = host.git.tree(head);
   const pending = new Map<string, Entry>();
   const unread = new Set<string>();
   for (const file of await monthFiles(tree)) {
@@ -26,29 +29,53 @@ export async function reconcileCards(host: Host): Promise<boolean> {
     if (month === null || month.unread !== null) unread.add(file);
     for (const entry of month?.entries ?? []) if (entry.status === "pending-review") pending.set(entry.id, entry);
   }
-  const refused = getFact(host.database, ASKED) === null ? await refusedRows(tree, await host.config(tree)) : [];
+  const refused = await unansweredRows(host, tree);
   // One transaction: a fresh clone may have thousands of entries to ask about.
   host.database.write(() => {
     follow(host, pending, unread);
     for (const question of refused) openQuestion(host, question);
-    setFact(host.database, ASKED, "yes");
   });
   await followRows(host);
+  setFact(host.database, FOLLOWED, head);
   return true;
 }
 
-/** Marks a store that has all cards of refused rows: runs open them, and a new store reads HEAD once. */
-const ASKED = "refused rows are asked";
+// Blobs of receipts with nothing refused, so that they are read once.
+const settled = new Kept<string, true>(50_000);
 
-async function refusedRows(tree: Tree, { statements }: Config) {
-  const found: ReturnType<typeof refusedQuestions> = [];
-  const { accounts } = await loadChart(tree);
-  for (const { path } of await tree.list(RECEIPTS)) {
-    const text = await tree.read(path);
-    if (text?.includes("refused: []") === false)
-      found.push(...refusedQuestions(receiptFromYaml(text, path), (card) => likelyAccount(statements, accounts, card)));
+/** Refused rows, files and accounts of HEAD that nobody was asked about, or whose answer plain git took back. */
+async function unansweredRows(host: Host, tree: Tree): Promise<Question[]> {
+  const found: Question[] = [];
+  for (const { path, blob } of await tree.list(RECEIPTS)) {
+    if (settled.has(blob) || !path.endsWith(".yaml")) continue;
+    if ((await tree.read(path))?.includes("refused: []") !== false) {
+      settled.set(blob, true);
+      continue;
+    }
+    const receipt = await loadReceipt(tree, path, blob, []);
+    if (receipt === null) continue;
+    const [{ statements }, { accounts }] = [await host.config(tree), await loadChart(tree)];
+    found.push(...refusedQuestions(receipt, (card) => likelyAccount(statements, accounts, card)));
   }
-  return found;
+  if (found.length === 0) return [];
+  const asked = new Map((["row", "account"] as const).flatMap((kind) => host.cards.list({ kind })).map((card) => [card.key, card]));
+  const open = found.map(async (one): Promise<Question[]> => {
+    const card = asked.get(questionKey(one));
+    if (card === undefined) return [one];
+    const { match, about } = card.body as { match?: UnknownAccount["match"]; about?: { dialect?: string } | null };
+    const { decision } = card;
+    const dialect = about?.dialect;
+    if (decision === null) return [];
+    // Any other answer has left the receipt, so it was taken back if the row is there.
+    const answered =
+      decision.decision === "approved" && match !== undefined
+        ? isAnswered(host, tree, match)
+        : decision.decision === "approved" && dialect !== undefined && (await addDialect(tree, dialect)).size === 0;
+    if (await answered) return [];
+    // With the dialect that was guessed when its file was read.
+    return [dialect === undefined ? one : { ...one, body: { ...(one.body as object), dialect } }];
+  });
+  return (await Promise.all(open)).flat();
 }
 
 /** `unread`: months with an unreadable entry, which may be the one a card is about. */

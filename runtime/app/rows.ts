@@ -7,7 +7,20 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { committedOrRefused } from "../engine/attempt.ts";
 import { NOTHING_ASKED, toReleased } from "../engine/store/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { Card, Decision, Entry, Finding, Git, Refused, RowsQuestion, RunRecord, Tree, UnknownAccount } from "../kernel/ports.ts";
+import type {
+  Card,
+  Change,
+  Decision,
+  Entry,
+  Finding,
+  Git,
+  Refused,
+  Released,
+  RowsQuestion,
+  RunRecord,
+  Tree,
+  UnknownAccount,
+} from "../kernel/ports.ts";
 import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/books/claims.ts";
 import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
 import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/books/decisions.ts";
@@ -18,7 +31,7 @@ import { filesIn } from "../workspace/statements/import-files.ts";
 import { CONFIG, IMPORT, receiptFile } from "../workspace/layout.ts";
 import { findEntry, loadChart, loadMonth, monthOfId } from "../workspace/books/months.ts";
 import { nameOf, sameQuestions, likelyAccount } from "../workspace/statements/questions.ts";
-import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../workspace/statements/receipt.ts";
+import { ALL_ROWS, type KeptReceipt, receiptFromYaml, receiptToYaml } from "../workspace/statements/receipt.ts";
 import { excerpt } from "../workspace/statements/cells.ts";
 import { spelledOut } from "../kernel/text.ts";
 import { withItem } from "../scripts/yaml-text.ts";
@@ -112,6 +125,12 @@ export async function proposeAccount(host: Host, card: Card, answer: Decision | 
   const { proposeFiles } = await import("./proposals-api.ts");
   const made = await proposeFiles(host, { title, reason: `${by} answered card ${card.id}.`, by, files: { [CONFIG]: text } });
   return made.number;
+}
+
+/** Whether the answer to such a question stands: as a rule of config.yaml, or of an open proposal. */
+export async function isAnswered(host: Host, head: Tree, match: UnknownAccount["match"]): Promise<boolean> {
+  const rules = [...(await host.config(head)).statements, ...(await proposedRules(host))];
+  return rules.some((one) => canonicalJson(one.match) === canonicalJson(match));
 }
 
 /** Rules for config.yaml in open proposals. */
@@ -233,9 +252,15 @@ export async function followRows(host: Pick<Host, "cards" | "clock" | "dir" | "g
     const text = await head.read(receiptFile(hash));
     return text === null ? null : receiptFromYaml(text, receiptFile(hash));
   };
-  for (const card of (["same", "gone", "account"] as const).flatMap((kind) => cards.list({ open: true, kind }))) {
-    const question = { kind: card.kind, ...(card.body as object) } as RowsQuestion;
-    if (await isOpen(question, await receiptOf(question.hash), head)) continue;
+  for (const card of (["same", "gone", "account", "row"] as const).flatMap((kind) => cards.list({ open: true, kind }))) {
+    const { hash, line } = card.body as { hash: string; line?: number };
+    const receipt = await receiptOf(hash);
+    const isLeft = (one: Refused) => one.account === undefined && (line === ALL_ROWS || one.line === line);
+    const isAsked =
+      card.kind === "row"
+        ? receipt?.refused.some(isLeft) === true
+        : await isOpen({ kind: card.kind, ...(card.body as object) } as RowsQuestion, receipt, head);
+    if (isAsked) continue;
     cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
   }
   for (const { hash } of await filesIn(host.dir, IMPORT)) {
@@ -245,10 +270,17 @@ export async function followRows(host: Pick<Host, "cards" | "clock" | "dir" | "g
   }
 }
 
+export type Question = Extract<Change, { op: "review" }>;
+
+const released = (question: Question) =>
+  toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, question) as Extract<Released, { kind: "card" }>;
+/** The key of its card. */
+export const questionKey = (question: Question): string => released(question).key;
+
 /** A question that belongs to no run. */
-export function openQuestion({ cards, clock }: Pick<Host, "cards" | "clock">, change: Parameters<typeof toReleased>[3]): void {
-  const released = toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, change);
-  if (released?.kind === "card") cards.open(released.key, { ...released.card, run: null }, clock.now());
+export function openQuestion({ cards, clock }: Pick<Host, "cards" | "clock">, question: Question): void {
+  const { key, card } = released(question);
+  cards.open(key, { ...card, run: null }, clock.now());
 }
 
 async function isOpen(question: RowsQuestion, receipt: KeptReceipt | null, head: Tree): Promise<boolean> {

@@ -10,6 +10,7 @@ import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } fr
 import { brokenCallSums, brokenSums } from "../rules/answers/required.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { assertFilledIn } from "./approval.ts";
+import { clip } from "../kernel/text.ts";
 import { scalarsOf } from "../rules/edits.ts";
 
 /** The rights a run has gained and used so far; rebuilt from the history, so they survive a kill. */
@@ -213,11 +214,14 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";
   if (act.effect !== "external") return "yes";
   if (process !== null) return gateDemanded(process) || notJudged([act.call], state) !== null ? "ask" : "yes";
-  return new ClearedError(
-    "APPROVAL_REQUIRED",
-    `${primitive.name} acts outside, and no decided approval covers exactly this call. Ask first: approval_wait({ title, calls: [{ tool: "${act.call.tool}", params }] }), then call it with the same parameters, once.`,
-    { data: { tool: act.call.tool, params: act.call.params } },
-  );
+  const called = `${primitive.name} acts outside, and no decided approval covers exactly this call`;
+  const asking = `approval_wait({ title, calls: [{ tool: "${act.call.tool}", params }] })`;
+  const given = state.approved.map((one) => JSON.parse(one) as [tool: string, params: Json]).find(([tool]) => tool === act.call.tool);
+  const advice =
+    given === undefined
+      ? `. Ask first: ${asking}, then make the calls that it returns, each once.`
+      : `: it was approved with ${clip(JSON.stringify(given[1]), 300)} and is called with ${clip(JSON.stringify(act.call.params), 300)}. Whoever approved may have changed it: make the calls that approval_wait returns, as in \`const [{ params }] = asked.calls\`.`;
+  return new ClearedError("APPROVAL_REQUIRED", `${called}${advice}`, { data: { tool: act.call.tool, params: act.call.params } });
 }
 
 /** The first call with an amount of unknown source, as an error: it must be neither approved nor written. */

@@ -6,101 +6,171 @@
 import type { Compiled } from "../kernel/ports.ts";
 import { calleeOf, methodOf } from "./forms.ts";
 import type { Names } from "./names.ts";
-import { type Node, bare, literalText, nameOf, readIn, valueIn, within } from "./syntax.ts";
+import { type Node, bare, boundIn, isFunction, literalText, nameOf, readIn, rootOf, valueIn, within } from "./syntax.ts";
 
 export type Planned = NonNullable<Compiled["planned"]>[number];
 
 const DEEPEST = 6;
-/** Any field of this value: it was spread into the call. */
+/** Any field of this value: the whole of it is in the call. */
 const ANY = "*";
+/** Fields of planned calls that no person changes. */
+const KEPT = /^(?:length|tool)$/;
+/** Methods and functions whose answer is their value in another form. */
+const FORMATS =
+  /^(?:toFixed|toString|trim|concat|join|padStart|padEnd|String|JSON\.stringify|structuredClone|Object\.(?:freeze|values|entries))$/;
+/** Methods that return parts of their list; their arguments are no elements. */
+const PARTS = /^(?:filter|slice|flat|reverse|sort|toSorted|toReversed|concat|with)$/;
 
 /** In source order. sites: the calls of primitives, by node. */
 export function plannedOf(
   body: readonly Node[],
   sites: ReadonlyMap<Node, number>,
-  { ids, given: values }: Names,
+  { ids, fixed, given: values }: Names,
   at: (offset: number) => Planned["at"],
 ): Planned[] {
-  const pushed = pushedIn();
+  const nodes = body.flatMap((one) => [...within(one)]);
+  const aliases = new Map<string, string>();
+  addAliases();
+  const added = addedIn();
   const [assessed, acting] = assessedIn([...sites.keys()]);
-  const isFact = (place: string): boolean => isGiven(values.get(place.split(".")[0] ?? ""), DEEPEST);
   return [...sites.keys()].flatMap((gate) => {
     const calls = callsAskedFor(gate);
     if (calls === null) return [];
-    const keys = new Map<string, string>();
-    collectKeys(calls, keys, false, DEEPEST, new Set());
-    addDerived(keys, gate.start);
-    return body.flatMap((node) => [...usesIn(node, keys, gate.end)]);
+    // By place, `pay` or `pay.amount`: the key under which the calls have it.
+    const planned = new Map<string, string>();
+    collect(calls, null, DEEPEST, { planned, before: gate.start, seen: new Set() });
+    const formatted = addDerived(planned, gate.start);
+    return body.flatMap((node) => [...usesIn(node, planned, { after: gate.end, formatted })]);
   });
 
-  /** The keys of values in the `params` of an expression and of what its names stand for. */
-  function collectKeys(node: Node, keys: Map<string, string>, inside: boolean, depth: number, seen: Set<string>): void {
-    const key = nameOf(node);
-    const text = key === null ? null : placeOf(bare(node["value"] as Node));
-    if (inside && key !== null && text !== null) keys.set(text, key);
-    if (inside && node.type === "SpreadElement") {
-      const spread = placeOf(bare(node["argument"] as Node));
-      if (spread !== null) keys.set(`${spread}.${ANY}`, ANY);
-    }
-    if (node.type === "Identifier" && depth > 0) {
-      const name = idOf(node);
-      const look = `${name} ${inside}`;
-      const known = seen.has(look) ? [] : [...(values.get(name) ?? []), ...(pushed.get(name) ?? [])];
+  /** The places whose values the calls have. key: of this value in `params`; null outside of them. */
+  function collect(
+    node: Node,
+    key: string | null,
+    depth: number,
+    into: { planned: Map<string, string>; before: number; seen: Set<string> },
+  ): void {
+    const { planned, before, seen } = into;
+    const one = bare(node);
+    const also = (part: unknown, under = key, deeper = depth) => collect(part as Node, under, deeper, into);
+    const place = placeOf(one);
+    if (place !== null) {
+      planned.set(place, key ?? ANY);
+      const look = `${place} ${key}`;
+      if (one.type !== "Identifier" || depth === 0 || seen.has(look)) return;
       seen.add(look);
+      for (const value of [...(values.get(idOf(one)) ?? []), ...(added.get(idOf(one)) ?? [])])
+        if (value.end < before) also(value, key, depth - 1);
+    } else if (one.type === "ObjectExpression") {
+      for (const each of one["properties"] as Node[]) {
+        const name = nameOf(each);
+        if (each.type === "SpreadElement") also(each["argument"], key === null ? null : ANY);
+        else if (key !== null) also(each["value"], name ?? ANY);
+        else if (name === "params") also(each["value"], ANY);
+      }
+    } else if (one.type === "ArrayExpression") {
+      for (const each of one["elements"] as (Node | null)[]) if (each !== null) also(each["argument"] ?? each);
+    } else if (one.type === "ConditionalExpression" || one.type === "LogicalExpression") {
+      for (const side of ["left", "right", "consequent", "alternate"]) if (one[side]) also(one[side]);
+    } else if (one.type === "CallExpression" && sites.has(one)) {
       // An answer of a primitive is not a plan of this script; a value passed to another script that makes the calls is.
-      for (const one of known) {
-        const made = bare(one);
-        if (!sites.has(made)) collectKeys(one, keys, inside, depth - 1, seen);
-        else if (depth === DEEPEST && calleeOf(made) === "script_run")
-          for (const given of made["arguments"] as Node[]) collectKeys(given, keys, true, 0, seen);
-      }
-    }
-    for (const child of valuesIn(node)) collectKeys(child, keys, inside || key === "params", Math.min(depth, DEEPEST - 1), seen);
+      if (key === null && depth >= DEEPEST - 1 && calleeOf(one) === "script_run")
+        for (const passed of one["arguments"] as Node[]) also(passed, ANY, 0);
+    } else if (one.type === "CallExpression") {
+      const [callee, name] = [bare(one["callee"] as Node), methodOf(one) || calleeOf(one)];
+      if (callee.type === "MemberExpression" && (PARTS.test(name) || FORMATS.test(name))) also(callee["object"]);
+      const made = callee.type === "Identifier" && depth > 0 ? [...(values.get(idOf(callee)) ?? []), fixed.get(idOf(callee))] : [];
+      for (const each of [...(one["arguments"] as Node[]), ...made])
+        if (each !== undefined && isFunction(bare(each))) for (const end of returnedBy(bare(each))) also(end, key, depth - 1);
+        else if (each !== undefined && (name === "concat" || /^(?:String|structuredClone|Object\.freeze)$/.test(name))) also(each);
+    } else if (key === null) for (const child of valuesIn(one)) also(child);
   }
 
-  /** A value computed or composed from planned values before the gate is as stale as they are. */
-  function addDerived(keys: Map<string, string>, before: number): void {
-    for (let size = -1; size !== keys.size; ) {
-      size = keys.size;
-      for (const [name, given] of values) {
-        const from = given
-          .filter(
-            (one) => one.end < before && (one.type === "TemplateLiteral" || /^(?:compute_|script_run$)/.test(calleeOfCall(bare(one)))),
-          )
-          .flatMap((one) => [...usesIn(one, keys, 0)])
-          .filter((one) => !one.fact);
-        if (from[0] !== undefined && !keys.has(name)) keys.set(name, from[0].key);
+  /**
+   * A value computed or composed from planned values before the gate is as stale as they are, and so is a function that reads them. Of facts
+   * only other forms of them are. Returns the names of those.
+   */
+  function addDerived(planned: Map<string, string>, before: number): Set<string> {
+    const formatted = new Set<string>();
+    const named = [...values, ...[...fixed].filter(([name]) => !values.has(name)).map(([name, one]) => [name, [one]] as const)];
+    for (let size = -1; size !== planned.size; ) {
+      size = planned.size;
+      for (const [name, given] of named) {
+        if (planned.has(name)) continue;
+        const made = [...given, ...(added.get(name) ?? [])].filter(
+          (one) => one.end < before && /^(?:compute_.*|script_run|)$/.test(siteOf(bare(one)) ?? ""),
+        );
+        const from = made.flatMap((one) => [...usesIn(one, planned, { after: 0, formatted })]).find(({ fact }) => fact !== true);
+        const form = made.flatMap((one) => [...usesIn(one, planned, { after: 0, formatted, forms: true })])[0];
+        if (from === undefined && form !== undefined) formatted.add(name);
+        const { key } = from ?? form ?? {};
+        if (key !== undefined) planned.set(name, key);
       }
     }
+    return formatted;
   }
 
-  function* usesIn(node: Node, keys: ReadonlyMap<string, string>, after: number): Generator<Planned> {
+  /** `forms`: only where the value stays what it is, in another form. `formatted`: names of such forms of facts. */
+  function* usesIn(
+    node: Node,
+    planned: ReadonlyMap<string, string>,
+    look: { after: number; formatted: ReadonlySet<string>; forms?: true },
+  ): Generator<Planned> {
     const place = placeOf(node);
-    if (place !== null && node.start > after) {
-      const [, field = ""] = place.split(".");
-      const key = keys.get(place) ?? (keys.has(`${place.split(".")[0]}.${ANY}`) ? field : undefined);
-      if (key !== undefined && key !== "") {
-        const fact = isFact(place);
-        return void (yield { name: place.replace(/#\d+/, ""), key, at: at(node.start), ...(fact ? { fact } : {}) });
-      }
+    if (place !== null) {
+      const [root = ""] = place.split(".");
+      const key = node.start < look.after || isRenewed(root, look.after, node.start) ? null : plannedKey(place, planned);
+      const fact = isFact(root) || look.formatted.has(root);
+      if (key !== null) yield { name: placeOf(node, false) ?? "", key, at: at(node.start), ...(fact ? { fact } : {}) };
+      return;
     }
-    for (const child of valuesIn(node)) {
-      // The fallback for a call that was not made.
-      const fallback = node.type === "LogicalExpression" && node["operator"] === "??" && child === node["right"];
-      if (!fallback && !(node.type === "Property" && nameOf(node) === "planned")) yield* usesIn(child, keys, after);
+    if (look.forms === true && node.type === "CallExpression" && !FORMATS.test(methodOf(node) || calleeOf(node))) return;
+    // What a comparison answers is no figure.
+    if (ANSWERS.test(String(node["operator"])) || (node.type === "Property" && nameOf(node) === "planned")) return;
+    const unsaid = [
+      // A condition, the fallback for a call that was not made, the name that a value is given to.
+      ...(/^(?:If|While|DoWhile)Statement$|^(?:Conditional|For)/.test(node.type) ? [node["test"]] : []),
+      ...(node["operator"] === "??" ? [node["right"]] : []),
+      ...(node.type === "AssignmentExpression" && bare(node["left"] as Node).type === "Identifier" ? [node["left"]] : []),
+    ];
+    const method = node.type === "CallExpression" ? bare(node["callee"] as Node) : null;
+    for (const child of valuesIn(node))
+      if (!unsaid.includes(child))
+        yield* usesIn(bare(child) === method && method.type === "MemberExpression" ? (method["object"] as Node) : child, planned, look);
+  }
+
+  /** A name that was given another value since the gate. */
+  function isRenewed(root: string, after: number, use: number): boolean {
+    return after > 0 && (values.get(root) ?? []).some((one) => one.start > after && one.end <= use);
+  }
+
+  /** The key in the calls of what is at this place, of the value it is a part of, or of its part; null if they have none. */
+  function plannedKey(place: string, planned: ReadonlyMap<string, string>): string | null {
+    const way = place.split(".");
+    for (let length = way.length; length > 0; length -= 1) {
+      const key = planned.get(way.slice(0, length).join("."));
+      if (key === undefined) continue;
+      const field = way.slice(length).findLast((part) => /\D/.test(part)) ?? key;
+      return KEPT.test(field) ? null : field;
     }
+    const part = [...planned].find(([one]) => one.startsWith(`${place}.`) && !isFact(one.split(".")[0] ?? ""));
+    return part === undefined ? null : part[1];
+  }
+
+  function isFact(root: string): boolean {
+    return root === "input" || isGiven(values.get(root), DEEPEST);
   }
 
   /** True for a value that cannot be a plan: given with the run, read, or a boolean that follows from it. */
   function isGiven(given: readonly Node[] = [], depth: number): boolean {
     const plain = (node: Node): boolean => {
       const one = bare(node);
-      const callee = calleeOfCall(one);
+      const callee = siteOf(one) ?? "";
       if (one.type === "Identifier") return idOf(one) === "input" || (depth > 0 && isGiven(values.get(idOf(one)), depth - 1));
       if (one.type === "MemberExpression") return plain(one["object"] as Node);
       if (one.type === "LogicalExpression") return plain(one["left"] as Node) && plain(one["right"] as Node);
       if (callee === "script_run") return one.start > assessed && one.start < acting;
-      return READS.test(callee) || one.type === "BinaryExpression" || one.type === "UnaryExpression";
+      return READS.test(callee) || ANSWERS.test(String(one["operator"]));
     };
     return given.length > 0 && given.every(plain);
   }
@@ -110,24 +180,51 @@ export function plannedOf(
     return ids.get(node) ?? (node["name"] as string);
   }
 
-  /** `amount` or `pay.amount`; null for anything longer. */
-  function placeOf(node: Node): string | null {
-    if (node.type === "Identifier") return idOf(node);
-    if (node.type !== "MemberExpression" || node["computed"] === true) return null;
-    const object = bare(node["object"] as Node);
-    return object.type === "Identifier" ? `${idOf(object)}.${(node["property"] as Node)["name"] as string}` : null;
+  /** The primitive that a node calls, or null. */
+  function siteOf(node: Node): string | null {
+    return sites.has(node) ? calleeOf(node) : null;
   }
 
-  /** `list.push(x)`: the values that each name gets that way. */
-  function pushedIn(): Map<string, Node[]> {
+  /** `amount`, `pay.amount` or `calls.0.params.amount`; null for what is not a name or a part of one. aliased: by the name it was taken from. */
+  function placeOf(node: Node, aliased = true): string | null {
+    const one = bare(node);
+    if (one.type === "Identifier") return aliased ? (aliases.get(idOf(one)) ?? idOf(one)) : (one["name"] as string);
+    if (one.type !== "MemberExpression") return null;
+    const object = placeOf(one["object"] as Node, aliased);
+    const key = one["property"] as Node;
+    const name = one["computed"] !== true ? (key["name"] as string) : key.type === "Literal" ? String(key["value"]) : null;
+    return object === null || name === null ? null : `${object}.${name}`;
+  }
+
+  /** `const { amount } = pay`, `const [first] = calls`, `const kept = pay`: the place that each name stands for. */
+  function addAliases(): void {
+    for (const node of nodes) {
+      const from = node.type === "VariableDeclarator" && node["init"] ? placeOf(node["init"] as Node) : null;
+      if (from === null) continue;
+      for (const { node: bound, way } of boundIn(node["id"] as Node))
+        if (!way.includes("...") && values.get(idOf(bound))?.length === 1) aliases.set(idOf(bound), `${from}${way}`);
+    }
+  }
+
+  /** `list.push(x)` and `pay.amount = x`: the values that each name gets that way. */
+  function addedIn(): Map<string, Node[]> {
     const found = new Map<string, Node[]>();
-    for (const node of body.flatMap((one) => [...within(one)])) {
-      if (node.type !== "CallExpression" || !/^(?:push|unshift)$/.test(methodOf(node))) continue;
-      const list = bare(bare(node["callee"] as Node)["object"] as Node);
-      if (list.type === "Identifier") found.set(idOf(list), [...(found.get(idOf(list)) ?? []), ...(node["arguments"] as Node[])]);
+    for (const node of nodes) {
+      const isPush = node.type === "CallExpression" && /^(?:push|unshift)$/.test(methodOf(node));
+      const into = isPush ? bare(node["callee"] as Node) : node.type === "AssignmentExpression" ? bare(node["left"] as Node) : null;
+      const root = into?.type === "MemberExpression" ? rootOf(into, false) : undefined;
+      const more = isPush ? (node["arguments"] as Node[]) : [node["right"] as Node];
+      if (root !== undefined) found.set(idOf(root), [...(found.get(idOf(root)) ?? []), ...more]);
     }
     return found;
   }
+}
+
+/** What a function may return. */
+function returnedBy(node: Node): Node[] {
+  const code = node["body"] as Node;
+  if (code.type !== "BlockStatement") return [code];
+  return [...within(code)].flatMap((one) => (one.type === "ReturnStatement" && one["argument"] ? [one["argument"] as Node] : []));
 }
 
 /** The part of the script in ASSESS, which allows reads and nothing that acts: what a sub-script answers there is read too. */
@@ -138,6 +235,8 @@ function assessedIn(calls: readonly Node[]): [from: number, to: number] {
   return first < 0 ? [0, 0] : [enters[first]?.start ?? 0, enters[first + 1]?.start ?? Number.POSITIVE_INFINITY];
 }
 
+/** Operators whose answer is a boolean or a type. */
+const ANSWERS = /^(?:[=!]==?|[<>]=?|!|typeof|in|instanceof)$/;
 const READS = /^(?:mcp_(?:call|record|fetch_all|try)|data_(?:first|read)|config_get|ctx_today)$/;
 
 /** The calls that a call of approval_wait, or of a script that asks, names; null when there are none, or when nobody may change them. */
@@ -147,8 +246,6 @@ function callsAskedFor(gate: Node): Node | null {
   const [fixed, calls] = ["fixed", "calls"].map((name) => named.flatMap((one) => valueIn(one, name) ?? [])[0]);
   return fixed?.type === "Literal" && fixed["value"] === true ? null : (calls ?? null);
 }
-
-const calleeOfCall = (node: Node): string => (node.type === "CallExpression" ? calleeOf(node) : "");
 
 /** Children that are read, without names that are being declared. */
 const valuesIn = (node: Node): Node[] => [...readIn(node)].filter((child) => node.type !== "VariableDeclarator" || child !== node["id"]);

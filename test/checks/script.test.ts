@@ -97,6 +97,59 @@ it.each([
   expect(planned.map(({ at, message }) => `${at.line}:${at.col} ${message.split(" ")[0]}`)).toEqual(expected);
 });
 
+// Each way in which a value of the calls, or what was made of it, can reach what is told. lines[0] stands before the gate.
+it.each<[from: string, told: string]>([
+  ["", "calls[0].params.amount"],
+  ["", "calls.at(-1)?.params.fee"],
+  ["const [first] = calls;", "first.params.amount"],
+  ["const [{ params: { fee: cost } }] = calls;", "cost"],
+  ["", "JSON.stringify(calls)"],
+  ["", "calls.map((one) => one.params.fee)"],
+  ["", '"paid " + fee'],
+  ["const said = 'paid ' + pay.amount;", "said"],
+  ["const base = new Decimal(fee);", "base.toFixed(2)"],
+  ["", "new Decimal(fee).times(2).toFixed(2)"],
+  ["const half = new Decimal(fee).div(2).toFixed(2);", "half"],
+  ["const say = () => `paid ${fee}`;", "say()"],
+  ["function say() { return `paid ${fee}`; }", "say()"],
+  ["const kept = { x: pay };", "kept.x.amount"],
+  ["const kept = pay;", "kept.amount"],
+  ["const { amount } = pay;", "amount"],
+  ["const { amount } = pay;", "pay.amount"],
+  ["const told: any = {}; told.fee = fee;", "told.fee"],
+  ["", "input.amount"],
+  ["const base = new Decimal(input.amount);", "base.toFixed(2)"],
+])("a figure of the calls that is told after the gate is found: %s %s", async (from, told) => {
+  const text = GATED.replace("const asked", `${from}\nconst asked`).replace("...pay, fee", "amount: input.amount, ...pay, fee");
+  expect((await remarksOn(new Map([[file, `${text}({ told: ${told} });\n`]]))).length).toBeGreaterThan(0);
+  // The same value before the gate, or from what was approved, is not.
+  const fine = `${GATED.replace("const asked", `${from}\ndata_put({ path: 'data/a.yaml', value: [${told}] });\nconst asked`)}({ told: paid?.params });\n`;
+  expect(await remarksOn(new Map([[file, fine]]))).toEqual([]);
+});
+
+it.each(["params: pay", "params: { ...pay }", "params: first ? pay : other", "params: makes()"])(
+  "an act with what was planned instead of what was approved is found: %s",
+  async (params) => {
+    const calls = `const first = true;\nconst other = { amount: "1.00" };\nfunction makes() { return pay; }\nconst calls = [{ tool: "erp/pay", ${params} }];`;
+    const text = GATED.replace(/^const calls.*$/m, calls);
+    const planned = await remarksOn(new Map([[file, `${text}mcp_call({ tool: "erp/pay", params: pay });\n`]]));
+    expect(planned.map(({ message }) => message.split(" ")[0])).toEqual(["pay"]);
+  },
+);
+
+it.each([
+  ["let list = calls;", "list = asked.calls;\n({ list });"],
+  ["const many = calls.length;", "({ many, again: calls.length, tool: calls[0].tool });"],
+  ["const owed = !new Decimal(fee).isZero();", '({ text: owed ? "owed" : "not owed" });'],
+  ["const about = policy_evaluate({ facts: { fee } });", "({ verdict: about.summary });"],
+])("what no edit changes may be told: %s %s", async (from, rest) => {
+  const text = GATED.replace("const asked", `${from}\nconst asked`).replace(
+    "calls });",
+    `calls: ${from.includes("list") ? "list" : "calls"} });`,
+  );
+  expect(await remarksOn(new Map([[file, `${text}${rest}\n`]]))).toEqual([]);
+});
+
 const HANDED = `/*
 name: Order
 uses: [mcp, script, approval]
@@ -137,9 +190,11 @@ it("a planned value that nobody may change may be used", async () => {
 
 it("no agent of the product uses planned values", async () => {
   const root = join(import.meta.dirname, "../..");
-  const names = ["agents", "scripts"].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
+  const names = ["agents", "scripts", "examples/pay/agents"].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  );
   const tree = treeOver(nothing, new Map(names.map((name) => [name, readFileSync(join(root, name), "utf8")])));
-  const files = names.filter((name) => name.startsWith("agents/"));
+  const files = names.filter((name) => !name.startsWith("scripts/"));
   const { findings } = await readScripts({ tree, registry, trust: parseTrust(""), sandbox, paths: [], files });
   const planned = findings.filter(({ code }) => code === "SCRIPT_PLANNED");
   expect(planned.map(({ at, message }) => `${at.file}:${at.line}:${at.col} ${message.slice(0, 60)}`)).toEqual([]);

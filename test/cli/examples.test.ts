@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
-import { asked } from "../../runtime/app/decide.ts";
+import { agreed, asked } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-test("examples/pay asks, pays once after an approval and not after a rejection", async () => {
+test("examples/pay asks, pays once what was approved, also after an edit, and nothing after a rejection", async () => {
   dir = mkdtempSync(join(tmpdir(), "cleared-examples-"));
   const workspace = join(dir, "books");
   await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });
@@ -45,16 +45,26 @@ test("examples/pay asks, pays once after an approval and not after a rejection",
   confirm(workspace);
   host = await openHost(workspace, { mode: "owner" });
   const api = createApi(host);
-  for (const [to, decision] of [
-    ["ACME", "approved"],
-    ["EVIL", "rejected"],
+  for (const [to, decision, amount] of [
+    ["ACME", "approved", "120.00"],
+    ["BETA", "edited", "50.00"],
+    ["EVIL", "rejected", null],
   ] as const) {
     const run = await api.run({ agent: "pay", input: { to, amount: "120.00" }, wait: true });
     expect(run).toMatchObject({ status: "waiting", reason: "approval" });
     const [card] = host.cards.list({ open: true, run: run.id });
     if (card === undefined) throw new Error("no card");
-    await api.decide({ decision: signAs(workspace, host.trust, { ...asked(card), decision, at: Date.now() }) });
-    expect(await host.engine.result(run.id)).toMatchObject({ status: "done", outcome: decision === "approved" ? "completed" : "rejected" });
+    await api.decide({
+      decision: signAs(workspace, host.trust, {
+        ...asked(card),
+        decision,
+        ...(decision === "edited" ? agreed(card, { amount }) : {}),
+        at: Date.now(),
+      }),
+    });
+    const end =
+      amount === null ? { outcome: "rejected", result: { paid: false } } : { outcome: "completed", result: { paid: true, amount } };
+    expect(await host.engine.result(run.id)).toMatchObject({ status: "done", ...end });
   }
-  expect(readFileSync(join(workspace, "payments.log"), "utf8")).toMatch(/^run_\w+\/1 120\.00 ACME\n$/);
+  expect(readFileSync(join(workspace, "payments.log"), "utf8")).toMatch(/^run_\w+\/1 120\.00 ACME\nrun_\w+\/1 50\.00 BETA\n$/);
 });

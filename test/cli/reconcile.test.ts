@@ -28,14 +28,20 @@ const titles = () =>
     .map((card) => card.title)
     .sort();
 
-/** Books of Ann's with this statement imported. */
-async function imported(statement: string) {
+const decide = (card: Card, decision: "approved" | "rejected") =>
+  createApi(host as Host).decide({
+    decision: signAs(join(dir, "books"), (host as Host).trust, { ...asked(card), decision, at: Date.now() }),
+  });
+
+/** Books of Ann's with this statement imported, by default one of test/statements. */
+async function imported(statement: string, text?: string) {
   dir = mkdtempSync(join(tmpdir(), "cleared-reconcile-"));
   const workspace = join(dir, "books");
   await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });
   const git = (...args: string[]) =>
     execFileSync("git", ["-C", workspace, "-c", "user.name=Ann", "-c", "user.email=ann@localhost", ...args], { encoding: "utf8" });
-  cpSync(join(root, "test", "statements", statement), join(workspace, "import", "a.csv"));
+  if (text === undefined) cpSync(join(root, "test", "statements", statement), join(workspace, "import", "a.csv"));
+  else writeFileSync(join(workspace, "import", statement), text);
   host = await openHost(workspace, { mode: "owner" });
   const api = createApi(host);
   await api.run({ agent: "ingest", input: {}, wait: true });
@@ -101,6 +107,46 @@ test("an approval is for the entry as its card shows it: after an edit by hand, 
   expect(bookedOn(1).join()).toContain("Expenses:Meals");
   const [first] = cards();
   expect((await approve(first)).card.decision).toMatchObject({ by: "Ann" });
+});
+
+const HEADERLESS = "2026-11-01,GITHUB PRO,-21.00\n2026-11-02,BLUE BOTTLE,-4.50\n";
+test.each<[what: string, statement: string, text: string | undefined, decision: "approved" | "rejected", closes: number]>([
+  ["a row dealt with", "own_refused_rows.csv", undefined, "approved", 1],
+  ["a row left out", "own_refused_rows.csv", undefined, "rejected", 1],
+  ["a file whose guessed dialect was approved", "november.csv", HEADERLESS, "approved", 1],
+  ["a file left out", "november.csv", HEADERLESS, "rejected", 1],
+  ["an unknown account left out", "nz_creditcard_inverted_sign.csv", undefined, "rejected", 1],
+])("%s is asked about again once plain git has taken back the answer, as it was asked", async (_, statement, text, decision, closes) => {
+  const { git, host } = await imported(statement, text);
+  const questions = () => host.cards.list({ open: true }).map(({ kind, title, body }) => JSON.stringify([kind, title, body]));
+  const before = questions();
+  for (let times = 0; times < 2; times++) {
+    const card = host.cards.list({ open: true }).find(({ kind }) => kind === "row" || kind === "account");
+    await decide(card as Card, decision);
+    await reconcileCards(host);
+    expect(questions()).toHaveLength(before.length - closes);
+    git("revert", "--no-edit", "HEAD");
+    await reconcileCards(host);
+    await reconcileCards(host);
+    expect(questions().sort()).toEqual(before.toSorted());
+  }
+  git("rm", "-rqf", "import/receipts");
+  git("commit", "-qm", "the import is gone");
+  await reconcileCards(host);
+  expect(host.cards.list({ open: true }).filter(({ kind }) => kind === "row" || kind === "account")).toEqual([]);
+});
+
+test("an unknown account is asked about again once the rule proposed for it is rejected", async () => {
+  const { host, workspace } = await imported("nz_creditcard_inverted_sign.csv");
+  const asks = () => host.cards.list({ open: true, kind: "account" }).map(({ title }) => title);
+  const before = asks();
+  const [card] = host.cards.list({ open: true, kind: "account" });
+  const { proposal } = await decide(card as Card, "approved");
+  await reconcileCards(host);
+  expect(asks()).toEqual([]);
+  await decide(host.cards.get(proposal ?? 0) as Card, "rejected");
+  await reconcileCards(host);
+  expect([before.length, asks(), workspace]).toEqual([1, before, workspace]);
 });
 
 test("a lost store asks again about rows that receipts list as refused, and not about closed ones", async () => {

@@ -116,7 +116,8 @@ export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] 
   return planned
     .filter(({ key, fact }) => fact !== true || isAmountKey(key) === true)
     .map(({ name, key, at }) => {
-      const message = `${name} is the planned value; whoever approved may have changed it. Take it from the calls that the gate returns: calls[0].params.${key}.`;
+      const field = key === "*" ? "calls[0].params" : `calls[0].params.${key}`;
+      const message = `${name} is the planned value; whoever approved may have changed it. Take it from the calls that the gate returns: ${field}.`;
       return { code: "SCRIPT_PLANNED", at, remark: true as const, message };
     });
 }

@@ -1,14 +1,18 @@
 /** `cleared import FILE…`: puts statements into import/, runs the agent that watches it, prints the receipts. */
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { withApi, withDryApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
+import { IMPORT } from "../../workspace/layout.ts";
 import type { Command } from "../invocation.ts";
 import { atWork } from "../progress.ts";
 import { receiptLines } from "../text.ts";
 
 export const run: Command = async ({ output, dir }, files, options) => {
   const dryRun = options["dryRun"] === true;
-  const paths = files.map((file) => resolve(file));
+  // A statement that lies in import/ already may be named as it is called there.
+  const waiting = (file: string): string | undefined => [resolve(file), join(dir, IMPORT, file)].find((path) => existsSync(path));
+  const paths = files.map((file) => waiting(file) ?? resolve(file));
   const asked = { files: paths, dryRun, again: options["again"] === true, ...starterHere(dir) };
   const { receipts } = await atWork(dryRun ? withDryApi : withApi, dir, (api) => api.import(asked), paths.length);
   output.result(receipts);

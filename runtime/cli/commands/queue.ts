@@ -14,16 +14,18 @@ export const run: Command = async (at, [verb, number], options) => {
   if (verb === "show") return show(at, number);
   const { output, dir } = at;
   const last = options["all"] === true ? toCount(options["limit"] ?? "200", "--limit") : null;
-  const listed = () => withStore(dir, (look) => look.queue(last));
-  // Entries moved by plain git, or in a new clone, get their cards once the cards follow the books.
+  const listed = () => withStore(dir, async (look) => ({ cards: await look.queue(last), followed: look.followed }));
   const pending = await tryGit(dir, ["grep", "-h", "^ *; status: pending-review$", "HEAD", "--", JOURNAL]);
   const unaskedIn = (cards: readonly Card[]) =>
     pending.stdout.toString().split("\n").length - 1 - cards.filter(({ kind, decision }) => kind === "entry" && decision === null).length;
-  let cards = await listed();
-  if (last === null && unaskedIn(cards) !== 0 && existsSync(join(dir, STORE)) && !existsSync(socketPath(dir))) {
+  let { cards, followed } = await listed();
+  // What plain git moved is asked about once the cards follow the books.
+  const { stdout: head } = await tryGit(dir, ["rev-parse", "HEAD"]);
+  const isBehind = followed !== head.toString().trim() || unaskedIn(cards) !== 0;
+  if (last === null && isBehind && existsSync(join(dir, STORE)) && !existsSync(socketPath(dir))) {
     const { withLook } = await import("../../app/connect.ts");
     await withLook(dir, async (_, host) => (await import("../../app/reconcile.ts")).reconcileCards(host));
-    cards = await listed();
+    ({ cards } = await listed());
   }
   output.result(cards);
   for (const card of cards) output.lines([...cardLines(output, card), ...(card.decision === null ? factLines(output, card, false) : [])]);

@@ -278,5 +278,8 @@ export function unsettledProposals(database: Database): number[] {
     .map(({ id }) => id);
 }
 
+/** Fact: the commit whose books the cards have followed. */
+export const FOLLOWED = "cards follow the books of";
+
 /** Prefix of facts, followed by the number of a card: an answer to it is being carried out. */
 export const DECIDING = "deciding card ";

@@ -37,7 +37,7 @@ export async function receiptsAbout(tree: Tree, { account, from, to }: Span): Pr
     const { spans, isUnsettled } = await summaries.load(blob, () => summaryOf(tree, path, blob));
     const own = spans.filter((one) => one.account === account);
     if (!own.some((one) => one.from <= to && one.to >= from) && !(isUnsettled && own.length > 0)) continue;
-    const receipt = await load(tree, path, blob, []);
+    const receipt = await loadReceipt(tree, path, blob, []);
     if (receipt !== null) found.push(receipt);
   }
   return found;
@@ -52,11 +52,12 @@ export async function receiptTree(overlay: Overlay): Promise<Tree> {
 /** Every receipt of the tree; unreadable ones are added to the findings. */
 export async function allReceipts(tree: Tree, findings: Finding[] = []): Promise<KeptReceipt[]> {
   const files = (await tree.list(RECEIPTS)).filter(({ path }) => path.endsWith(".yaml"));
-  const read = await Promise.all(files.map(({ path, blob }) => load(tree, path, blob, findings)));
+  const read = await Promise.all(files.map(({ path, blob }) => loadReceipt(tree, path, blob, findings)));
   return read.filter((receipt) => receipt !== null);
 }
 
-async function load(tree: Tree, path: string, blob: string, findings: Finding[]): Promise<KeptReceipt | null> {
+/** Null for an unreadable one, which is added to the findings. */
+export async function loadReceipt(tree: Tree, path: string, blob: string, findings: Finding[]): Promise<KeptReceipt | null> {
   const hit = receipts.get(blob);
   if (hit !== undefined) return hit;
   const text = (await tree.read(path)) ?? "";
@@ -76,7 +77,7 @@ async function summaryOf(tree: Tree, path: string, blob: string): Promise<Summar
   const text = (await tree.read(path)) ?? "";
   const spans = [...text.matchAll(SPAN)].map(([, quoted, plain = "", from = "", to = ""]) => ({ account: quoted ?? plain, from, to }));
   const isAsWritten = spans.length === (text.match(/^ {4}- account: /gm) ?? []).length && /^gap: (?:null|".*")$/m.test(text);
-  if (!isAsWritten) return summaryOfParsed(await load(tree, path, blob, []));
+  if (!isAsWritten) return summaryOfParsed(await loadReceipt(tree, path, blob, []));
   return { spans, isUnsettled: !/^asked: \[\]\nremoved: \[\]$/m.test(text) || !/^gap: null$/m.test(text) };
 }
 
