@@ -16,7 +16,7 @@ import { type Script, callableIn, loadScript } from "../engine/script.ts";
 import { type Packing, adoptBundles, isEmpty } from "../engine/store/packing.ts";
 import { createEngine } from "../engine/store/sqlite.ts";
 import { type ClearedError, toWire } from "../kernel/errors.ts";
-import type { Clock, RunRecord, Tree } from "../kernel/ports.ts";
+import type { Clock, RunRecord, Sealer, Tree } from "../kernel/ports.ts";
 import { createRemoteAgents } from "../outside/a2a/agents.ts";
 import type { ToolPool } from "../outside/mcp/tools.ts";
 import { Suspend } from "../kernel/primitive.ts";
@@ -101,7 +101,8 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     opened.push(() => sandbox.close());
     const archive = createArchive(dir, () => local.config.branch);
     const packing: Packing = { database, archive, guard: () => lease?.check() };
-    const engine = createEngine(database, clock, onError, archive);
+    let sealer: Sealer | null = null;
+    const engine = createEngine(database, clock, onError, archive, (...parts) => (sealer ??= sealerOf(dir))(...parts));
     const assertTrust = (code: boolean): void => {
       const same = () => trustTextOf(dir) === local.trustText && (!code || readLocal(dir).unconfirmed === local.unconfirmed);
       if ((!code && options.onTrustChanged === undefined) || same()) return;

@@ -3,7 +3,7 @@
  * the amounts it would write, and for an act outside on a person's approval where one is demanded. Each approval covers one call.
  */
 import { ClearedError } from "../kernel/errors.ts";
-import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
+import type { Access, Call, Change, Effect, Json, RunLog, Step, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../kernel/primitive.ts";
 import { type Machine, type ProcessState, type Refusal, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
 import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } from "../rules/tools/trace.ts";
@@ -34,8 +34,8 @@ export interface RunState {
   seen: Map<string, Json>;
   /** Calls outside, whether or not anything reads them back. */
   made: Call[];
-  /** True for a copy of a run that relies on what the original run read. */
-  copied: boolean;
+  /** Why the policy decides nothing alone, as a sentence: what it judged may not be so. */
+  doubted: string | null;
   /** Tools of calls outside: asked for at gates, made, and refused by a person (spec/worker.md 17.3). */
   calls: { planned: string[]; executed: string[]; declined: string[] };
   /** What the result says about the case when the run ends before its script. */
@@ -63,7 +63,7 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
   const answered = { approved: [], rejected: null, approvals: [], about: {}, strategy: null, doubtful: [] };
   const acted = { writes: [], seen: new Map<string, Json>(), made: [], open: [], calls: { planned: [], executed: [], declined: [] } };
-  return { uses, process, readOnly, ...answered, ...acted, copied: false, figures, texts: [JSON.stringify(input)], judged };
+  return { uses, process, readOnly, ...answered, ...acted, doubted: null, figures, texts: [JSON.stringify(input)], judged };
 }
 
 /**
@@ -269,9 +269,20 @@ export function findHole(calls: readonly Call[], { texts }: RunState): ClearedEr
   return new ClearedError("TEXT_INCOMPLETE", `${what}. Nothing was asked or sent; fill in the record that lacks it.`);
 }
 
+const COPIED = "The policy judged what another run had read: this run is a copy, and what it read may have changed since.";
+const FOREIGN =
+  "Nothing proves that this user wrote this run's history, and that it was not changed since: what the policy judged may not be so.";
+
+/** Why the policy decides nothing alone in this run, as a sentence, or null. */
+export function doubtIn({ run, steps, ours }: Pick<RunLog, "run" | "steps" | "ours">): string | null {
+  const { steps: copied = 0 } = (run.cause.kind === "fork" ? run.cause.detail : {}) as { steps?: number };
+  if (steps.some(({ seq, effect, state }) => seq < copied && effect === "read" && state !== "intent")) return COPIED;
+  return ours ? null : FOREIGN;
+}
+
 /** Names the amounts of these calls that no policy has judged in this run, beside those it has; null when all are judged. */
-export function notJudged(calls: readonly Call[], { judged, made, copied }: RunState): string | null {
-  if (copied) return "The policy judged what another run had read: this run is a copy, and what it read may have changed since.";
+export function notJudged(calls: readonly Call[], { judged, made, doubted }: RunState): string | null {
+  if (doubted !== null) return doubted;
   const wrong = calls.flatMap(({ tool, params }, i) => {
     const before = [...made, ...calls.slice(0, i)].filter((one) => one.tool === tool).map((one) => one.params);
     return unjudged(params, before, judged).map(({ path, value }) => `${tool} ${path} ${value}`);

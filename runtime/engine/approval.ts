@@ -7,6 +7,7 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Answers, Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../kernel/ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
+import { clip } from "../kernel/text.ts";
 import { editsIn, editWords, scalarsOf } from "../rules/edits.ts";
 import { LEASE_MS } from "./store/lease.ts";
 
@@ -164,9 +165,11 @@ function logDecision(log: RunLog, card: CardDraft, decision: Decision): void {
       ? `${by} changed ${editWords(changed)}${why}`
       : decision.decision === "rejected"
         ? `${by} said no to "${card.title}"${why}`
-        : by.startsWith("profile:")
-          ? `${by} of trust.yaml approved "${card.title}"`
-          : null;
+        : card.kind === "in_doubt"
+          ? `${by} says that ${card.calls[0]?.tool} happened${decision.result === undefined ? "" : `, and that it answered ${clip(JSON.stringify(decision.result), 300)}`}${why}`
+          : by.startsWith("profile:")
+            ? `${by} of trust.yaml approved "${card.title}"`
+            : null;
   if (message !== null) log.event("log", { level: "info", message, by, ...(changed.length === 0 ? {} : { changed }) });
 }
 

@@ -140,7 +140,7 @@ export function mayStandIn(card: Gate["card"], state: RunState, run: RunRecord):
       !verdict.distinct_from_requester &&
       verdict.indeterminate.length === 0 &&
       notJudged(card.calls, state) === null);
-  return card.kind === "approval" && plain && run.given?.policy === undefined && run.given?.tools === undefined;
+  return card.kind === "approval" && plain && state.doubted === null && run.given?.policy === undefined && run.given?.tools === undefined;
 }
 
 /** Opens a gate for a call that no gate has covered. @throws Suspend, End when a person rejects it, APPROVAL_REQUIRED */

@@ -29,6 +29,7 @@ export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): Run
   return {
     run,
     steps,
+    ours: true,
     abort: new AbortController().signal,
     record: put,
     intent: put,

@@ -9,7 +9,7 @@ import type { Change, DoorAnswer, DoorCall, JobEnd, Json, Outcome, Released, Run
 import { End, type Primitive, type StepContext, Suspend, callPrimitive } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/scan.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
-import { actOf, allowed, canonical, covers, applyStep, newRunState } from "./access.ts";
+import { actOf, allowed, canonical, covers, applyStep, doubtIn, newRunState } from "./access.ts";
 import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
 import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./store/cards.ts";
@@ -53,8 +53,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     // 1. The recorded steps restore the view of the workspace and the rights of the run.
     const answered = log.steps.filter((step) => step.state !== "intent");
-    const { steps = 0 } = (run.cause.kind === "fork" ? run.cause.detail : {}) as { steps?: number };
-    state.copied = answered.some(({ seq, effect }) => seq < steps && effect === "read");
+    state.doubted = doubtIn(log);
     for (const step of answered) {
       view.restore(step);
       settleChanges(step, await knownPrimitive(callable, step.name), await proven(step));

@@ -20,7 +20,9 @@ export function isSigned(document: unknown, signature: unknown, key: string): bo
 }
 
 export function signDecision(decision: Decision, key: string): Decision {
-  const { signature: _, ...document } = decision;
+  const { signature: _, reason = "", ...rest } = decision;
+  // A blank reason is none.
+  const document = { ...rest, ...(reason.trim() === "" ? {} : { reason }) };
   return { ...document, signature: signText(document, key) };
 }
 

@@ -274,11 +274,16 @@ export interface Engine {
   close(): Promise<void>;
 }
 
+/** A keyed hash. A row of the store that carries it was written by this user on this machine; it did not come with the workspace. */
+export type Sealer = (...parts: readonly (string | number)[]) => string;
+
 /** What one execution of a run may do to its record. Every method throws OWNER_FENCED once another process owns the run. */
 export interface RunLog {
   readonly run: RunRecord;
   /** The recorded history, oldest first; grows with `record`. */
   readonly steps: readonly Step[];
+  /** False when the history was not written by this user on this machine, or was changed since. */
+  readonly ours: boolean;
   readonly abort: AbortSignal;
   /** Appends an answered step. Buffered until the next flush, or if `durable`, stored when this returns. */
   record(step: Step, durable?: boolean): void;

@@ -133,7 +133,8 @@ describe("each fault is found, with its place, by the check responsible", () => 
     ["letters that run backwards", { "knowledge/a.md": "pay \u202ESURE" }, ["knowledge: knowledge/a.md:1 FILE_INVALID"]],
   ];
   test.each(cases)("%s", async (_, files, expected) => {
-    const found = told(await check(files)).filter((one) => !one.startsWith("dry_run") && !one.startsWith("invariants"));
+    // The workspace's own agents pay what they planned, which is a remark.
+    const found = told(await check(files)).filter((one) => !/^dry_run|^invariants|SCRIPT_PLANNED\)$/.test(one));
     expect(found).toHaveLength(expected.filter((one) => typeof one === "string" || !one.test("")).length);
     for (const [i, one] of found.entries()) {
       const wanted = expected[i];

@@ -5,6 +5,7 @@
  */
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { API } from "../../runtime/kernel/primitive.ts";
 import { asked, decideCard } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import { senderOf } from "../../runtime/app/timers.ts";
@@ -263,6 +264,89 @@ describe("a forged step", () => {
     const now = await goesOn(one, id);
     expect(one.bank()).toEqual([]);
     expect(now.status).not.toBe("done");
+  });
+});
+
+describe("a history that this user did not write", () => {
+  const DUE = `/*
+name: Due
+process: grant
+uses: [fsm, policy, approval, bank, config, compute]
+states: [ASSESS, POLICY_CHECK, APPROVAL_GATE?, MUTATE]
+*/
+fsm_enter("ASSESS");
+const half = compute_percent_of({ amount: config_get("settings.due"), pct: "50" });
+fsm_enter("POLICY_CHECK");
+policy_evaluate({ facts: { amount: half.result } });
+fsm_enter("APPROVAL_GATE");
+approval_form({ title: "Go on?", fields: { word: { type: "string" } } });
+fsm_enter("MUTATE");
+bank_pay({ to: "ACME", amount: half.result });
+({ decision_or_status: "paid", action_taken: "paid", key_entity: "ACME", summary: "paid" });
+`;
+  const HALF = `result = '{"result":"50.00","rest":"50.00"}' WHERE name = 'compute_percent_of'`;
+  const JUDGED = `UPDATE steps SET params = replace(params, '450.00', '50.00') WHERE name = 'policy_evaluate'`;
+  const FORGED: [what: string, due: string, sql: string][] = [
+    ["a computed figure", "900.00", `UPDATE steps SET ${HALF}; ${JUDGED}`],
+    [
+      "what was read",
+      "900.00",
+      `UPDATE steps SET result = '"100.00"' WHERE name = 'config_get'; UPDATE steps SET params = '{"amount":"100.00","pct":"50"}', ${HALF}; ${JUDGED}`,
+    ],
+    ["a time", "100.00", "UPDATE steps SET at = at + 1 WHERE seq = 1"],
+    ["the proof", "100.00", "UPDATE facts SET value = 'x' WHERE name LIKE 'history of %'"],
+    [
+      "the proof of another run",
+      "100.00",
+      "UPDATE facts SET value = (SELECT value FROM facts WHERE name = 'history of other') WHERE name LIKE 'history of run_%'",
+    ],
+    ["no proof", "100.00", "DELETE FROM facts WHERE name LIKE 'history of %'"],
+  ];
+  it.for([["nothing", "100.00", null] as const, ...FORGED])("decides nothing by policy alone: %s is forged", async ([, due, sql]) => {
+    const one = await workspace({ "policies/grant.yaml": PACK, "agents/due.ts": DUE });
+    one.commit({ "config.yaml": `${one.read("config.yaml").replace(/^settings:.*$/m, "")}\nsettings: {due: "${due}"}\n` });
+    const opened = await host(one);
+    const { id } = await run(opened, "due");
+    await close(opened);
+    withStore(one.dir, (db) => {
+      db.exec("INSERT INTO facts SELECT 'history of other', substr(value, 2) || 'x' FROM facts WHERE name LIKE 'history of run_%'");
+      if (sql !== null) db.exec(sql);
+    });
+    const again = await host(one);
+    const form = openCard(again, id);
+    await decideCard(
+      again,
+      signAs(one.dir, again.trust, { ...asked(form), decision: "approved", result: { word: "go" }, at: again.clock.now() }),
+    );
+    const end = await again.engine.result(id, { timeoutMs: 100_000 });
+    if (sql === null) {
+      expect(end).toMatchObject({ status: "done", outcome: "completed" });
+      expect(one.bank()).toEqual(["pay"]);
+      // Of a run that is done no proof is needed any more.
+      expect(withStore(one.dir, (db) => db.prepare("SELECT name FROM facts WHERE name LIKE 'history of run_%'").all())).toEqual([]);
+      return;
+    }
+    expect([end.status, one.bank()]).toEqual(["waiting", []]);
+    expect(JSON.stringify(openCard(again, id).brief)).toContain("Nothing proves that this user wrote this run's history");
+  });
+
+  it("stays ours over a failure that is tried again, and in a new process", async () => {
+    const one = await workspace({
+      "policies/grant.yaml": PACK,
+      "agents/due.ts": DUE.replace('fsm_enter("MUTATE', 'config_get("settings.gone");\nfsm_enter("MUTATE'),
+    });
+    one.commit({ "config.yaml": `${one.read("config.yaml").replace(/^settings:.*$/m, "")}\nsettings: {due: "100.00"}\n` });
+    const opened = await host(one);
+    const { id } = await run(opened, "due");
+    const form = openCard(opened, id);
+    await decideCard(opened, signAs(one.dir, opened.trust, { ...asked(form), decision: "approved", result: { word: "go" }, at: 5 }));
+    expect((await opened.engine.result(id, { timeoutMs: 100_000 })).status).toBe("failed");
+    const commit = one.commit({ "agents/due.ts": DUE });
+    await close(opened);
+    const again = await host(one);
+    await again.engine.migrate(id, { commit, blob: (await again.git.tree(commit).blob("agents/due.ts")) ?? "", api: API });
+    expect((await again.engine.result(id, { timeoutMs: 100_000 })).status).toBe("done");
+    expect(one.bank()).toEqual(["pay"]);
   });
 });
 

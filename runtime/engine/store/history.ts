@@ -3,10 +3,11 @@
  * Invariants: steps are numbered 0.. and events 1.., without gaps; an answer is in `steps` before the script gets it. Reads, writes and
  * control are buffered; an intent is durable before its call acts.
  */
-import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../../kernel/ports.ts";
+import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Sealer, Signal, Step, WaitReason } from "../../kernel/ports.ts";
 import { CRASH, DECIDING, crashCards, isOvertaken, metaText, openCard } from "./cards.ts";
 import { type Database, pack } from "./database.ts";
-import { type StepRow, readSteps } from "./rows.ts";
+import { type RunRow, type StepRow, readSteps } from "./rows.ts";
+import { createSeal } from "./seals.ts";
 
 /** Takes the next `count` event numbers of a run and returns the first. Inside the caller's transaction. */
 function takeEvents(database: Database, rid: number, count = 1): number {
@@ -114,9 +115,15 @@ export function storeStep(database: Database, rid: number, step: Step, event: nu
  * A run that failed at a call may try it again: the failed step at the end of its history is deleted. If the call may have acted outside,
  * the step becomes a call in doubt instead, which is settled like any other. The event of the failure stays.
  */
-export function forgetFailure(database: Database, rid: number): void {
+export function forgetFailure(database: Database, { rid, id }: Pick<RunRow, "rid" | "id">, seal: Sealer): void {
   const last = database.get<StepRow & { event: number }>("SELECT * FROM steps WHERE rid = ? ORDER BY seq DESC LIMIT 1", rid);
   if (last?.state !== "error") return;
+  const isOurs = createSeal(database, id, seal).isOn(readSteps(database, rid));
+  forgetStep(database, rid, last);
+  if (isOurs) createSeal(database, id, seal).put(readSteps(database, rid));
+}
+
+function forgetStep(database: Database, rid: number, last: StepRow & { event: number }): void {
   if ((last.effect === "external" || last.effect === "notify") && last.attempts > 0) {
     database.run("UPDATE steps SET state = 'intent', error = NULL, result = NULL, changes = NULL WHERE rid = ? AND seq = ?", rid, last.seq);
     return;
@@ -146,6 +153,7 @@ interface LogHooks {
   /** Whether the run's agent is paused at this moment. */
   paused(): boolean;
   abort: AbortSignal;
+  seal: Sealer;
 }
 
 type Pending =
@@ -159,8 +167,11 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
   // Steps stored as an intent: their outcome replaces the row and keeps its event.
   let intents: ReadonlySet<number> = new Set(steps.filter((step) => step.state === "intent").map((step) => step.seq));
   let pending: Pending[] = [];
+  const seal = createSeal(database, run.id, hooks.seal);
+  const ours = seal.isOn(steps);
+  let isSealed = steps.length > 0;
 
-  const flush = (also?: () => void, relaxed = false) => {
+  const flush = (also?: () => void, relaxed = false, isLast = false) => {
     const batch = pending;
     if (batch.length === 0 && also === undefined) return;
     const stored = new Set(intents);
@@ -178,8 +189,12 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         else if (item.kind === "event") addEvent(database, rid, item.type, hooks.now(), item.body, event++);
         else release(database, run.id, hooks.now(), item.items);
       }
+      // Of a run that is done nothing follows any more.
+      if (isLast && isSealed) seal.drop();
+      if (!isLast && ours && batch.some(({ kind }) => kind === "step")) seal.put(steps);
       also?.();
     }, relaxed);
+    isSealed ||= !isLast && steps.length > 0;
     // Only after the write: if it is refused, everything stays for the next flush.
     pending = [];
     intents = stored;
@@ -216,6 +231,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
   return {
     run,
     steps,
+    ours,
     abort: hooks.abort,
     record: (step, durable) => (durable === true ? putDurably : put)(step),
     intent: putDurably,
@@ -247,28 +263,38 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     },
     end(end) {
       // Relaxed: after a power cut the run would end again the same way. Whoever waits for its result gets it once it is durable.
-      flush(() => {
-        if (canceled()) return;
-        // An answer arrived while the run was expiring for lack of one: it continues with that answer.
-        if (end.status === "done" && end.unanswered != null && isDecided(database, run.id, end.unanswered))
-          return setStatus("queued", null, null, null);
-        const at = hooks.now();
-        const [outcome, result, error]: [Outcome | null, string | null, string | null] =
-          end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
-        const meta = metaText(run, steps, end);
-        const ended = database.get<{ events: number }>(
-          "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ?, events = events + 1 WHERE rid = ? RETURNING events",
-          ...[end.status, outcome, result, meta, error, at, rid],
-        );
-        if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error));
-        if (end.status === "done")
-          closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
-        if (run.parent !== undefined) wakeParent(database, run.id, at);
-        const code = end.status === "done" ? {} : { code: end.error.code };
-        addEvent(database, rid, "ended", at, { status: end.status, outcome, ...code }, ended?.events);
-        const shown = end.status === "done" ? { result: end.result } : { error: end.error };
-        Object.assign(run, { status: end.status, outcome, endedAt: at, meta: meta === null ? null : (JSON.parse(meta) as Json), ...shown });
-      }, true);
+      flush(
+        () => {
+          if (canceled()) return;
+          // An answer arrived while the run was expiring for lack of one: it continues with that answer.
+          if (end.status === "done" && end.unanswered != null && isDecided(database, run.id, end.unanswered))
+            return setStatus("queued", null, null, null);
+          const at = hooks.now();
+          const [outcome, result, error]: [Outcome | null, string | null, string | null] =
+            end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
+          const meta = metaText(run, steps, end);
+          const ended = database.get<{ events: number }>(
+            "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ?, events = events + 1 WHERE rid = ? RETURNING events",
+            ...[end.status, outcome, result, meta, error, at, rid],
+          );
+          if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error));
+          if (end.status === "done")
+            closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
+          if (run.parent !== undefined) wakeParent(database, run.id, at);
+          const code = end.status === "done" ? {} : { code: end.error.code };
+          addEvent(database, rid, "ended", at, { status: end.status, outcome, ...code }, ended?.events);
+          const shown = end.status === "done" ? { result: end.result } : { error: end.error };
+          Object.assign(run, {
+            status: end.status,
+            outcome,
+            endedAt: at,
+            meta: meta === null ? null : (JSON.parse(meta) as Json),
+            ...shown,
+          });
+        },
+        true,
+        end.status === "done" && end.unanswered == null,
+      );
       database.syncNow();
       hooks.changed(run.id);
     },

@@ -4,7 +4,7 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
-import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus } from "../../kernel/ports.ts";
+import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus, Sealer } from "../../kernel/ports.ts";
 import { createHistories } from "./archive.ts";
 import { leftBy, openCard } from "./cards.ts";
 import type { Database } from "./database.ts";
@@ -14,19 +14,24 @@ import { createWorker } from "./worker.ts";
 
 const ENDED: readonly RunStatus[] = ["done", "failed", "diverged", "canceled"];
 
+// For a store in memory, or one that is only read.
+const JUST_HERE: Sealer = (...parts) => JSON.stringify(parts);
+
 /**
  * The engine on an open store. `onError` receives failures that belong to no run (a fenced owner, a full disk).
  * `work` queues again the runs that a dead owner left running. `archive`: where closed histories are stored.
+ * `seal`: keyed by this user, for stores that last.
  */
 export function createEngine(
   database: Database,
   clock: Clock,
   onError: (error: unknown) => void,
   archive: Pick<Archive, "read"> | null = null,
+  seal: Sealer = JUST_HERE,
 ): Engine {
   const watch = createWatch();
   const histories = createHistories(database, archive);
-  const worker = createWorker(database, clock, watch, onError);
+  const worker = createWorker(database, clock, watch, onError, seal);
 
   const find = (id: string): RunRow | undefined => database.get<RunRow>("SELECT * FROM runs WHERE id = ?", id);
   const need = (id: string): RunRow => {
@@ -75,7 +80,7 @@ export function createEngine(
       if (from === null) return;
       assertNotUndone(run);
       histories.reopen(row, history);
-      if (row.status === "failed") forgetFailure(database, row.rid);
+      if (row.status === "failed") forgetFailure(database, row, seal);
       queue(row, from);
     });
     watch.changed(run);

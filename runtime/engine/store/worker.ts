@@ -3,7 +3,7 @@
  * A run with a slow call under way frees its place; when the call has returned, the run is queued again.
  */
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Clock, RunLog, Working } from "../../kernel/ports.ts";
+import type { Clock, RunLog, Sealer, Working } from "../../kernel/ports.ts";
 import type { Database } from "./database.ts";
 import { addEvent, openLog, queueRun } from "./history.ts";
 import { pauseOf, pauseWords } from "./pauses.ts";
@@ -12,7 +12,7 @@ import { OPEN, type RunRow, type Watch, toRecord } from "./rows.ts";
 /** How an execution ended for the worker: finished, or waiting for a call that continues in this process. */
 export type Execution = void | { later: Promise<void> };
 
-export function createWorker(database: Database, clock: Clock, watch: Watch, onError: (error: unknown) => void) {
+export function createWorker(database: Database, clock: Clock, watch: Watch, onError: (error: unknown) => void, seal: Sealer) {
   const active = new Map<string, AbortController>();
   let pump: (() => void) | null = null;
   const nothing = () => undefined;
@@ -92,6 +92,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
             changed: (id) => watch.changed(id),
             paused: () => pauseOf(database, row.agent) !== null,
             abort: controller.signal,
+            seal,
           });
           const execution = await execute(log);
           if (execution !== undefined) {

@@ -6,9 +6,8 @@ import { createHash } from "node:crypto";
 import type { Database } from "../../engine/store/database.ts";
 import { type Link, dropLink, keepLink, linkAtWork, linkOf, linksLeft } from "../../engine/store/remote-calls.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
-import type { Clock, RemoteAgents, RemoteCall, RemoteStep } from "../../kernel/ports.ts";
+import type { Clock, RemoteAgents, RemoteCall, RemoteStep, Sealer } from "../../kernel/ports.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
-import type { Sealer } from "../../workspace/settings/confirmation.ts";
 import { ANSWER_BYTES, createRedactor, forPeople } from "../mcp/answer.ts";
 import type { Remote, RemoteTask } from "./remote.ts";
 

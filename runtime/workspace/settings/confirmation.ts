@@ -10,7 +10,7 @@
 import { createHmac, hash, randomBytes } from "node:crypto";
 import { join, posix, relative, resolve } from "node:path";
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
-import type { Json } from "../../kernel/ports.ts";
+import type { Json, Sealer } from "../../kernel/ports.ts";
 import { readTrust, type Trust, trustOf } from "./config.ts";
 import { AGENTS, ID, SCRIPTS, STATE, TRUST } from "../layout.ts";
 import { assertWorkspaceState, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
@@ -59,9 +59,6 @@ export function keepConfirmation(dir: string, { text, value, code }: Seen): void
   // Throws FOLDER_UNSAFE now, not at the next command.
   lastOf(dir);
 }
-
-/** A keyed hash. A row of the store that carries it was written by this user on this machine; it did not come with the workspace. */
-export type Sealer = (...parts: readonly (string | number)[]) => string;
 
 // Without a confirmation, what this process writes counts for as long as it runs.
 const UNCONFIRMED = randomBytes(32).toString("hex");
