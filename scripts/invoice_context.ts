@@ -10,12 +10,14 @@ const receipt = mcp_call({ tool: "erp/get_goods_receipt", params: { po_id } });
 const vendor = mcp_record({ tool: "erp/get_vendor", params: { vendor_id } });
 const ofVendor = mcp_fetch_all({ tool: "erp/list_invoices", params: { vendor_id } });
 const ofOrder = mcp_fetch_all({ tool: "erp/list_invoices", params: { po_id } });
-// Of two with one number, the later is the duplicate.
-const numberOf = (one: any) => one.vendor_number.replace(/[\s\p{Pd}]/gu, "").toUpperCase();
+// Compared by its letters and digits.
+const numberOf = (one: any) => one.vendor_number.normalize("NFKC").replace(/[^\p{L}\p{N}]/gu, "").toUpperCase();
 const isSame = (one: any) => one.invoice_id !== invoice_id && numberOf(one) === numberOf(invoice);
 const isEarlier = (one: any) => one.invoice_date < invoice_date || (one.invoice_date === invoice_date && one.invoice_id < invoice_id);
+// What was dealt with comes first, whatever date this one bears; of two that were not, the earlier does.
+const comesFirst = (one: any) => isEarlier(one) || !["received", "rejected"].includes(one.status);
 // With what was approved before, and what came before it, an order is invoiced once.
-const counts = (one: any) => one.invoice_id !== invoice_id && (one.status === "received" ? isEarlier(one) : one.status !== "rejected");
+const counts = (one: any) => one.invoice_id !== invoice_id && one.status !== "rejected" && comesFirst(one);
 const others = ofOrder.records.filter(counts);
 const currency_match = [order, ...others].every((one) => one.currency === currency);
 const invoiced =
@@ -26,6 +28,6 @@ const facts = {
   invoice_status: status,
   vendor_status: vendor.approved && vendor.status === "active" ? "approved" : vendor.status,
   goods_received: receipt.accepted === true && receipt.quantity_received === receipt.quantity_ordered,
-  duplicate: ofVendor.complete ? ofVendor.records.some((one) => isSame(one) && isEarlier(one)) : null,
+  duplicate: ofVendor.complete ? ofVendor.records.some((one) => isSame(one) && comesFirst(one)) : null,
 };
 ({ today, vendor, invoiced, facts });

@@ -75,8 +75,23 @@ export function pluginFiles(dir: string, sources: readonly PluginSource[]): Code
   });
 }
 
-const CODE =
-  /\.(?:[cm]?[jt]sx?|pyw?|pth|[bz]?a?sh|bat|cmd|ps1|rb|pl|pm|php|lua|jar|class|wasm|node|so|dylib|dll|exe|mk|toml|cfg|ini|conf|lock|rs|go|mod|java|kts?|groovy|gradle|scala|cs|fsx?|vb|[ch](?:pp|xx)?|cc|m|swift|zig|nim|cr|hs|ml|exs?|erl|cljs?|jl|r|tcl|awk|sed|el|vim|scm|nix|fish|vbs|xml|sql)$|^(?:(?:package|package-lock|npm-shrinkwrap|composer|[tj]sconfig.*)\.json|deno\.jsonc?|(?:taskfile|pnpm-.*|\..*)\.ya?ml|requirements.*\.txt|vagrantfile|pipfile|\.\w*rc|\.rprofile|\.env.*|.*makefile|justfile|rakefile|gemfile|procfile|dockerfile.*|(?:docker-)?compose.*\.ya?ml)$/i;
+// Kinds of files that nothing runs or compiles. Every other kind counts as code, because a list of what is code is never complete.
+const DATA =
+  /\.(?:csv|tsv|jsonl?|ya?ml|journal|ledger|ofx|qfx|qif|mt940|md|rst|txt|pdf|png|jpe?g|gif|webp|heic|tiff?|ico|eml|msg|zip|gz|xlsx?|ods|docx?|odt|log|parquet|(?:db|sqlite3?)(?:-wal|-shm|-journal)?|bak|orig|rej)$|^(?:\.git(?:ignore|attributes|keep|modules)|licen[cs]e|copying|readme|notice|authors|changelog)$/i;
+// Settings in these formats that name code to a program that looks for them.
+const SETTINGS =
+  /^(?:(?:package|package-lock|npm-shrinkwrap|composer|[tj]sconfig.*|.*config|lerna|nx|turbo|project|deno|import_?map)\.json|(?:taskfile|pnpm-.*|(?:docker-)?compose.*)\.ya?ml|(?:(?:requirements|constraints).*|cmakelists)\.txt)$/i;
+// Banks name their statements as they like.
+const PROGRAM = /\.(?:[cm]?[jt]sx?|py\w?|pth|rb|pl|pmc?|php|lua\w?|r|[bz]?a?sh|ps\w?1|bat|cmd|exe|dll|so|dylib|node|jar|class|wasm)$/i;
+
+/** `path`: in the workspace. */
+function isCode(path: string): boolean {
+  const name = basename(path);
+  if (path.startsWith(`import${sep}`)) return PROGRAM.test(name);
+  const isHidden = path.split(sep).some((part) => part.startsWith(".") && !part.startsWith(".git"));
+  return isHidden || SETTINGS.test(name) || !DATA.test(name);
+}
+
 // No person can confirm more at once, and a larger folder holds more than plugins.
 const MOST_FILES = 2000;
 
@@ -97,7 +112,7 @@ export function codeBelow(root: string, folder: string, deep = folder !== ""): C
     for (const entry of readdirSync(join(root, at), { withFileTypes: true })) {
       const path = join(at, entry.name);
       if (entry.isDirectory() && deep && path !== ".cleared" && !isInstalled(join(root, path))) walk(path);
-      else if (!entry.isDirectory() && (CODE.test(entry.name) || isProgram(join(root, path)))) found.push(codeFile(root, path));
+      else if (!entry.isDirectory() && (isCode(path) || isProgram(join(root, path)))) found.push(codeFile(root, path));
       if (found.length > MOST_FILES)
         throw new ClearedError(
           "PLUGIN_INVALID",
@@ -109,8 +124,9 @@ export function codeBelow(root: string, folder: string, deep = folder !== ""): C
   return found;
 }
 
-/** Git's own folder, or installed packages: `assertUntracked` refuses a repository that contains such a folder. */
-const isInstalled = (path: string): boolean => ["node_modules", ".git"].includes(basename(path)) || existsSync(join(path, "pyvenv.cfg"));
+/** Git's own folder, installed packages, or what Python compiled (which its servers do not load: outside/mcp/stdio.ts): `assertUntracked` refuses a repository that contains such a folder. */
+const isInstalled = (path: string): boolean =>
+  ["node_modules", "__pycache__", ".git"].includes(basename(path)) || existsSync(join(path, "pyvenv.cfg"));
 
 const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
 

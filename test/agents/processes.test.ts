@@ -228,6 +228,21 @@ test.each(BLOCKED)("%s is blocked, and nothing is written", async (_, agent, inp
   expect(carriedOut()).toEqual([]);
 });
 
+test.each(["AC-8801", "ac.8801", "\uff21\uff23 8801"])("an invoice with the number %s of one that is paid is blocked, although it is dated before it", async (number) => {
+  // On another order of the vendor, which it fits.
+  change(
+    at,
+    `CREATE TEMP TABLE copy AS SELECT * FROM invoices WHERE invoice_id = 'INV-2024-448';
+     UPDATE copy SET invoice_id = 'INV-${number}', vendor_number = '${number}', invoice_date = '2024-07-01', status = 'received';
+     INSERT INTO invoices SELECT * FROM copy`,
+  );
+  carriedOut();
+  const end = await run(at, "invoice_reconciliation", { invoice_id: `INV-${number}` });
+  expect(end).toMatchObject({ status: "done", outcome: "blocked", result: { reason: expect.stringContaining("DUPLICATE") } });
+  expect(carriedOut()).toEqual([]);
+  change(at, `DELETE FROM invoices WHERE invoice_id = 'INV-${number}'`);
+});
+
 test.each([
   ["names the order of another vendor", "INV-2024-454", "OTHER_VENDOR"],
   ["is in another currency than its order", "INV-2024-455", "OTHER_CURRENCY"],

@@ -97,6 +97,37 @@ const REACHED: [way: string, server: string, file: string][] = [
   ["NODE_OPTIONS", 'command: node, args: [/opt/server.js], env: {NODE_OPTIONS: "--require=./hooks/first.txt"}', "hooks/first.txt"],
   ["a working folder", "command: some-server", "conftest.py"],
   ["cargo", "command: cargo, args: [run]", "src/main.rs"],
+  // What a runtime loads beside or instead of what was confirmed, and kinds that nobody has thought of.
+  ...[
+    ...[
+      "lib.pyc",
+      "lib.pyd",
+      "lib.so.1",
+      "mod.luac",
+      "app.phar",
+      "x.inc",
+      "Foo.pmc",
+      "x.elc",
+      ".RData",
+      "mod.beam",
+      "mod.psm1",
+      "CMakeLists.txt",
+    ],
+    ...[
+      "wscript",
+      "BUILD",
+      "app.egg",
+      "x.war",
+      "page.svelte",
+      "babel.config.json",
+      ".mocharc.json",
+      "turbo.json",
+      ".ruby-version",
+      "x.j2",
+      "x.html",
+    ],
+    ...["x.unheard-of", "noending", ".config/some.json", "x.zipapp"],
+  ].map((file): [string, string, string] => [`a runtime's own ways to ${file}`, "command: some-server", file]),
 ];
 
 it.for(REACHED)("code that a tool server reaches by %s is covered", async ([, server, file]) => {
@@ -107,7 +138,8 @@ it.for(REACHED)("code that a tool server reaches by %s is covered", async ([, se
   // What agents and people change all the time is not the server's.
   if (!server.includes("agents/*")) one.write("agents/ingest.ts", `${one.read("agents/ingest.ts")}\n`);
   one.write("scripts/other.ts", "2;\n");
-  one.write("data/rates.json", "{}");
+  for (const plain of ["data/rates.json", "data/x.csv", "notes.md", "a.pdf", "import/odd.940", "import/odd", "import/x.xml", "LICENSE"])
+    one.write(plain, "{}");
   expect(standing(one)).toBeNull();
   one.write(file, "2;\n");
   expect(standing(one)).toBe("changed");
@@ -126,7 +158,7 @@ it("a running owner starts a tool server only while its code is what was confirm
 });
 
 it("a repository with installed packages starts nothing, wherever they are", async () => {
-  for (const file of ["servers/node_modules/x/index.js", "servers/pyvenv.cfg"]) {
+  for (const file of ["servers/node_modules/x/index.js", "servers/pyvenv.cfg", "servers/__pycache__/lib.cpython-311.pyc"]) {
     const one = await workspace();
     one.write(file, "1;\n");
     one.git("add", "-f", file);

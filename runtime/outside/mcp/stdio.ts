@@ -3,6 +3,7 @@
  * whole shell environment, and leaves a child running that does not watch its stdin when we are killed; this one does neither.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { devNull } from "node:os";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ClearedError } from "../../kernel/errors.ts";
 import { type Way, giveFilter } from "../../sandbox/jail.ts";
@@ -31,6 +32,8 @@ export interface Stdio extends Transport {
 }
 
 const INHERITED = process.platform === "win32" ? ["PATH", "SYSTEMROOT", "TEMP", "USERPROFILE", "APPDATA", "PATHEXT"] : ["PATH", "HOME"];
+// Python loads and leaves no compiled files: nobody has confirmed them (kernel/registry.ts).
+const UNCOMPILED = Object.entries({ PYTHONDONTWRITEBYTECODE: "1", PYTHONPYCACHEPREFIX: devNull });
 const SAID = 600;
 // How long a server has to end after its stdin is closed; the guard adds two seconds after SIGTERM.
 const PATIENCE_MS = 1000;
@@ -70,7 +73,8 @@ export function createStdio(options: StdioOptions): Stdio {
 
   const transport: Stdio = {
     start: async () => {
-      const env = Object.fromEntries([...INHERITED.map((name) => [name, process.env[name]] as const), ...Object.entries(options.env)]);
+      const inherited = INHERITED.map((name) => [name, process.env[name]] as const);
+      const env = Object.fromEntries([...inherited, ...UNCOMPILED, ...Object.entries(options.env)]);
       const guarded = process.platform !== "win32";
       const { prefix, filter } = (await options.way()) ?? { prefix: [], filter: null };
       const [command, args] = guarded

@@ -178,7 +178,7 @@ export async function assertUntracked(dir: string, installed = false): Promise<v
   const tracked = async (...only: string[]) => (await git(dir, ["ls-files", "-z", ...only])).toString().split("\0");
   const own = STATE.slice(0, -1);
   let path = surelyWithout(dir, own) ? "" : ((await tracked("--", own))[0] ?? "");
-  if (path === "" && installed && !surelyWithout(dir, "node_modules", "pyvenv.cfg", SUBMODULE))
+  if (path === "" && installed && !surelyWithout(dir, "node_modules", "pyvenv.cfg", "__pycache__", SUBMODULE))
     path = (await tracked("--recurse-submodules")).find((one) => INSTALLED.test(one)) ?? "";
   if (path === "") return;
   const folder = (path.startsWith(own) ? own : INSTALLED.exec(path)?.[1]) ?? path;
@@ -188,5 +188,5 @@ export async function assertUntracked(dir: string, installed = false): Promise<v
   );
 }
 
-// Where packages are installed; their files are not part of the code that a person confirms (confirmation.ts).
-const INSTALLED = /^(.*?(?:^|\/)node_modules)(?:\/|$)|^(.*\/)?pyvenv\.cfg$/;
+// Where packages are installed or compiled; their files are not part of the code that a person confirms (confirmation.ts).
+const INSTALLED = /^(.*?(?:^|\/)(?:node_modules|__pycache__))(?:\/|$)|^(.*\/)?pyvenv\.cfg$/;
