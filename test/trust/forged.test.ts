@@ -301,6 +301,11 @@ bank_pay({ to: "ACME", amount: half.result });
       "UPDATE facts SET value = (SELECT value FROM facts WHERE name = 'history of other') WHERE name LIKE 'history of run_%'",
     ],
     ["no proof", "100.00", "DELETE FROM facts WHERE name LIKE 'history of %'"],
+    ["the commit whose code and policy it runs by", "100.00", "UPDATE runs SET pin_commit = '(before)'"],
+    ["its input", "100.00", `UPDATE runs SET input = '{"more":1}'`],
+    ["what started it", "100.00", "UPDATE runs SET cause_kind = 'webhook'"],
+    ["who started it", "100.00", "UPDATE runs SET started_by = 'Pat'"],
+    ["what it was given", "100.00", `UPDATE runs SET given = '{}'`],
   ];
   it.for([["nothing", "100.00", null] as const, ...FORGED])("decides nothing by policy alone: %s is forged", async ([, due, sql]) => {
     const one = await workspace({ "policies/grant.yaml": PACK, "agents/due.ts": DUE });
@@ -310,7 +315,7 @@ bank_pay({ to: "ACME", amount: half.result });
     await close(opened);
     withStore(one.dir, (db) => {
       db.exec("INSERT INTO facts SELECT 'history of other', substr(value, 2) || 'x' FROM facts WHERE name LIKE 'history of run_%'");
-      if (sql !== null) db.exec(sql);
+      if (sql !== null) db.exec(sql.replace("(before)", one.git("rev-parse", "HEAD~1").trim()));
     });
     const again = await host(one);
     const form = openCard(again, id);
@@ -328,6 +333,26 @@ bank_pay({ to: "ACME", amount: half.result });
     }
     expect([end.status, one.bank()]).toEqual(["waiting", []]);
     expect(JSON.stringify(openCard(again, id).brief)).toContain("Nothing proves that this user wrote this run's history");
+  });
+
+  it.for([
+    ["runs as it was started", ""],
+    ["is not believed", 'UPDATE runs SET pin_commit = pin_commit, input = \'{"due":"1.00"}\''],
+  ])("before its first step, a run %s", async ([, sql]) => {
+    const one = await workspace({
+      "policies/grant.yaml": PACK,
+      "agents/due.ts": DUE.replace(/^approval_form.*\n/m, "")
+        .replace("APPROVAL_GATE?, ", "")
+        .replace(/^fsm_enter\("APPROVAL.*\n/m, ""),
+    });
+    one.commit({ "config.yaml": `${one.read("config.yaml").replace(/^settings:.*$/m, "")}\nsettings: {due: "100.00"}\n` });
+    const opened = await host(one);
+    const { id } = await opened.start("due", { cause: { kind: "command", key: "later" }, input: {}, notBefore: Date.now() + 3_600_000 });
+    await close(opened);
+    withStore(one.dir, (db) => db.exec(`UPDATE runs SET not_before = 0; ${sql}`));
+    const again = await host(one);
+    await again.engine.result(id, { timeoutMs: 100_000 });
+    expect(one.bank()).toEqual(sql === "" ? ["pay"] : []);
   });
 
   it("stays ours over a failure that is tried again, and in a new process", async () => {

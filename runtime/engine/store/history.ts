@@ -3,11 +3,11 @@
  * Invariants: steps are numbered 0.. and events 1.., without gaps; an answer is in `steps` before the script gets it. Reads, writes and
  * control are buffered; an intent is durable before its call acts.
  */
-import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Sealer, Signal, Step, WaitReason } from "../../kernel/ports.ts";
+import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../../kernel/ports.ts";
 import { CRASH, DECIDING, crashCards, isOvertaken, metaText, openCard } from "./cards.ts";
 import { type Database, pack } from "./database.ts";
-import { type RunRow, type StepRow, readSteps } from "./rows.ts";
-import { createSeal } from "./seals.ts";
+import { type StepRow, readSteps } from "./rows.ts";
+import type { Seal } from "./seals.ts";
 
 /** Takes the next `count` event numbers of a run and returns the first. Inside the caller's transaction. */
 function takeEvents(database: Database, rid: number, count = 1): number {
@@ -115,15 +115,9 @@ export function storeStep(database: Database, rid: number, step: Step, event: nu
  * A run that failed at a call may try it again: the failed step at the end of its history is deleted. If the call may have acted outside,
  * the step becomes a call in doubt instead, which is settled like any other. The event of the failure stays.
  */
-export function forgetFailure(database: Database, { rid, id }: Pick<RunRow, "rid" | "id">, seal: Sealer): void {
+export function forgetFailure(database: Database, rid: number): void {
   const last = database.get<StepRow & { event: number }>("SELECT * FROM steps WHERE rid = ? ORDER BY seq DESC LIMIT 1", rid);
   if (last?.state !== "error") return;
-  const isOurs = createSeal(database, id, seal).isOn(readSteps(database, rid));
-  forgetStep(database, rid, last);
-  if (isOurs) createSeal(database, id, seal).put(readSteps(database, rid));
-}
-
-function forgetStep(database: Database, rid: number, last: StepRow & { event: number }): void {
   if ((last.effect === "external" || last.effect === "notify") && last.attempts > 0) {
     database.run("UPDATE steps SET state = 'intent', error = NULL, result = NULL, changes = NULL WHERE rid = ? AND seq = ?", rid, last.seq);
     return;
@@ -153,7 +147,7 @@ interface LogHooks {
   /** Whether the run's agent is paused at this moment. */
   paused(): boolean;
   abort: AbortSignal;
-  seal: Sealer;
+  seal: Seal;
 }
 
 type Pending =
@@ -167,9 +161,8 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
   // Steps stored as an intent: their outcome replaces the row and keeps its event.
   let intents: ReadonlySet<number> = new Set(steps.filter((step) => step.state === "intent").map((step) => step.seq));
   let pending: Pending[] = [];
-  const seal = createSeal(database, run.id, hooks.seal);
+  const { seal } = hooks;
   const ours = seal.isOn(steps);
-  let isSealed = steps.length > 0;
 
   const flush = (also?: () => void, relaxed = false, isLast = false) => {
     const batch = pending;
@@ -190,11 +183,10 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         else release(database, run.id, hooks.now(), item.items);
       }
       // Of a run that is done nothing follows any more.
-      if (isLast && isSealed) seal.drop();
-      if (!isLast && ours && batch.some(({ kind }) => kind === "step")) seal.put(steps);
+      if (isLast) seal.drop();
+      else if (ours && batch.some(({ kind }) => kind === "step")) seal.put(steps);
       also?.();
     }, relaxed);
-    isSealed ||= !isLast && steps.length > 0;
     // Only after the write: if it is refused, everything stays for the next flush.
     pending = [];
     intents = stored;

@@ -10,6 +10,7 @@ import { leftBy, openCard } from "./cards.ts";
 import type { Database } from "./database.ts";
 import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, storeStep, wakeParent } from "./history.ts";
 import { OPEN, type RunRow, WRONG, createWatch, newRunId, readSteps, toRecord } from "./rows.ts";
+import { createSeal } from "./seals.ts";
 import { createWorker } from "./worker.ts";
 
 const ENDED: readonly RunStatus[] = ["done", "failed", "diverged", "canceled"];
@@ -50,15 +51,17 @@ export function createEngine(
   /** Inserts a run with its first event and returns its rid; undefined when its cause already started a run. */
   const insert = (spec: RunSpec, id: string, created: Json): number | undefined => {
     const { cause, pin } = spec;
-    const made = database.get<{ rid: number }>(
+    const made = database.get<RunRow>(
       `INSERT INTO runs (id, agent, cause_kind, cause_key, cause_detail, mode, pin_commit, pin_blob, pin_api, input, parent, priority, not_before, given, started_by, status, attempt, events, created_at)
-       VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',0,1,?) ON CONFLICT (cause_kind, agent, cause_key) DO NOTHING RETURNING rid`,
+       VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',0,1,?) ON CONFLICT (cause_kind, agent, cause_key) DO NOTHING RETURNING *`,
       ...[id, spec.agent, cause.kind, cause.key, cause.detail === undefined ? null : JSON.stringify(cause.detail), spec.mode],
       ...[pin.commit, pin.blob, pin.api, JSON.stringify(spec.input), spec.parent ?? null, spec.priority ?? 0, spec.notBefore ?? null],
       ...[spec.given === undefined ? null : JSON.stringify(spec.given), spec.by ?? null, clock.now()],
     );
-    if (made !== undefined) addEvent(database, made.rid, "created", clock.now(), created, 1);
-    return made?.rid;
+    if (made === undefined) return undefined;
+    addEvent(database, made.rid, "created", clock.now(), created, 1);
+    createSeal(database, made, seal).put([]);
+    return made.rid;
   };
   /** A key chosen by a caller identifies one request. @throws RUN_KEY when it is reused with other input */
   const assertSame = async (spec: RunSpec, known: RunRow): Promise<void> => {
@@ -70,8 +73,8 @@ export function createEngine(
     throw new ClearedError("RUN_KEY", `This key started ${id} of ${spec.agent} with other input. Nothing was started. ${next}.`);
   };
   const queue = (row: RunRow, from: string) => queueRun(database, row.rid, clock.now(), from);
-  /** Queues a run again, with its history back in the tables. `allow` returns why it continues, or null where it already does. */
-  const requeue = async (run: string, allow: (row: RunRow) => string | null): Promise<void> => {
+  /** Queues a run again, with its history back in the tables. `allow` returns why it continues, or null where it already does. `pin`: on other code. */
+  const requeue = async (run: string, allow: (row: RunRow) => string | null, pin?: RunSpec["pin"]): Promise<void> => {
     const away = histories.load(need(run));
     const history = away && (await away);
     database.write(() => {
@@ -80,7 +83,11 @@ export function createEngine(
       if (from === null) return;
       assertNotUndone(run);
       histories.reopen(row, history);
-      if (row.status === "failed") forgetFailure(database, row, seal);
+      const isOurs = createSeal(database, need(run), seal).isOn(readSteps(database, row.rid));
+      if (pin !== undefined)
+        database.run("UPDATE runs SET pin_commit = ?, pin_blob = ?, pin_api = ? WHERE rid = ?", pin.commit, pin.blob, pin.api, row.rid);
+      if (row.status === "failed") forgetFailure(database, row.rid);
+      if (isOurs) createSeal(database, need(run), seal).put(readSteps(database, row.rid));
       queue(row, from);
     });
     watch.changed(run);
@@ -144,6 +151,7 @@ export function createEngine(
         if (left !== null) openCard(database, left.key, left.card, clock.now());
         wakeParent(database, run, clock.now());
         addEvent(database, row.rid, "ended", clock.now(), { status: "canceled", reason: left?.says ?? reason });
+        createSeal(database, row, seal).drop();
         return true;
       });
       worker.abort(run);
@@ -259,13 +267,16 @@ export function createEngine(
     },
 
     migrate: (run, pin) =>
-      requeue(run, (row) => {
-        if (row.status === "done" || row.status === "canceled")
-          throw new ClearedError("RUN_STATUS", `${run} is ${row.status}; only a run that has not ended can move to other code.`);
-        if (isUnderWay(row)) throw new ClearedError("RUN_STATUS", `${run} is executing now. Try again when it waits or has failed.`);
-        database.run("UPDATE runs SET pin_commit = ?, pin_blob = ?, pin_api = ? WHERE rid = ?", pin.commit, pin.blob, pin.api, row.rid);
-        return `migrated ${row.pin_commit} -> ${pin.commit}`;
-      }),
+      requeue(
+        run,
+        (row) => {
+          if (row.status === "done" || row.status === "canceled")
+            throw new ClearedError("RUN_STATUS", `${run} is ${row.status}; only a run that has not ended can move to other code.`);
+          if (isUnderWay(row)) throw new ClearedError("RUN_STATUS", `${run} is executing now. Try again when it waits or has failed.`);
+          return `migrated ${row.pin_commit} -> ${pin.commit}`;
+        },
+        pin,
+      ),
 
     work: (execute, options) => worker.work(execute, options),
 

@@ -8,6 +8,7 @@ import type { Database } from "./database.ts";
 import { addEvent, openLog, queueRun } from "./history.ts";
 import { pauseOf, pauseWords } from "./pauses.ts";
 import { OPEN, type RunRow, type Watch, toRecord } from "./rows.ts";
+import { createSeal } from "./seals.ts";
 
 /** How an execution ended for the worker: finished, or waiting for a call that continues in this process. */
 export type Execution = void | { later: Promise<void> };
@@ -92,7 +93,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
             changed: (id) => watch.changed(id),
             paused: () => pauseOf(database, row.agent) !== null,
             abort: controller.signal,
-            seal,
+            seal: createSeal(database, row, seal),
           });
           const execution = await execute(log);
           if (execution !== undefined) {
