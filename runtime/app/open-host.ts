@@ -282,7 +282,7 @@ function assemble({ ports, local, cache, lease, tools, rechecks, whole }: Parts)
     view: (run, log, now) => viewAt(run, log, now, { git, base: git.tree(run.pin.commit) }),
     limits: async (run) => limitsFor(trust, run.agent),
     authority: async (run) => createAuthority(trust.people, (await config(git.tree(run.pin.commit))).policy),
-    standing: createStanding({ database, trust, clock, config: (run) => config(git.tree(run.pin.commit)), tools: toolsFor }),
+    standing: createStanding({ dir, database, trust, clock, config: (run) => config(git.tree(run.pin.commit)), tools: toolsFor }),
     people: trust.people.length,
     mayAct(run) {
       assertTrust();

@@ -3,7 +3,6 @@ import type { Standing } from "../engine/approval.ts";
 import { actionHash, isWithin } from "../engine/authority.ts";
 import { isAtMost } from "../engine/authority.ts";
 import type { Database } from "../engine/store/database.ts";
-import { dropFact, factsNamed, keepFact } from "../engine/store/facts.ts";
 import { glanceAt } from "../engine/store/run-queries.ts";
 import { toWire } from "../kernel/errors.ts";
 import type { Call, Clock, Json, RunRecord, Tools } from "../kernel/ports.ts";
@@ -12,9 +11,14 @@ import { amountsIn } from "../rules/tools/trace.ts";
 import { fromExact, plus, toExact, ZERO } from "../workspace/books/amounts.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
 import { profileFor } from "../workspace/settings/people.ts";
+import { keepFor, keptFor } from "../workspace/own-folders.ts";
 import { execSource } from "./starts.ts";
 
+/** Of the files in the user's state folder. */
+const GRANTED = "granted";
+
 interface Around {
+  dir: string;
   database: Database;
   trust: Trust;
   clock: Clock;
@@ -27,14 +31,16 @@ interface Around {
  * Anything but an explicit approval of exactly these calls leaves the gate to a person. `up_to` limits the sum of the amounts of a gate,
  * together with the run's other gates and the agent's other gates of the day.
  */
-export function createStanding({ database, trust, clock, config, tools }: Around): Standing {
+export function createStanding({ dir, database, trust, clock, config, tools }: Around): Standing {
   return async (run, card, key, note) => {
     const profile = profileFor(trust.approvals, run.agent);
     // An uncommitted script of that name is not the agent for which the profile was written.
     if (profile === null || execSource(run.cause) !== null) return null;
     const { currency, timezone } = await config(run);
     if (!isWithin(card.calls, profile, currency)) return null;
-    if (!keptWithin(database, { agent: run.agent, run: run.id, day: dayIn(timezone, clock.now()), key }, card.calls, profile.up_to)) {
+    if (
+      !keptWithin({ dir, database }, { agent: run.agent, run: run.id, day: dayIn(timezone, clock.now()), key }, card.calls, profile.up_to)
+    ) {
       note(
         `The approval profile allows ${profile.up_to} ${profile.currency} for a run and for a day, all amounts together; a person is asked.`,
       );
@@ -75,20 +81,26 @@ interface Granted extends Pick<Place, "run" | "day"> {
   amount: string;
 }
 
-/** Reserves the amounts of these calls if they fit; a reservation made before a crash stays. False if they do not fit. */
-function keptWithin(database: Database, { agent, run, day, key }: Place, calls: readonly Call[], upTo: string): boolean {
-  const prefix = `granted ${agent} `;
+/**
+ * Reserves the amounts of these calls if they fit; a reservation made before a crash stays. False if they do not fit. Kept in the user's own
+ * folder: a store that is lost, or that somebody else has written, begins no new day.
+ */
+function keptWithin(
+  { dir, database }: Pick<Around, "dir" | "database">,
+  { agent, run, day, key }: Place,
+  calls: readonly Call[],
+  upTo: string,
+): boolean {
   const sum = (amounts: readonly string[]) => fromExact(amounts.map((one) => toExact(one.replace("-", ""))).reduce(plus, ZERO));
   const own = sum(calls.flatMap((call) => amountsIn(call.params).map(({ value }) => value)));
-  return database.write(() => {
-    const granted = factsNamed(database, prefix).map(({ name, value }) => ({ name, ...(JSON.parse(value) as Granted) }));
-    const others = granted.filter(({ name }) => name !== prefix + key);
-    const of = (field: "run" | "day", value: string) => others.filter((one) => one[field] === value).map(({ amount }) => amount);
-    const fits = [of("run", run), of("day", day)].every((before) => isAtMost(sum([own, ...before]), upTo));
-    if (!fits) return false;
-    keepFact(database, prefix + key, JSON.stringify({ run, day, amount: own } satisfies Granted));
-    // Only the amounts of a single run are summed across days.
-    for (const old of granted) if (old.day < day && glanceAt(database, old.run)?.ended != null) dropFact(database, old.name);
-    return true;
-  });
+  const granted = Object.entries(keptFor<{ granted: { [name: string]: Granted } }>(GRANTED, dir)?.granted ?? {});
+  const name = `${agent} ${key}`;
+  const others = granted.filter(([one]) => one !== name && one.startsWith(`${agent} `)).map(([, one]) => one);
+  const of = (field: "run" | "day", value: string) => others.filter((one) => one[field] === value).map(({ amount }) => amount);
+  if (![of("run", run), of("day", day)].every((before) => isAtMost(sum([own, ...before]), upTo))) return false;
+  if (granted.some(([one]) => one === name)) return true;
+  // Only the amounts of a single run are summed across days.
+  const left = granted.filter(([, old]) => old.day >= day || glanceAt(database, old.run)?.ended === null);
+  keepFor(GRANTED, dir, { granted: Object.fromEntries([...left, [name, { run, day, amount: own } satisfies Granted]]) });
+  return true;
 }

@@ -11,7 +11,7 @@ import type { Call, Card, CardDraft, Decision, Json } from "../kernel/ports.ts";
 import type { Header } from "../scripts/header.ts";
 import { validateInput } from "../scripts/fields.ts";
 import { nameWords } from "../rules/tools/classify.ts";
-import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools/trace.ts";
+import { amountsIn, decimalOf, isAmountKey, MULTIPLIES, saysCurrency, saysMoney } from "../rules/tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { changesIn, type Edit, keyOf, scalarsOf } from "../rules/edits.ts";
@@ -175,18 +175,16 @@ function assertAnswer(card: CardDraft, decision: Decision): void {
 
 /**
  * Approval profiles: whether these calls may be approved without a person, because each has an amount and none is above the limit or negative. Fails
- * closed: without amounts that read as plain decimals of the profile's currency, a person decides. `fallback`: the workspace's currency,
- * for calls that name none.
+ * closed: without amounts that read as plain decimals of the profile's currency, or with anything that could multiply them or be one more, a
+ * person decides. `fallback`: the workspace's currency, for calls that name none.
  */
 export function isWithin(calls: readonly Call[], limit: { up_to: string; currency: string }, fallback: string): boolean {
-  const places = [...scalarsOf(calls)].map(([path, value]) => ({ words: nameWords(keyOf(path)), value }));
   return (
     calls.length > 0 &&
     calls.every((call) => amountsIn(call.params).length > 0) &&
     calls.every((call) => amountsIn(call.params).every(({ value }) => isAtMost(value, limit.up_to) && signOf(value) >= 0)) &&
     calls.every((call) => currenciesOf(call, fallback).every((currency) => currency === limit.currency)) &&
-    !places.some(({ words, value }) => words.some((word) => word === "days" || MULTIPLIES.includes(word)) && String(value) !== "1") &&
-    !places.some(({ words, value }) => isUnclear(words, value))
+    ![...scalarsOf(calls)].some(([path, value]) => isUnclear(path, value))
   );
 }
 
@@ -196,11 +194,23 @@ function currenciesOf(call: Call, fallback: string): Json[] {
   return named.length === 0 ? [fallback] : named.map(([, value]) => value);
 }
 
-/** An amount that cannot be read, or a figure whose name does not tell whether it is money. */
-function isUnclear(words: readonly string[], value: Json): boolean {
+// What says how often or in what unit an amount is meant.
+const REPEATS = new Set([
+  ...[...MULTIPLIES, "days", "payments", "installments", "instalments", "occurrences", "copies", "recipients", "cycles", "periods"],
+  ...["recurrence", "recurring", "frequency", "interval", "repeat", "repeats", "every", "pct", "percent", "ratio", "factor", "scale"],
+]);
+const ONCE = /^(?:|1|once|one|none|no|null|false|single)$/i;
+const SCALE = /^(?:hundred|thousand|million|billion|lakh|crore|dozen|[km]|mn|bn)s?$/i;
+
+/** An amount that cannot be read, a figure whose name does not tell whether it is money, or what could multiply an amount. */
+function isUnclear(path: string, value: Json): boolean {
+  const [text, words] = [String(value), nameWords(keyOf(path))];
   const money = isAmountKey(words.join("_"));
   if (money === true) return value !== null && plainDecimal(value) === null;
-  return money === null && plainDecimal(value) !== null && String(value) !== "1";
+  if (words.some((word) => REPEATS.has(word)) || (words[0] === "number" && words[1] === "of")) return !ONCE.test(text);
+  // One of several values in a list: each may cost the amount.
+  if (/\.\d+$/.test(path) && !path.endsWith(".0")) return true;
+  return SCALE.test(text) || saysMoney(text) || (money === null && decimalOf(value) !== null && text !== "1");
 }
 
 /** The hash that an outside approval must name, so that it covers exactly these calls. */

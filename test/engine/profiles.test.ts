@@ -1,6 +1,8 @@
 /** What answers for a person, within its limit, and what reminds one: profiles of trust.yaml, reminders, expiry. */
+import { rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { decideCard } from "../../runtime/app/decide.ts";
 import { remind } from "../../runtime/app/timers.ts";
@@ -30,6 +32,17 @@ describe("profiles", () => {
     ["another currency by its value alone", { to: "A", amount: "5.00", unit: "KWD" }, "waiting"],
     ["a small amount for many months", { to: "A", amount: "5.00", months: 12 }, "waiting"],
     ["many of a small amount", { to: "A", amount: "5.00", quantity: 1000 }, "waiting"],
+    ["another amount as text without a fraction", { to: "A", amount: "1.00", extra: "USD 9000" }, "waiting"],
+    ["another amount with its currency behind it", { to: "A", amount: "1.00", betrag: "50000 EUR" }, "waiting"],
+    ["another amount within a sentence", { to: "A", amount: "1.00", note: "and 9000 usd on top" }, "waiting"],
+    ["another amount under the name of a reference", { to: "A", amount: "1.00", reference: "\u20ac9000" }, "waiting"],
+    ["thousands of it", { to: "A", amount: "1.00", unit: "thousand" }, "waiting"],
+    ["a number of payments", { to: "A", amount: "40.00", number_of_payments: 12 }, "waiting"],
+    ["installments", { to: "A", amount: "40.00", installments: "3" }, "waiting"],
+    ["a payment each month", { to: "A", amount: "40.00", recurrence: "monthly" }, "waiting"],
+    ["several who are paid", { to: "A", amount: "40.00", to_list: ["a", "b", "c"] }, "waiting"],
+    ["a percentage", { to: "A", amount: "1.00", pct: 9000 }, "waiting"],
+    ["ids, days and words", { to: "A", amount: "1.00", note: "INV-2024-447, rent of May, due 2026-11-30" }, "done"],
   ])("auto: %s", async (_name, params, status) => {
     const { one, opened } = await made(TEAM, AUTO);
     const run = await begin(opened, "simple", { params });
@@ -54,6 +67,11 @@ describe("profiles", () => {
     // Another agent has a limit of its own, and another day begins anew.
     expect((await begin(opened, "asks")).status).toBe("done");
     await close(opened);
+    // A lost store begins no new day.
+    for (const end of ["", "-wal", "-shm"]) rmSync(join(one.dir, `.cleared/store.db${end}`), { force: true });
+    const lost = await host(one);
+    expect((await begin(lost, "simple", ten)).status).toBe("waiting");
+    await close(lost);
     const next = await host(one, { clock: { now: () => Date.now() + 86_400_000 } });
     expect((await begin(next, "simple", ten)).status).toBe("done");
   });

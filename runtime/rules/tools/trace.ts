@@ -28,7 +28,7 @@ interface Amount {
 }
 
 /** The amount in a scalar, without its sign: 1200, "1200.00", "USD 1,200.00", "$1,200". Null for other text. */
-function decimalOf(value: Json): string | null {
+export function decimalOf(value: Json): string | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
   const direct = plainDecimal(value);
   if (direct !== null) return direct.replace("-", "");
@@ -120,6 +120,13 @@ const CURRENCIES = new Set(Intl.supportedValuesOf("currency"));
 
 /** Whether a tool's parameter is a currency: by its name, or by its value (unit: KWD), because tools choose their own names. */
 export const saysCurrency = (key: string, value: Json): boolean => isCurrency(key) || CURRENCIES.has(String(value));
+
+/** Whether a text states a sum of money: a figure beside a currency's code or sign. */
+export const saysMoney = (text: string): boolean =>
+  /\p{N}\s?\p{Sc}|\p{Sc}\s?\p{N}/u.test(text) ||
+  [...text.matchAll(/\p{N}\s?([A-Za-z]{3})\b|\b([A-Za-z]{3})\s?(?=\p{N})/gu)].some(([, after, before]) =>
+    CURRENCIES.has((after ?? before ?? "").toUpperCase()),
+  );
 
 /** What policies have judged in a run: each figure with its count, the currencies, and the facts in words. */
 export interface Judged {
