@@ -11,7 +11,7 @@ import { shell, warmUp, workspace } from "../cli/command-line.ts";
 beforeAll(warmUp);
 
 const STATEMENT = "Date,Description,Amount\n2026-01-05,Lunch,-12.00\n";
-const kinds = {
+const kinds: Record<string, (path: string) => void> & { pipe(path: string): void } = {
   pipe: (path: string) => execFileSync("mkfifo", [path]),
   device: (path: string) => execFileSync("mknod", [path, "c", "1", "5"]),
   folder: (path: string) => mkdirSync(path),
@@ -21,7 +21,12 @@ const kinds = {
     truncateSync(path, 2 ** 40);
   },
 };
-type Kind = keyof typeof kinds;
+const named = (key: string) => (path: string) => {
+  kinds.pipe(path);
+  execFileSync("git", ["config", "-f", join(dirname(path), ".git/config"), key, path]);
+};
+Object.assign(kinds, { included: named("include.path"), attributes: named("core.attributesFile") });
+type Kind = string;
 
 /** What the commands come to with that at this path; undefined: they do their work. */
 const PLACES: [Kind, string, Record<string, RegExp | undefined>][] = [
@@ -51,6 +56,12 @@ const PLACES: [Kind, string, Record<string, RegExp | undefined>][] = [
   ["endless", "main.journal", { "import ../s.csv": /main\.journal \(user_edit\)/, verify: undefined }],
   ["pipe", "import/s.csv", { "import ../s.csv": undefined, doctor: /import\/s\.csv|s\.csv is a named pipe/ }],
   ["pipe", ".git/config", { doctor: /\.git\/config is a named pipe, .*Remove it/, "import ../s.csv": /\.git\/config is a named pipe/ }],
+  ...["queue", "agents", "import ../s.csv"].map((command): (typeof PLACES)[number] => [
+    "included",
+    "notes",
+    { [command]: /notes is a named pipe, which blocks git forever\. Remove it, or the setting of \.git\/config that names it/ },
+  ]),
+  ["attributes", "notes", { "propose -m x": /notes is a named pipe, .*the setting of \.git\/config that names it/ }],
   ["pipe", ".git/refs/heads/main.lock", { verify: /main\.lock is a named pipe/ }],
   ...[".git/HEAD", ".git/packed-refs", ".git/commondir", ".git/refs/cleared/runs/0123456789"].map((path): (typeof PLACES)[number] => {
     const why = new RegExp(`${path} is larger than 256 MiB, .*take the repository from a clone or a backup`);
@@ -67,7 +78,7 @@ test.for(PLACES)("a %s at %s delays no command", async ([kind, path, commands], 
   writeFileSync(join(dir, "../s.csv"), STATEMENT);
   mkdirSync(dirname(join(dir, path)), { recursive: true });
   rmSync(join(dir, path), { force: true, recursive: true });
-  kinds[kind](join(dir, path));
+  kinds[kind]?.(join(dir, path));
   for (const [command, why] of Object.entries(commands)) {
     const { code, stdout, stderr } = await shell(dir, `timeout -s KILL 60 cleared ${command}`);
     const told = { command, code, said: `${stdout}${stderr}` };

@@ -3,9 +3,11 @@
  * been received as a folder, including its `.git/config`.
  */
 import { type Dirent, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { devNull, homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { isEndless, oddKind } from "../own-folders.ts";
+import { fileOfGit } from "./leftovers.ts";
 
 // A recorded commit must survive a power cut, and git by default syncs nothing (spec/engine.md 7).
 // Hooks and fsmonitor would run the user's programs inside the committer.
@@ -103,8 +105,28 @@ export function endlessFile(dir: string): ClearedError | undefined {
   const reads = ({ name, parentPath }: Dirent) =>
     /^\.git(?:attributes|ignore)$/.test(name) || `${parentPath}/`.startsWith(join(dir, ".git/"));
   const found = entriesOf(dir).find((entry) => isEndless(entry) && reads(entry));
-  const path = found && join(found.parentPath, found.name);
-  return found && new ClearedError("FILE_INVALID", `${path} is ${oddKind(found)}, which blocks git forever. Remove it.`);
+  const path = found === undefined ? endlessIn(join(dir, ".git/config"), new Set()) : join(found.parentPath, found.name);
+  if (path === null) return undefined;
+  const named = found === undefined ? ", or the setting of .git/config that names it" : "";
+  return new ClearedError("FILE_INVALID", `${path} is ${oddKind(statSync(path))}, which blocks git forever. Remove it${named}.`);
+}
+
+// More files than a configuration includes.
+const MOST_INCLUDED = 50;
+
+/** The first pipe or device that this configuration, or one it includes, names as a file to read; null if there is none. */
+function endlessIn(config: string, seen: Set<string>): string | null {
+  if (seen.has(config) || seen.size > MOST_INCLUDED) return null;
+  seen.add(config);
+  const values = (fileOfGit(config, 2 ** 20)?.toString() ?? "").matchAll(/=\s*"?([^"\n;#]+)/g);
+  for (const [, value = ""] of values) {
+    const path = resolve(dirname(config), value.trim().replace(/^~(?=\/)/, homedir()));
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined || path === devNull || stat.isDirectory()) continue;
+    const inner = stat.isFile() ? endlessIn(path, seen) : path;
+    if (inner !== null) return inner;
+  }
+  return null;
 }
 
 function entriesOf(dir: string): Dirent[] {
