@@ -39,7 +39,9 @@ const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask:
 const paid = made["erp/reimburse_expense"]?.[0] ?? { amount: expense.amount, pay_date: null };
 fsm_enter("SCHEDULE_NOTIFY");
 const decision = no === null ? "approved" : "rejected";
-const summary = `${expense_id}: ${paid.amount} ${decision} by ${by}${no === null ? `, paid out on ${paid.pay_date}` : `: ${no}`}`;
+const { approved_amount } = made["erp/record_expense_approval"]?.[0] ?? { approved_amount: expense.amount };
+const payment = paid.amount === approved_amount ? "paid out" : `${paid.amount} paid out`;
+const summary = `${expense_id}: ${approved_amount} ${decision} by ${by}${no === null ? `, ${payment} on ${paid.pay_date}` : `: ${no}`}`;
 notify_send({ to: employee.email, subject: `Your claim ${expense_id} is ${decision}`, text: summary, key: summary });
 const told = { decision, amount: paid.amount, requester: employee.name, reason: no ?? verdict.summary, by, pay_date: paid.pay_date };
 ({ ...told, ...figuresOf(no === null ? paid.amount : "0.00"), summary });

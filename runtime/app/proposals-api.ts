@@ -11,7 +11,7 @@ import { gateOf } from "../change/proposals/deciding.ts";
 import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../change/proposals/make.ts";
 import { BACKTEST_DAYS, textsOf, type Preparing, judge, prepare } from "../change/proposals/prepare.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
-import type { Proposal, ProposalDraft, ProposalState, Report } from "../change/proposal-types.ts";
+import { type Proposal, type ProposalDraft, type ProposalState, type Report, WITHDRAWN } from "../change/proposal-types.ts";
 import { createSideRefs } from "../workspace/git/proposal-refs.ts";
 import type { Host } from "./host.ts";
 import type { Subject } from "../change/checks/findings.ts";
@@ -157,7 +157,7 @@ export async function withdrawProposal(host: Host, id: string | number, by: stri
       `Proposal ${proposal.number} is by ${proposal.by}, and only its proposer can withdraw it. \`cleared reject ${proposal.number} --reason ...\` rejects it.`,
     );
   const from = OPEN.filter((state) => state !== "approved");
-  const why = reason === "" ? `Withdrawn by ${proposal.by}.` : `Withdrawn by ${proposal.by}: ${reason}`;
+  const why = reason === "" ? `${WITHDRAWN}${proposal.by}.` : `${WITHDRAWN}${proposal.by}: ${reason}`;
   const change = { state: "superseded" as const, by: proposal.by, why, decisions: ownNo(host, proposal, why) };
   await store.update(proposal.id, { ...change, says: `withdrawn by ${proposal.by}` }, { from });
   return showProposal(host, proposal.id);

@@ -71,6 +71,13 @@ export const askedSchema = z.strictObject({
 });
 export type AskedFor = z.output<typeof askedSchema>;
 
+/** The state in a word: a proposal that ended without a decision was withdrawn by its proposer, or replaced by another. */
+export const stateWord = ({ state, why }: Pick<Proposal, "state" | "why">): string =>
+  state !== "superseded" ? state : why?.startsWith(WITHDRAWN) ? "withdrawn" : "replaced";
+
+/** How the reason of a withdrawn one begins. */
+export const WITHDRAWN = "Withdrawn by ";
+
 export interface Proposal {
   /** prop_ and 10 base32 letters. */
   id: string;

@@ -3,12 +3,12 @@ import type { ShownProposal } from "../app/proposals-api.ts";
 import { cardOf } from "../change/proposals/card.ts";
 import type { CardPart } from "../change/proposals/card-details.ts";
 import { ASKING } from "../change/proposals/store.ts";
-import type { Proposal, ProposalState } from "../change/proposal-types.ts";
+import { type Proposal, stateWord } from "../change/proposal-types.ts";
 import type { Output } from "./output.ts";
 
 /** Cells of a row: number, state, title, proposer, age. */
 export function proposalRow(output: Output, proposal: Proposal, now: number): string[] {
-  return [output.bold(String(proposal.number)), painted(output, proposal.state), proposal.title, proposal.by, age(now - proposal.at)];
+  return [output.bold(String(proposal.number)), painted(output, proposal), proposal.title, proposal.by, age(now - proposal.at)];
 }
 
 /** The card, and how to see the rest. */
@@ -19,7 +19,7 @@ export function proposalLines(output: Output, { proposal, name, rejected, timezo
   const decide = ASKING.includes(state) ? `decide: ${yes}, or cleared reject ${name} --reason ...; ` : "";
   const more = withDetails ? "" : `everything else: cleared proposals show ${number} --details; `;
   return [
-    `${output.bold(String(number))}  ${painted(output, state)}  ${headline}`,
+    `${output.bold(String(number))}  ${painted(output, proposal)}  ${headline}`,
     ...parts.flatMap((part) => partLines(part).map((line) => `  ${toned(output, part.name, line)}`)),
     ...(withDetails
       ? details.flatMap(({ name, lines }) => [`  ${output.bold(name)}`, ...lines.map((line) => `    ${toned(output, name, line)}`)])
@@ -37,10 +37,10 @@ function toned(output: Output, part: string, line: string): string {
   return line.startsWith("failed: ") ? output.red(line) : line;
 }
 
-function painted(output: Output, state: ProposalState): string {
+function painted(output: Output, { state, why }: Pick<Proposal, "state" | "why">): string {
   if (ASKING.includes(state)) return output.yellow(state);
   if (state === "blocked" || state === "rejected") return output.red(state);
-  return state === "applied" ? output.green(state) : state;
+  return state === "applied" ? output.green(state) : stateWord({ state, why });
 }
 
 /** In the largest nonzero unit. */

@@ -14,7 +14,7 @@ import { nameWords } from "../rules/tools/classify.ts";
 import { amountsIn, decimalOf, isAmountKey, MULTIPLIES, saysCurrency, saysMoney } from "../rules/tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import { changesIn, type Edit, keyOf, scalarsOf } from "../rules/edits.ts";
+import { changesIn, type Edit, isFilledIn, keyOf, scalarsOf } from "../rules/edits.ts";
 import { verifyDecision } from "./signature.ts";
 
 interface Person {
@@ -119,6 +119,9 @@ function assertEdit(card: CardDraft, decision: Decision): void {
       "USAGE",
       `The figures of "${card.title}" depend on each other and cannot be changed here. Reject it, correct what they come from, and start the run again.`,
     );
+  const filled = changesIn(card.calls, calls).find(({ from }) => isFilledIn(from));
+  if (filled !== undefined)
+    throw new ClearedError("USAGE", `${filled.path} is filled in with whoever approves, or why, and cannot be changed.`);
   // With several approvers an edit back to the card's own calls is a change: it undoes another person's edit.
   if (changesIn(card.calls, calls).length === 0 && (card.approvals ?? 1) < 2 && levelsOf(card).length < 2)
     throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);

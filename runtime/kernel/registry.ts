@@ -78,6 +78,8 @@ export function pluginFiles(dir: string, sources: readonly PluginSource[]): Code
 // Kinds of files that nothing runs or compiles. Every other kind counts as code, because a list of what is code is never complete.
 const DATA =
   /\.(?:csv|tsv|jsonl?|ya?ml|journal|ledger|ofx|qfx|qif|mt940|md|rst|txt|pdf|png|jpe?g|gif|webp|heic|tiff?|ico|eml|msg|zip|gz|xlsx?|ods|docx?|odt|log|parquet|(?:db|sqlite3?)(?:-wal|-shm|-journal)?|bak|orig|rej)$|^(?:\.git(?:ignore|attributes|keep|modules)|licen[cs]e|copying|readme|notice|authors|changelog)$/i;
+// Without an ending: build files are named like these; any other may be the output of somebody's command.
+const BUILD = /^(?:\p{Lu}.*|.*file|w(?:af)?script)$/u;
 // Settings in these formats that name code to a program that looks for them.
 const SETTINGS =
   /^(?:(?:package|package-lock|npm-shrinkwrap|composer|[tj]sconfig.*|.*config|lerna|nx|turbo|project|deno|import_?map)\.json|(?:taskfile|pnpm-.*|(?:docker-)?compose.*)\.ya?ml|(?:(?:requirements|constraints).*|cmakelists)\.txt)$/i;
@@ -89,7 +91,8 @@ function isCode(path: string): boolean {
   const name = basename(path);
   if (path.startsWith(`import${sep}`)) return PROGRAM.test(name);
   const isHidden = path.split(sep).some((part) => part.startsWith(".") && !part.startsWith(".git"));
-  return isHidden || SETTINGS.test(name) || !DATA.test(name);
+  const hasEnding = name.replace(/^\./, "").includes(".");
+  return isHidden || SETTINGS.test(name) || (!DATA.test(name) && (hasEnding || BUILD.test(name)));
 }
 
 // No person can confirm more at once, and a larger folder holds more than plugins.

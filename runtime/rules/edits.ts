@@ -2,6 +2,7 @@
  * Edit, then approve: what a person may change in the calls of a card, and what they changed. Only scalars change, each keeps its
  * type (text, number, boolean), and neither a call nor its tool is added or dropped.
  */
+import { isDay } from "../kernel/day.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
 import type { Call, Card, Json } from "../kernel/ports.ts";
@@ -33,7 +34,10 @@ export const changesIn = (before: readonly Call[], after: readonly Call[]): Edit
 
 /** The same, of what a person changed: "@approver" and "@reason" are filled in by the runtime (`spoken` in engine/approval.ts). */
 export const editsIn = (before: readonly Call[], after: readonly Call[]): Edit[] =>
-  changesIn(before, after).filter(({ from }) => from !== "@approver" && from !== "@reason");
+  changesIn(before, after).filter(({ from }) => !isFilledIn(from));
+
+/** True for a placeholder that the runtime fills in. */
+export const isFilledIn = (value: Json): boolean => value === "@approver" || value === "@reason";
 
 /** `calls.0.params.amount "100.00" -> "50.00", ...` */
 export const editWords = (edits: readonly Edit[]): string =>
@@ -59,25 +63,40 @@ export function differences(old: ReadonlyMap<string, Json>, now: ReadonlyMap<str
   });
 }
 
-/** Paths of amounts with the same figure: changing only one of them is rarely intended. Zeros are left out. */
-export function equalAmounts(calls: readonly Call[]): string[][] {
+/** What an amount is in its call: amounts of the same kind, in rows of one list or calls of one tool, are equal by chance, except the two sides of an entry. */
+const kindOf = (path: string, value: Json, calls: readonly Call[]): string =>
+  `${calls[Number(path.split(".")[1])]?.tool} ${path.replace(/\d+/g, "*")} ${String(value).startsWith("-")}`;
+
+/** Paths of amounts with the same figure that are not of one kind: changing only one of them is rarely intended. Zeros are left out. */
+export function equalAmounts(calls: readonly Call[]): { path: string; kind: string }[][] {
   const amounts = [...scalarsOf(calls)].filter(([path]) => isAmountKey(keyOf(path)) === true);
   const byFigure = Map.groupBy(amounts, ([, value]) => plainDecimal(value)?.replace("-", "") ?? "0");
   byFigure.delete("0");
-  return [...byFigure.values()].map((equal) => equal.map(([path]) => path)).filter((paths) => paths.length > 1);
+  return [...byFigure.values()]
+    .map((equal) => equal.map(([path, value]) => ({ path, kind: kindOf(path, value, calls) })))
+    .filter((equal) => new Set(equal.map(({ kind }) => kind)).size > 1);
 }
+
+/** The rows in which an amount stands: `2` of `calls.0.params.lines.2.amount`. */
+const rowsOf = (path: string): string => (path.match(/(?<=\.)\d+(?=\.)/g) ?? []).slice(1).join();
+
+const MOST_NAMED = 5;
 
 /** @throws USAGE when one of several equal amounts is changed and the others are not mentioned */
 function assertEqualsKept(calls: readonly Call[], edited: readonly Call[], mentioned: ReadonlySet<string>): void {
   const [before, after] = [scalarsOf(calls), scalarsOf(edited)];
-  for (const paths of equalAmounts(calls)) {
-    const [changed] = paths.filter((path) => after.get(path) !== before.get(path));
-    const left = paths.filter((path) => !mentioned.has(path));
-    if (changed === undefined || left.length === 0) continue;
-    const stays = left.map((path) => `${path}=${String(before.get(path))}`);
+  for (const equal of equalAmounts(calls)) {
+    const changed = equal.find(({ path }) => after.get(path) !== before.get(path));
+    if (changed === undefined) continue;
+    const others = equal.filter(({ kind }) => kind !== changed.kind);
+    const beside = others.filter(({ path }) => rowsOf(path) === rowsOf(changed.path));
+    const left = (beside.length > 0 ? beside : others).filter(({ path }) => !mentioned.has(path)).map(({ path }) => path);
+    if (left.length === 0) continue;
+    const [shown, more] = [left.slice(0, MOST_NAMED), left.length > MOST_NAMED ? ` and ${left.length - MOST_NAMED} more` : ""];
+    const stays = shown.map((path) => `--set ${path}=${String(before.get(path))}`).join(" ");
     throw new ClearedError(
       "USAGE",
-      `${changed} changes, and the same amount would stay in ${left.join(", ")}. Set them too, or confirm the old values: ${stays.map((one) => `--set ${one}`).join(" ")}`,
+      `${changed.path} changes, and the same amount would stay in ${shown.join(", ")}${more}. Set them too, or confirm the old values: ${stays}${more}`,
     );
   }
 }
@@ -112,6 +131,11 @@ export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, 
         `"${given}" cannot be set.${didYouMean(given, names)} There are ${names.slice(0, 20).join(", ") || "none"}.`,
       );
     }
+    if (isFilledIn(old ?? null))
+      throw new ClearedError(
+        "USAGE",
+        `${path} becomes ${old === "@approver" ? "whoever approves" : "the reason given"}, and cannot be set.`,
+      );
     mentioned.add(path);
     (holder as Record<string, Json>)[last] = exists ? likeOld(given, old ?? null, text) : text;
   }
@@ -125,6 +149,9 @@ function holds(value: Json | undefined, key: string): value is { [key: string]: 
 
 /** @throws USAGE */
 function likeOld(path: string, old: Json, text: string): Json {
+  const wrong = (what: string) => new ClearedError("USAGE", `${path} is ${JSON.stringify(old)}; enter another ${what}, not "${text}".`);
+  if (isDay(String(old)) && !isDay(text)) throw wrong("day of the calendar");
+  if (isAmountKey(keyOf(path)) === true && placesOf(text) > Math.max(2, placesOf(String(old)))) throw wrong("amount with fewer decimals");
   if (typeof old === "string") return text;
   try {
     const value = JSON.parse(text) as Json;
@@ -132,8 +159,10 @@ function likeOld(path: string, old: Json, text: string): Json {
   } catch {
     if (old === null) return text;
   }
-  throw new ClearedError("USAGE", `${path} is ${JSON.stringify(old)}; enter another ${typeof old}, not "${text}".`);
+  throw wrong(typeof old);
 }
+
+const placesOf = (decimal: string): number => (plainDecimal(decimal) === null ? 0 : (decimal.split(".")[1]?.length ?? 0));
 
 /** The input of a form in the types of its fields, without empty ones. Text of a wrong type stays text, so that the check names it. */
 export function readForm(fields: Json, given: Readonly<Record<string, string>>): { [name: string]: Json } {

@@ -1,6 +1,6 @@
 /** A card for a decision: what it is about, the exact calls it would allow, and a form with two answers, a reason and editable fields. */
 import { restatedBy } from "../engine/store/cards.ts";
-import { callsOf, equalAmounts, scalarsOf, titleOf } from "../rules/edits.ts";
+import { callsOf, equalAmounts, isFilledIn, scalarsOf, titleOf } from "../rules/edits.ts";
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
 import { visible } from "../kernel/text.ts";
 import { isObject } from "../rules/tools/shape.ts";
@@ -101,6 +101,7 @@ function editFields(card: Card): Html {
     const text = String(value);
     return (
       value !== null &&
+      !isFilledIn(value) &&
       card.records?.includes(path) !== true &&
       text.length <= LONGEST &&
       plain(text) === text &&
@@ -110,7 +111,7 @@ function editFields(card: Card): Html {
   });
   if (fields.length === 0) return nothing;
   const twice = equalAmounts(card.calls).map(
-    (paths) => html`<p class="lead">The same amount appears in ${paths.length} places: change it in each.</p>`,
+    (equal) => html`<p class="lead">The same amount appears in ${equal.length} places: change it in each.</p>`,
   );
   return html`<details class="brief"><summary>Change it first</summary>${twice}<div class="fields">${fields
     .slice(0, FIELDS)

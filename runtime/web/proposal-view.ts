@@ -7,7 +7,7 @@ import { visible } from "../kernel/text.ts";
 import type { Card, Call } from "../kernel/ports.ts";
 import { type ProposalCard, cardOf } from "../change/proposals/card.ts";
 import { type CardPart, checkName } from "../change/proposals/card-details.ts";
-import type { CheckResult, Proposal, ProposalState } from "../change/proposal-types.ts";
+import { type CheckResult, type Proposal, type ProposalState, stateWord } from "../change/proposal-types.ts";
 import { agentFile } from "../workspace/layout.ts";
 import { decisionForm, legsView } from "./card-view.ts";
 import type { Fact } from "../app/facts.ts";
@@ -28,7 +28,7 @@ const DIFF_CHARS = 1_000_000;
 const LONGEST = 500;
 const DOUBTS = new Set(["Not proven", "May do more"]);
 
-const stateOf = ({ state }: Pick<Proposal, "state">): Html => badge({ word: state, tone: TONES[state] });
+const stateOf = (one: Pick<Proposal, "state" | "why">): Html => badge({ word: stateWord(one), tone: TONES[one.state] });
 
 /** `/proposals`: every proposal, open ones first. */
 export function proposalsPage(proposals: readonly Proposal[], times: Times): Html {

@@ -115,7 +115,9 @@ test.each(share(RUNS, 3, (one) => JSON.stringify(one)))(
     for (const [path, value] of scalarsOf(first.card.calls)) {
       const [, place = "0", key = ""] = /^calls\.(\d+)\.params\.(\w+)/.exec(path) ?? [];
       const found = other(first.card.calls[Number(place)] as Call, key, value);
-      const equal = equalAmounts(first.card.calls).find((paths) => paths.includes(path)) ?? [path];
+      const equal = equalAmounts(first.card.calls)
+          .map((each) => each.map((one) => one.path))
+          .find((paths) => paths.includes(path)) ?? [path];
       const elsewhere = [...scalarsOf(first.card.calls)].filter(([one]) => !equal.includes(one));
       if (found === null || READ_FACTS.has(`${agent} ${key}`) || JSON.stringify([input, elsewhere, TODAY]).includes(String(value))) continue;
       const { end: waiting } = tried++ === 0 ? first : await toGate(agent, input);

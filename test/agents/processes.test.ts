@@ -328,7 +328,9 @@ test("the approver is recorded outside by their id there, else by name, whatever
   const other = await business((trust) => trust.replace("{name: Mo, ", "{name: Mo, ids: {erp: E-1002}, "));
   await answer(other, await run(other, "expense_approval", { expense_id: "EXP-703" }), "approved", "Mo");
   const forged = { "calls.0.params.approved_by": "E-1003" };
-  await answer(other, await run(other, "expense_approval", { expense_id: "EXP-701" }), "approved", "Lee", forged).catch(() => undefined);
+  const second = await run(other, "expense_approval", { expense_id: "EXP-701" });
+  await expect(answer(other, second, "approved", "Lee", forged)).rejects.toMatchObject({ code: "USAGE" });
+  await answer(other, second, "approved", "Lee");
   await answer(other, await run(other, "month_end_close", { period: "2024-09" }), "approved", "Mo");
   expect(rows(other, "select expense_id, approved_by from expenses where expense_id in ('EXP-701', 'EXP-703') order by 1")).toEqual([
     { expense_id: "EXP-701", approved_by: "Lee" },

@@ -199,6 +199,18 @@ describe("edit, then approve", () => {
     );
   });
 
+  test.each([
+    ["pay_date", "2024-11-14", ["2024-11-31", "2030-13-45", "tomorrow", ""], "2024-11-15"],
+    ["amount", "120.00", ["50.001", "0.0000001"], "50.5"],
+    ["price", "0.0125", ["0.01251"], "0.0124"],
+    ["approved_by", "@approver", ["Chief Executive", ""], null],
+    ["reason", "@reason", ["because"], null],
+  ])("an edit of %s %s is a value of the same kind", (key, was, refusedOnes, fine) => {
+    const card = { kind: "approval", calls: [{ tool: "erp/pay", params: { [key]: was } }] } as unknown as Card;
+    for (const text of refusedOnes) expect(() => agreed(card, { [key]: text }), text).toThrow(expect.objectContaining({ code: "USAGE" }));
+    if (fine !== null) expect(agreed(card, { [key]: fine }).calls).toEqual([{ tool: "erp/pay", params: { [key]: fine } }]);
+  });
+
   test("with a required level no amount may rise, and nothing else may be added", async () => {
     const { opened } = await made(TEAM);
     const { id } = await begin(opened, "asks");
@@ -225,6 +237,23 @@ describe("edit, then approve", () => {
       expect(() => agreed(card, { [wrong]: "1" }), wrong).toThrow(/cannot be set/);
     expect(() => agreed(card, { ammount: "1" })).toThrow(/Did you mean "amount"/);
     expect(agreed(card, { "calls.0.params.memo": "x" }).calls?.[0]?.params).toMatchObject({ memo: "x", amount: "120.00" });
+  });
+
+  test("amounts of many rows that are equal by chance are changed one by one; beside two sides of one row, a few are named", () => {
+    const edited = (calls: object[], sets: Record<string, string>) => agreed({ kind: "approval", calls } as unknown as Card, sets);
+    const lines = Array.from({ length: 200 }, (_, i) => ({ employee_id: `E-${i}`, amount: "10.00" }));
+    const path = "calls.0.params.lines.3.amount";
+    expect(edited([{ tool: "erp/pay_all", params: { lines } }], { [path]: "9.00" })).toMatchObject({ decision: "edited" });
+    const payments = lines.map((params) => ({ tool: "erp/pay", params }));
+    expect(edited(payments, { "calls.7.params.amount": "9.00" })).toMatchObject({ decision: "edited" });
+    // Of the two legs of an entry, and of the records of one payment, the other is named, and only that.
+    const legs = lines.map(({ amount }, i) => ({ account: i % 2 === 0 ? "5010" : "1010", amount: i % 2 === 0 ? amount : `-${amount}` }));
+    const noted = { tool: "erp/note", params: { rows: lines } };
+    const beside = [{ tool: "erp/pay_all", params: { lines } }, noted];
+    expect(() => edited(beside, { [path]: "9.00" })).toThrow(/would stay in calls\.1\.params\.rows\.3\.amount\. Set them too/);
+    expect(() => edited([{ tool: "erp/post", params: { legs } }], { "calls.0.params.legs.0.amount": "9.00" })).toThrow(
+      /legs\.9\.amount and 95 more/,
+    );
   });
 
   test("one of several equal amounts is not changed without a warning about the others", () => {

@@ -230,9 +230,13 @@ describe("who decided stands in the call", () => {
     expect(wrote).toEqual([{ invoice_id: "A", meta: { by: "Pat", why: ["fine"] }, text: "by @approver" }]);
   });
 
-  test("even if somebody has written another name there", async () => {
+  test("and nobody can write another name there", async () => {
     const waiting = await run(opened, "named_asked");
-    const calls = editCalls(openCard(opened, waiting.id).calls, { "calls.0.params.meta.by": "somebody", invoice_id: "A-2" });
+    const asked = openCard(opened, waiting.id).calls;
+    expect(() => editCalls(asked, { "calls.0.params.meta.by": "somebody" })).toThrow(/becomes whoever approves, and cannot be set/);
+    const forged = JSON.parse(JSON.stringify(asked).replace("@approver", "somebody")) as typeof asked;
+    await expect(decide(opened, waiting.id, "edited", { calls: forged })).rejects.toMatchObject({ code: "USAGE" });
+    const calls = editCalls(asked, { invoice_id: "A-2" });
     const { wrote } = await during(() => decide(opened, waiting.id, "edited", { calls, reason: "fine" }));
     expect(wrote).toEqual([{ invoice_id: "A-2", meta: { by: "Pat", why: ["fine"] }, text: "by @approver" }]);
   });

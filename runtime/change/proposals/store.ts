@@ -18,7 +18,7 @@ import { type BranchMark, createBranchMarks, REFS, type ReadRefs, createReader }
 import { isOwnReport } from "./deciding.ts";
 import { type Kept, type ProposalStatusRecord, changeMessage, statusFiles } from "./document.ts";
 import { problemsOf, refused } from "./paths.ts";
-import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
+import { type Proposal, type ProposalDraft, type ProposalState, type Report, stateWord } from "../proposal-types.ts";
 
 /** What the store needs of a workspace; `Host` (app/host.ts) provides it. */
 export interface ProposalWorld {
@@ -216,7 +216,7 @@ function otherState(now: Proposal, from: readonly ProposalState[]): ClearedError
   const last = now.decisions.at(-1);
   const said = last === undefined ? "" : ` (${last.decision} by ${last.by} on ${minuteOf(last.at)})`;
   const why = now.why === null ? "" : ` ${now.why}`;
-  const message = `Proposal ${now.number} is ${now.state}${said}; this needs it to be ${from.join(" or ")}.${why}`;
+  const message = `Proposal ${now.number} is ${stateWord(now)}${said}; this needs it to be ${from.join(" or ")}.${why}`;
   return new ClearedError("PROPOSAL_STATE", message, { data: { proposal: now.id, state: now.state } });
 }
 

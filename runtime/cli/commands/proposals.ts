@@ -64,7 +64,8 @@ const VERBS = {
     const by = starterHere(dir);
     const shown = await api.withdraw({ id: idOf(name), reason: String(options["reason"] ?? ""), ...by });
     output.result(shown);
-    output.line(`Proposal ${shown.proposal.number} is withdrawn.`);
+    const { number, commit } = shown.proposal;
+    output.line(`Proposal ${number} is withdrawn. To have its change back as an edit: git cherry-pick --no-commit ${commit.slice(0, 12)}`);
     return 0;
   },
   async check({ output, api, name }) {
