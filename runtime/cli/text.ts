@@ -144,7 +144,7 @@ const SHOWN = 10;
 export function receiptLines(output: Output, receipt: Receipt): string[] {
   const tie =
     receipt.closing === null
-      ? "the statement states no balance"
+      ? "the statement states no closing balance"
       : receipt.later !== undefined
         ? "its balance is compared once all rows are booked"
         : receipt.gap === null

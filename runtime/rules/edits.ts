@@ -54,7 +54,7 @@ export const editsOf = (card: Edited): Edit[] =>
 
 /** The question as its script wrote it, which an edit does not rewrite. */
 export const titleOf = (card: Edited & Pick<Card, "title">): string =>
-  editsOf(card).length === 0 ? card.title : `${card.title} (before the edit)`;
+  `${card.title.trim() === "" ? "(no text)" : card.title}${editsOf(card).length === 0 ? "" : " (before the edit)"}`;
 
 export function differences(old: ReadonlyMap<string, Json>, now: ReadonlyMap<string, Json>): Edit[] {
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((path) => {
