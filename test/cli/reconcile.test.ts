@@ -136,6 +136,18 @@ test.each<[what: string, statement: string, text: string | undefined, decision: 
   expect(host.cards.list({ open: true }).filter(({ kind }) => kind === "row" || kind === "account")).toEqual([]);
 });
 
+test("what a rule for an account would book is counted once, however often its statement was tried", async () => {
+  const { host, api } = await imported("nz_creditcard_inverted_sign.csv");
+  for (let times = 0; times < 3; times++) await api.run({ agent: "ingest", input: {}, wait: true });
+  const [card] = host.cards.list({ open: true, kind: "account" });
+  const { proposal: id } = await decide(card as Card, "approved");
+  const { proposal } = await api.checkProposal({ id: id ?? 0 });
+  const [tried] = proposal.report?.backtests ?? [];
+  expect(tried).toMatchObject({ runs: 4, counts: { changed: 4 } });
+  const booked = new Set(tried?.differences.flatMap(({ entries }) => entries.flatMap(({ now }) => now?.id ?? [])));
+  expect([booked.size > 0, tried?.entries]).toEqual([true, booked.size]);
+});
+
 test("an unknown account is asked about again once the rule proposed for it is rejected", async () => {
   const { host, workspace } = await imported("nz_creditcard_inverted_sign.csv");
   const asks = () => host.cards.list({ open: true, kind: "account" }).map(({ title }) => title);

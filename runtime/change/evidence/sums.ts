@@ -1,6 +1,6 @@
 /**
  * Sums over entries by account, month and pair of accounts, and one report over many runs: counts and sums of all, and a sample of the
- * differences, the worst first. Invariant: neither memory nor the report grows with the number of runs or of rows in one run.
+ * differences, the worst first. Invariant: the report does not grow with the number of runs or of rows in one run, and memory only by the entries' ids.
  */
 import { type Exact, ZERO, fromExact, minus, plus, toExact } from "../../workspace/books/amounts.ts";
 import { addActs } from "./acts.ts";
@@ -17,6 +17,8 @@ const MONEY = 200;
 const MOVES = 100;
 const FACTS = 20;
 const ACTS = 50;
+// Beyond this, equal entries of several runs are counted for each: some 50 MB.
+const COUNTED = 500_000;
 
 const WORST: readonly BacktestClass[] = ["worse", "failed", "not_replayable", "changed", "same"];
 
@@ -30,6 +32,12 @@ export function newSums() {
   let acts: NonNullable<BacktestReport["acts"]> = [];
   const harm = new Map<string, NonNullable<BacktestReport["harm"]>[number]>();
   let [runs, entries] = [0, 0];
+  // Several runs may have tried the same rows: an entry is in the books once.
+  const counted = new Set<string>();
+  const isFirst = ({ was, now }: Pair): boolean => {
+    const id = (now ?? was)?.id ?? "";
+    return !counted.has(id) && (counted.size >= COUNTED || counted.add(id) !== undefined);
+  };
   let differences: RunDifference[] = [];
   const rank = (one: RunDifference) => WORST.indexOf(one.class);
   const sort = () => differences.sort((a, b) => rank(a) - rank(b) || (a.run < b.run ? 1 : -1));
@@ -40,13 +48,14 @@ export function newSums() {
       reviews.was += one.reviews?.was ?? 0;
       reviews.now += one.reviews?.now ?? 0;
       if (one.class === "same") return;
-      entries += one.entries.length;
-      addMoney(money, one.entries);
+      const first = one.entries.filter(isFirst);
+      entries += first.length;
+      addMoney(money, first);
       acts = addActs(acts, one.acts ?? []);
       for (const { kind, about } of one.harm ?? [])
         harm.set(kind, { kind, about: harm.get(kind)?.about ?? about, count: (harm.get(kind)?.count ?? 0) + 1 });
-      addNet(net, one.entries);
-      for (const move of one.entries.flatMap(movesOf)) {
+      addNet(net, first);
+      for (const move of first.flatMap(movesOf)) {
         const key = [move.from, move.to, move.currency].join("\n");
         const sum = moves.get(key);
         moves.set(key, {
@@ -54,8 +63,8 @@ export function newSums() {
           amount: plus(sum?.amount ?? ZERO, toExact(move.amount)),
         });
       }
-      for (const [name, [first]] of Map.groupBy(one.facts, (fact) => fact.name)) {
-        const known = facts.get(name) ?? { ...(first as FactDifference), runs: 0, run: one.run };
+      for (const [name, [fact]] of Map.groupBy(one.facts, (each) => each.name)) {
+        const known = facts.get(name) ?? { ...(fact as FactDifference), runs: 0, run: one.run };
         facts.set(name, { ...known, runs: known.runs + 1 });
       }
       differences.push(sampled(one, ENTRIES.each, LINES.each));

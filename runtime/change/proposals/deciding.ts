@@ -70,8 +70,9 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
     for (const move of test.moves) {
       const { from, to, currency, amount } = move;
       const known = old?.moves.find((one) => one.from === from && one.to === to && one.currency === currency);
-      if (known === undefined) return `entries of ${test.agent} now move from ${from} to ${to}`;
-      if (compareDecimals(amount, known.amount) > 0) return `${amount} ${currency} now move from ${from} to ${to}, not ${known.amount}`;
+      const way = from === "" ? `are new on ${to}` : to === "" ? `are gone from ${from}` : `move from ${from} to ${to}`;
+      if (known === undefined) return `entries of ${test.agent} now ${way}`;
+      if (compareDecimals(amount, known.amount) > 0) return `${amount} ${currency} now ${way}, not ${known.amount}`;
     }
     const outside = outsideOf(test).find((one) => !outsideOf(old).includes(one));
     const other = outside ?? restOf(test).find((one) => !restOf(old).includes(one));
