@@ -9,7 +9,7 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
 import { createAuthority, questionIn, shownIn, shownOf } from "../engine/authority.ts";
 import { committedOrRefused, isOurs } from "../engine/attempt.ts";
-import { CRASH, DECIDING, closed } from "../engine/store/cards.ts";
+import { CRASH, DECIDING, PROPOSED, closed } from "../engine/store/cards.ts";
 import { dropFact, factsNamed, getFact, setFact } from "../engine/store/facts.ts";
 import { callsOf, changesIn, editCalls, readForm } from "../rules/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
@@ -131,6 +131,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
     const classified = await classifiedIn(host, card);
     host.database.write(() => {
       host.cards.decide(card.id, decision);
+      if (proposal !== null) setFact(host.database, `${PROPOSED}${card.key}`, String(proposal));
       if (classified !== null) markDecision(host, card, decision, classified);
       dropFact(host.database, fact);
     });

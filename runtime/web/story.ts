@@ -104,13 +104,15 @@ export function summaryOf({ result, input, cause }: Pick<RunRecord, "result" | "
   return causeDetail(cause);
 }
 
+const HASH = /^[0-9a-f]{64}$/;
+
 /** The words in a cause's detail: for {"files":["a.csv"],"again":[]} the names of the files. */
 export function causeDetail({ detail }: RunRecord["cause"]): string {
   if (detail === undefined || detail === null) return "";
   if (typeof detail !== "object") return String(detail);
   return Object.values(detail)
     .flat()
-    .filter((each) => typeof each === "string")
+    .filter((each) => typeof each === "string" && !HASH.test(each))
     .join(", ");
 }
 

@@ -149,12 +149,14 @@ test("what a rule for an account would book is counted once, however often its s
 });
 
 test("an unknown account is asked about again once the rule proposed for it is rejected", async () => {
-  const { host, workspace } = await imported("nz_creditcard_inverted_sign.csv");
+  const { host, workspace, api } = await imported("nz_creditcard_inverted_sign.csv");
   const asks = () => host.cards.list({ open: true, kind: "account" }).map(({ title }) => title);
   const before = asks();
   const [card] = host.cards.list({ open: true, kind: "account" });
   const { proposal } = await decide(card as Card, "approved");
   await reconcileCards(host);
+  // Nor does another run ask while the proposal waits.
+  await api.run({ agent: "ingest", input: {}, wait: true });
   expect(asks()).toEqual([]);
   await decide(host.cards.get(proposal ?? 0) as Card, "rejected");
   await reconcileCards(host);

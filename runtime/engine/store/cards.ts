@@ -41,6 +41,9 @@ function toCard(row: Row): Card {
  * who must decide today, even if an answer that no longer counts had closed it: no run waits on a card that nobody can answer.
  */
 export function openCard(database: Database, key: string, card: CardDraft, at: number): void {
+  const proposed = getFact(database, `${PROPOSED}${key}`);
+  const isOpen = "SELECT 1 FROM cards WHERE id = ? AND decision IS NULL";
+  if (proposed !== null && database.get(isOpen, Number(proposed)) !== undefined) return;
   // Decided, and asked again by another run because its import or its decision was undone: a new card beside the old answer.
   database.run(
     "UPDATE cards SET key = key || '#' || id WHERE key = ? AND decision IS NOT NULL AND (? IS NULL OR run IS NOT ?)",
@@ -280,6 +283,9 @@ export function unsettledProposals(database: Database): number[] {
 
 /** Fact: the commit whose books the cards have followed. */
 export const FOLLOWED = "cards follow the books of";
+
+/** Prefix of facts, followed by the key of a card: the number of the proposal that its answer became. While that waits, nothing is asked again. */
+export const PROPOSED = "proposed by the answer to ";
 
 /** Prefix of facts, followed by the number of a card: an answer to it is being carried out. */
 export const DECIDING = "deciding card ";
