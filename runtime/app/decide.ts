@@ -11,12 +11,12 @@ import { createAuthority, questionIn, shownIn, shownOf } from "../engine/authori
 import { committedOrRefused, isOurs } from "../engine/attempt.ts";
 import { CRASH, DECIDING, PROPOSED, closed } from "../engine/store/cards.ts";
 import { dropFact, factsNamed, getFact, setFact } from "../engine/store/facts.ts";
-import { callsOf, changesIn, editCalls, readForm } from "../rules/edits.ts";
+import { assertMeant, callsOf, changesIn, editCalls, readForm } from "../rules/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
 import { verifyDecision } from "../engine/signature.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { CorrectionCase } from "../change/evidence/freeze.ts";
-import type { Card, CardDraft, CardKind, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
+import type { Card, CardDraft, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
 import { gateOf, questionOf } from "../change/proposals/deciding.ts";
 import { addDialect, closeRow, confirmEntry, correctEntry } from "../workspace/books/decisions.ts";
 import type { Host } from "./host.ts";
@@ -78,28 +78,6 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
     if (now !== null) throw closed(card.id, now);
     return carryOut(host, shownIn(card, decision), decision);
   });
-}
-
-/** The kinds of cards on which each part of an answer means something. */
-const TAKEN_BY = {
-  account: ["entry", "account", "correction"],
-  result: ["form", "in_doubt"],
-  despite: ["proposal"],
-} satisfies { [part in keyof Decision]?: CardKind[] };
-
-/** An answer with more than its card takes is meant for another card: this one could be a payment, by a mistyped number. @throws USAGE */
-function assertMeant(card: Card, decision: Decision): void {
-  const parts = Object.entries(TAKEN_BY).filter(
-    ([part, kinds]) => Object.hasOwn(decision, part) && !(kinds as string[]).includes(card.kind),
-  );
-  const [extra] = [
-    ...parts.map(([part]) => `no ${part}`),
-    ...(decision.decision === "edited" && card.kind !== "approval" ? ["no edit"] : []),
-  ];
-  if (extra !== undefined)
-    throw new ClearedError("USAGE", `Card ${card.id} ("${card.title}") takes ${extra}. Nothing was decided; look at it, then decide.`);
-  if (/"__proto__":/.test(JSON.stringify(decision.result ?? null)))
-    throw new ClearedError("USAGE", `A result has no key "__proto__": no script could read it. Nothing was decided.`);
 }
 
 /** Cards whose decisions this process, the workspace's only owner, is carrying out. */

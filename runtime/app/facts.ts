@@ -25,6 +25,7 @@ import type { Host } from "./host.ts";
 import { markWords } from "./marks.ts";
 import { eventsOf, stepsOf, toStepFact } from "./look.ts";
 import { pairedPerson, redeem, signAsBrowser } from "./sessions.ts";
+import { callsOf, changedOf } from "../rules/edits.ts";
 
 /** Number of open cards on a page. */
 const CARDS = 50;
@@ -40,6 +41,8 @@ export interface Answer {
   account?: string;
   /** Contents of the fields: of calls by path, of a form by name. */
   set?: Record<string, string>;
+  /** That amounts equal to a changed one stay as they are. */
+  keep?: true;
   /** `seenOf` the card as the page showed it. */
   seen?: string;
 }
@@ -189,13 +192,14 @@ export function createFacts(host: Host, api: Api) {
       return "ask" in made ? { ask: made.ask.id } : { card: made.card.id };
     },
     /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE */
-    async decide(id: number, { set = {}, seen, ...answer }: Answer, session: string | null) {
+    async decide(id: number, { set = {}, keep, seen, ...answer }: Answer, session: string | null) {
       const card = cards.get(id);
       if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);
       if (seen !== undefined && seen !== seenOf(card))
         throw new ClearedError("CARD_CHANGED", `Card ${id} has changed since this page was loaded. Refresh the page, then decide.`);
+      const meant = card.kind === "form" || keep === true ? set : changedOf(callsOf(card), set);
       const self = trust.people.length === 1 ? { self: true } : {};
-      const said = { ...asked(card), at: clock.now(), ...self, ...answer, ...(answer.decision === "approved" ? agreed(card, set) : {}) };
+      const said = { ...asked(card), at: clock.now(), ...self, ...answer, ...(answer.decision === "approved" ? agreed(card, meant) : {}) };
       if (session === null && trust.people.length > 1)
         throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired: run `cleared pair`, and enter its code at /pair.");
       await api.decide({ decision: session === null ? signAs(dir, trust, said) : signAsBrowser(database, session, said) });

@@ -3,14 +3,13 @@
  * the amounts it would write, and for an act outside on a person's approval where one is demanded. Each approval covers one call.
  */
 import { ClearedError } from "../kernel/errors.ts";
-import type { Access, Call, Change, Effect, Json, RunLog, Step, VerifiedWrite } from "../kernel/ports.ts";
+import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../kernel/primitive.ts";
 import { type Machine, type ProcessState, type Refusal, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
 import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } from "../rules/tools/trace.ts";
 import { brokenCallSums, brokenSums } from "../rules/answers/required.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import { assertFilledIn } from "./approval.ts";
-import { clip } from "../kernel/text.ts";
+import { assertFilledIn, notCovered } from "./approval.ts";
 import { scalarsOf } from "../rules/edits.ts";
 
 /** The rights a run has gained and used so far; rebuilt from the history, so they survive a kill. */
@@ -214,14 +213,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";
   if (act.effect !== "external") return "yes";
   if (process !== null) return gateDemanded(process) || notJudged([act.call], state) !== null ? "ask" : "yes";
-  const called = `${primitive.name} acts outside, and no decided approval covers exactly this call`;
-  const asking = `approval_wait({ title, calls: [{ tool: "${act.call.tool}", params }] })`;
-  const given = state.approved.map((one) => JSON.parse(one) as [tool: string, params: Json]).find(([tool]) => tool === act.call.tool);
-  const advice =
-    given === undefined
-      ? `. Ask first: ${asking}, then make the calls that it returns, each once.`
-      : `: it was approved with ${clip(JSON.stringify(given[1]), 300)} and is called with ${clip(JSON.stringify(act.call.params), 300)}. Whoever approved may have changed it: make the calls that approval_wait returns, as in \`const [{ params }] = asked.calls\`.`;
-  return new ClearedError("APPROVAL_REQUIRED", `${called}${advice}`, { data: { tool: act.call.tool, params: act.call.params } });
+  return notCovered(act.call, state.approved);
 }
 
 /** The first call with an amount of unknown source, as an error: it must be neither approved nor written. */
@@ -267,17 +259,6 @@ export function findHole(calls: readonly Call[], { texts }: RunState): ClearedEr
   if (said === undefined) return null;
   const what = `${JSON.stringify(String(said).slice(0, 200))} lacks something it is built from`;
   return new ClearedError("TEXT_INCOMPLETE", `${what}. Nothing was asked or sent; fill in the record that lacks it.`);
-}
-
-const COPIED = "The policy judged what another run had read: this run is a copy, and what it read may have changed since.";
-const FOREIGN =
-  "Nothing proves that this user wrote this run's history, and that it was not changed since: what the policy judged may not be so.";
-
-/** Why the policy decides nothing alone in this run, as a sentence, or null. */
-export function doubtIn({ run, steps, ours }: Pick<RunLog, "run" | "steps" | "ours">): string | null {
-  const { steps: copied = 0 } = (run.cause.kind === "fork" ? run.cause.detail : {}) as { steps?: number };
-  if (steps.some(({ seq, effect, state }) => seq < copied && effect === "read" && state !== "intent")) return COPIED;
-  return ours ? null : FOREIGN;
 }
 
 /** Names the amounts of these calls that no policy has judged in this run, beside those it has; null when all are judged. */

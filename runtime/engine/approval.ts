@@ -155,6 +155,19 @@ export function assertFilledIn({ tool, params }: Call): void {
   throw new ClearedError("PARAMS_INVALID", `${tool} still says "@approver" or "@reason". ${next}.`);
 }
 
+/** The error for a call outside that no approval covers. `approved`: the calls that one does, as canonical text. */
+export function notCovered({ tool, params }: Call, approved: readonly string[]): ClearedError {
+  const given = approved.map((one) => JSON.parse(one) as [tool: string, params: Json]).find(([name]) => name === tool);
+  const shown = (of: Json) => clip(JSON.stringify(of ?? null), 300);
+  const advice =
+    given === undefined
+      ? `. Ask first: approval_wait({ title, calls: [{ tool: "${tool}", params }] }), then make the calls that it returns, each once.`
+      : `: it was approved with ${shown(given[1])} and is called with ${shown(params)}. Whoever approved may have changed it: make the calls that approval_wait returns, as in \`const [{ params }] = asked.calls\`.`;
+  return new ClearedError("APPROVAL_REQUIRED", `${tool} acts outside, and no decided approval covers exactly this call${advice}`, {
+    data: { tool, params },
+  });
+}
+
 /** Logs on the run what the step's answer alone does not show: an edit, a rejection, or an approval by a profile. */
 function logDecision(log: RunLog, card: CardDraft, decision: Decision): void {
   const { by, reason } = decision;

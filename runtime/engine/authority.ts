@@ -136,7 +136,7 @@ function assertEdit(card: CardDraft, decision: Decision): void {
       if (was === value || (isAtMost(value, was ?? "") && !turns)) continue;
       const how = turns ? `would turn from ${was} into ${value}` : `would rise from ${was ?? "nothing"} to ${value}`;
       throw new ClearedError(
-        "APPROVAL_LEVEL",
+        "APPROVAL_EDIT",
         `${call.tool} ${path} ${how}, and ${levelsOf(card).join(", ") || "the policy"} was asked for ${turns ? "the other direction" : "the lower one"}. Reject it, and start the run again with the new figure.`,
       );
     }
@@ -147,7 +147,7 @@ function assertEdit(card: CardDraft, decision: Decision): void {
 const changesAmounts = (key: string, to: Json): boolean =>
   saysCurrency(key, to) || nameWords(key).some((word) => MULTIPLIES.includes(word));
 
-/** Refuses changes that could raise what was judged: to an amount that cannot be compared, a new figure, a quantity, a currency or the record that was judged. @throws APPROVAL_LEVEL */
+/** Refuses changes that could raise what was judged: to an amount that cannot be compared, a new figure, a quantity, a currency or the record that was judged. @throws APPROVAL_EDIT */
 function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
   for (const { path, from, to } of changes) {
     const key = keyOf(path);
@@ -157,7 +157,7 @@ function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
     if (!isNew && !unread && !isOther && !changesAmounts(key, to)) continue;
     const [what, anew] = isOther ? ["is not", "for that one"] : ["could raise", "with the new figure"];
     throw new ClearedError(
-      "APPROVAL_LEVEL",
+      "APPROVAL_EDIT",
       `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)} ${what} what "${card.title}" was judged by. Reject it, and start the run again ${anew}.`,
     );
   }

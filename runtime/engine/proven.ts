@@ -66,3 +66,14 @@ async function judgedAgain(step: Step, { run }: RunLog, world: Proving, callable
 }
 
 const saidIn = (change: Change): string => (change.op === "decided" ? `${change.by} decided` : "the policy said");
+
+const COPIED = "The policy judged what another run had read: this run is a copy, and what it read may have changed since.";
+const FOREIGN =
+  "Nothing proves that this user wrote this run's history, and that it was not changed since: what the policy judged may not be so.";
+
+/** Why the policy decides nothing alone in this run, as a sentence, or null. */
+export function doubtIn({ run, steps, ours }: Pick<RunLog, "run" | "steps" | "ours">): string | null {
+  const { steps: copied = 0 } = (run.cause.kind === "fork" ? run.cause.detail : {}) as { steps?: number };
+  if (steps.some(({ seq, effect, state }) => seq < copied && effect === "read" && state !== "intent")) return COPIED;
+  return ours ? null : FOREIGN;
+}

@@ -9,7 +9,7 @@ import type { Change, DoorAnswer, DoorCall, JobEnd, Json, Outcome, Released, Run
 import { End, type Primitive, type StepContext, Suspend, callPrimitive } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/scan.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
-import { actOf, allowed, canonical, covers, applyStep, doubtIn, newRunState } from "./access.ts";
+import { actOf, allowed, canonical, covers, applyStep, newRunState } from "./access.ts";
 import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
 import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./store/cards.ts";
@@ -25,7 +25,7 @@ import {
   resolveEscalation,
   settleWrites,
 } from "./process.ts";
-import { provenStep } from "./proven.ts";
+import { doubtIn, provenStep } from "./proven.ts";
 import { divergence, sameCall } from "./replay.ts";
 import { callableIn, jobOf, knownPrimitive } from "./script.ts";
 import type { Execution } from "./store/worker.ts";

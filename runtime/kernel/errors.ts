@@ -264,6 +264,10 @@ export const CODES = {
       "Fill in the record that the message names, or let the script handle its absence.",
     ],
     OUTPUT_INCOMPLETE: ["The answer lacks declared fields, or its sums do not add up.", "Return what the message names."],
+    APPROVAL_EDIT: [
+      "A change of the calls could raise or replace what the card was judged by.",
+      "Reject it, and start the run again with the new figure.",
+    ],
     APPROVAL_LEVEL: [
       "The person deciding does not hold the role the card requires.",
       "One of the people the message names must decide; roles are set in trust.yaml under people:.",

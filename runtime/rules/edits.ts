@@ -5,7 +5,7 @@
 import { isDay } from "../kernel/day.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
-import type { Call, Card, Json } from "../kernel/ports.ts";
+import type { Call, Card, CardKind, Decision, Json } from "../kernel/ports.ts";
 import { isAmountKey } from "./tools/trace.ts";
 
 /** `path`: `calls.0.params.lines.2.amount` */
@@ -77,6 +77,12 @@ export function equalAmounts(calls: readonly Call[]): { path: string; kind: stri
     .filter((equal) => new Set(equal.map(({ kind }) => kind)).size > 1);
 }
 
+/** Of the values that a page's fields show, those that were changed: a field left as it was confirms nothing. */
+export function changedOf(calls: readonly Call[], set: Readonly<Record<string, string>>): Record<string, string> {
+  const known = scalarsOf(calls);
+  return Object.fromEntries(Object.entries(set).filter(([path, text]) => !known.has(path) || String(known.get(path)) !== text));
+}
+
 /** The rows in which an amount stands: `2` of `calls.0.params.lines.2.amount`. */
 const rowsOf = (path: string): string => (path.match(/(?<=\.)\d+(?=\.)/g) ?? []).slice(1).join();
 
@@ -96,7 +102,7 @@ function assertEqualsKept(calls: readonly Call[], edited: readonly Call[], menti
     const stays = shown.map((path) => `--set ${path}=${String(before.get(path))}`).join(" ");
     throw new ClearedError(
       "USAGE",
-      `${changed.path} changes, and the same amount would stay in ${shown.join(", ")}${more}. Set them too, or confirm the old values: ${stays}${more}`,
+      `${changed.path} changes, and the same amount would stay in ${shown.join(", ")}${more}. Set them too, or confirm the old values: ${stays}${more} (on the page: tick that they stay)`,
     );
   }
 }
@@ -180,4 +186,26 @@ export function readForm(fields: Json, given: Readonly<Record<string, string>>):
         }
       }),
   );
+}
+
+/** The kinds of cards on which each part of an answer means something. */
+const TAKEN_BY = {
+  account: ["entry", "account", "correction"],
+  result: ["form", "in_doubt"],
+  despite: ["proposal"],
+} satisfies { [part in keyof Decision]?: CardKind[] };
+
+/** An answer with more than its card takes is meant for another card: this one could be a payment, by a mistyped number. @throws USAGE */
+export function assertMeant(card: Card, decision: Decision): void {
+  const parts = Object.entries(TAKEN_BY).filter(
+    ([part, kinds]) => Object.hasOwn(decision, part) && !(kinds as string[]).includes(card.kind),
+  );
+  const [extra] = [
+    ...parts.map(([part]) => `no ${part}`),
+    ...(decision.decision === "edited" && card.kind !== "approval" ? ["no edit"] : []),
+  ];
+  if (extra !== undefined)
+    throw new ClearedError("USAGE", `Card ${card.id} ("${card.title}") takes ${extra}. Nothing was decided; look at it, then decide.`);
+  if (/"__proto__":/.test(JSON.stringify(decision.result ?? null)))
+    throw new ClearedError("USAGE", `A result has no key "__proto__": no script could read it. Nothing was decided.`);
 }

@@ -166,6 +166,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
       // A rejection applies to the card as it is; an account or text chosen with it has no meaning.
       ...(account === "" || decision === "rejected" ? {} : { account }),
       ...(Object.keys(set).length === 0 || decision === "rejected" ? {} : { set }),
+      ...(form["keep"] === "yes" ? { keep: true as const } : {}),
       ...(form["seen"] === undefined || decision === "rejected" ? {} : { seen: form["seen"] }),
     } as const;
     await facts.decide(id, answer, await signedIn(context));

@@ -110,9 +110,10 @@ function editFields(card: Card): Html {
     );
   });
   if (fields.length === 0) return nothing;
-  const twice = equalAmounts(card.calls).map(
-    (equal) => html`<p class="lead">The same amount appears in ${equal.length} places: change it in each.</p>`,
-  );
+  const equal = equalAmounts(callsOf(card));
+  const id = `card-${card.id}-keep`;
+  const keep = html`<p class="field"><label for="${id}"><input id="${id}" type="checkbox" name="keep" value="yes"> Leave the other places as they are</label></p>`;
+  const twice = html`${equal.map((one) => html`<p class="lead">The same amount appears in ${one.length} places: change it in each.</p>`)}${equal.length > 0 ? keep : nothing}`;
   return html`<details class="brief"><summary>Change it first</summary>${twice}<div class="fields">${fields
     .slice(0, FIELDS)
     .map(([path, value], i) => {

@@ -57,7 +57,7 @@ const ANOTHER: [string, Json, string, string][] = [
 test.each(ANOTHER)("%s with %j: an approval cannot be moved to another record", async (agent, input, path, to) => {
   const waiting = await run(at, agent, input);
   const before = changes(at).length;
-  await expect(answer(at, waiting, "approved", "Mo", { [path]: to })).rejects.toMatchObject({ code: "APPROVAL_LEVEL", message: expect.stringContaining("start the run again for that one") });
+  await expect(answer(at, waiting, "approved", "Mo", { [path]: to })).rejects.toMatchObject({ code: "APPROVAL_EDIT", message: expect.stringContaining("start the run again for that one") });
   expect(changes(at)).toHaveLength(before);
 });
 

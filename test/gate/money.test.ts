@@ -214,7 +214,7 @@ test("an approval applies only to the record that was judged, and only an explic
   const edited = (sets: Record<string, string>) =>
     during(() => decide(opened, id, "edited", { calls: editCalls(openCard(opened, id).calls, sets) }));
   await expect(edited({ invoice_id: "I-2" })).rejects.toMatchObject({
-    code: "APPROVAL_LEVEL",
+    code: "APPROVAL_EDIT",
     message: expect.stringContaining('invoice_id "I-1" -> "I-2" is not what "Pay?" was judged by'),
   });
   await expect(during(() => decide(opened, id, "no" as "rejected"))).rejects.toMatchObject({ code: "USAGE" });

@@ -243,6 +243,26 @@ test("nothing to be approved is hidden: long texts, long lists, rows with many f
   expect(await page(`/proposals/${proposal.number}`)).toContain("END-OF-LINE");
 });
 
+test("of two equal amounts, one is changed on the page only with the other, or with a tick that it stays", async () => {
+  one.write(
+    "agents/both.ts",
+    `/*\nname: Both\ndescription: test\nuses: [approval]\n*/\nconst amount = "5400.00";\napproval_wait({ title: "Pay?", calls: [{ tool: "bank_note", params: { to: "A", approved_amount: amount } }, { tool: "bank_pay", params: { to: "A", amount } }] });\n`,
+  );
+  one.git("add", "agents/both.ts");
+  one.git("commit", "-qm", "agents: both");
+  const decideAs = async (first: string, second: string, more: object = {}) => {
+    const card = openCard(opened, (await run(opened, "both")).id);
+    expect(await page()).toContain('name="keep"');
+    const amounts = { "set.calls.0.params.approved_amount": first, "set.calls.1.params.amount": second };
+    const { status, text } = await post(`/cards/${card.id}`, { decision: "approved", ...amounts, ...more });
+    return [status, text.includes("the same amount would stay in calls.1.params.amount"), opened.cards.get(card.id)?.decision?.decision];
+  };
+  expect(await decideAs("5000.00", "5400.00")).toEqual([400, true, undefined]);
+  expect(await decideAs("5000.00", "5400.00", { keep: "yes" })).toEqual([303, false, "edited"]);
+  expect(await decideAs("5000.00", "5000.00")).toEqual([303, false, "edited"]);
+  expect(await decideAs("5400.00", "5400.00")).toEqual([303, false, "approved"]);
+});
+
 test("a card with much data costs the page no more than its text, and is complete", async () => {
   one.write(
     "agents/long.ts",

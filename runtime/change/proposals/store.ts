@@ -214,7 +214,6 @@ const moving = (): ClearedError =>
 /** The error for a call that comes too late for a proposal. */
 function otherState(now: Proposal, from: readonly ProposalState[]): ClearedError {
   const last = now.decisions.at(-1);
-  // One that is withdrawn or replaced carries its proposer's no as a proof for other clones, which nobody has said.
   const said = last === undefined || now.state === "superseded" ? "" : ` (${last.decision} by ${last.by} on ${minuteOf(last.at)})`;
   const why = now.why === null ? "" : ` ${now.why}`;
   const message = `Proposal ${now.number} is ${stateWord(now)}${said}; this needs it to be ${from.join(" or ")}.${why}`;

@@ -42,10 +42,12 @@ export function createPatience(ms: number, abort: AbortSignal) {
   const last = performance.now() + ms * PROGRESS;
   const give = (within: number) => afterAwake(Math.max(0, within), () => own.abort());
   let timer = give(ms);
+  let renewed = false;
   return {
     signal: AbortSignal.any([abort, own.signal]),
     /** Progress: the time starts again, up to the maximum. */
     renew: (): void => {
+      renewed = true;
       clearInterval(timer);
       timer = give(Math.min(ms, last - performance.now()));
     },
@@ -54,7 +56,8 @@ export function createPatience(ms: number, abort: AbortSignal) {
     /** The error if the time limit or the caller ended it before its answer, else null. */
     fault: (said = ""): ClearedError | null => {
       const late = own.signal.aborted;
-      const why = late ? `It did not answer within ${ms / 1000} s.${said}` : "The call was given up.";
+      const within = renewed ? `${(ms * PROGRESS) / 1000} s, although it reported progress` : `${ms / 1000} s`;
+      const why = late ? `It did not answer within ${within}.${said}` : "The call was given up.";
       return late || abort.aborted ? new ClearedError("TOOL_TIMEOUT", why) : null;
     },
     end: () => clearInterval(timer),

@@ -2,12 +2,11 @@
  * Settings and environment of every git process. No program runs that a repository's own configuration names, because a workspace may have
  * been received as a folder, including its `.git/config`.
  */
-import { type Dirent, readdirSync, statSync } from "node:fs";
+import { type Dirent, readFileSync, readdirSync, statSync } from "node:fs";
 import { devNull, homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { isEndless, oddKind } from "../own-folders.ts";
-import { fileOfGit } from "./leftovers.ts";
 
 // A recorded commit must survive a power cut, and git by default syncs nothing (spec/engine.md 7).
 // Hooks and fsmonitor would run the user's programs inside the committer.
@@ -114,16 +113,15 @@ export function endlessFile(dir: string): ClearedError | undefined {
 // More files than a configuration includes.
 const MOST_INCLUDED = 50;
 
-/** The first pipe or device that this configuration, or one it includes, names as a file to read; null if there is none. */
-function endlessIn(config: string, seen: Set<string>): string | null {
-  if (seen.has(config) || seen.size > MOST_INCLUDED) return null;
-  seen.add(config);
-  const values = (fileOfGit(config, 2 ** 20)?.toString() ?? "").matchAll(/=\s*"?([^"\n;#]+)/g);
+/** The first pipe or device that this configuration, or a file it names, names as a file to read; null if there is none. */
+function endlessIn(path: string, seen: Set<string>): string | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || path === devNull || found.isDirectory() || seen.has(path) || seen.size > MOST_INCLUDED) return null;
+  if (!found.isFile()) return path;
+  seen.add(path);
+  const values = (found.size > 2 ** 20 ? "" : readFileSync(path, "utf8")).matchAll(/=\s*"?([^"\n;#]+)/g);
   for (const [, value = ""] of values) {
-    const path = resolve(dirname(config), value.trim().replace(/^~(?=\/)/, homedir()));
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined || path === devNull || stat.isDirectory()) continue;
-    const inner = stat.isFile() ? endlessIn(path, seen) : path;
+    const inner = endlessIn(resolve(dirname(path), value.trim().replace(/^~(?=\/)/, homedir())), seen);
     if (inner !== null) return inner;
   }
   return null;

@@ -1,0 +1,126 @@
+/** What a person may change before approving, and whose approval then counts: on real runs, with real keys. */
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { agreed, decideCard } from "../../runtime/app/decide.ts";
+import type { Card } from "../../runtime/kernel/ports.ts";
+import { TEAM, begin, ended, logs, made, refused, say, signedBy } from "./gates.ts";
+import { closeAll, openCard, removeAll } from "./harness.ts";
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+describe("edit, then approve", () => {
+  test("the run continues with the edited calls, its events list the changes, and the figure counts as given by a person", async () => {
+    const { one, opened } = await made(TEAM);
+    const { id } = await begin(opened, "asks");
+    await say("Ann", opened, id, "edited", agreed(openCard(opened, id), { amount: "50.25", "calls.0.params.note": "second" }));
+    expect(await ended(opened, id)).toMatchObject({ status: "done", result: { decision: "edited", by: "Ann" } });
+    expect(one.bank()).toEqual(["ACME 50.25"]);
+    expect((await logs(opened, id))[0]).toMatch(
+      /^Ann changed calls\.0\.params\.amount "120.00" -> "50.25", calls\.0\.params\.note "first" -> "second"/,
+    );
+  });
+
+  test.each([
+    ["pay_date", "2024-11-14", ["2024-11-31", "2030-13-45", "tomorrow", ""], "2024-11-15"],
+    ["amount", "120.00", ["50.001", "0.0000001"], "50.5"],
+    ["price", "0.0125", ["0.01251"], "0.0124"],
+    ["approved_by", "@approver", ["Chief Executive", ""], null],
+    ["reason", "@reason", ["because"], null],
+  ])("an edit of %s %s is a value of the same kind", (key, was, refusedOnes, fine) => {
+    const card = { kind: "approval", calls: [{ tool: "erp/pay", params: { [key]: was } }] } as unknown as Card;
+    for (const text of refusedOnes) expect(() => agreed(card, { [key]: text }), text).toThrow(expect.objectContaining({ code: "USAGE" }));
+    if (fine !== null) expect(agreed(card, { [key]: fine }).calls).toEqual([{ tool: "erp/pay", params: { [key]: fine } }]);
+  });
+
+  test("with a required level no amount may rise, and nothing else may be added", async () => {
+    const { opened } = await made(TEAM);
+    const { id } = await begin(opened, "asks");
+    const card = openCard(opened, id);
+    const edit = (calls: unknown) => say("Ann", opened, id, "edited", { calls: calls as Card["calls"] });
+    // A payment that turns into a refund is another act, however small.
+    for (const [amount, why] of [
+      ["120.01", /rise from 120.00 to 120.01/],
+      ["-120.00", /would turn from 120.00 into -120.00, .*the other direction/],
+    ] as const)
+      await expect(edit(agreed(card, { amount }).calls)).rejects.toMatchObject(refused("APPROVAL_EDIT", why));
+    for (const amount of ["9e3", "9'000.00", "9 000.00"])
+      await expect(edit(agreed(card, { amount }).calls)).rejects.toMatchObject(refused("APPROVAL_EDIT", /could raise/));
+    await expect(edit(agreed(card, { "calls.0.params.payout": "5000" }).calls)).rejects.toMatchObject(
+      refused("APPROVAL_EDIT", /could raise/),
+    );
+    for (const name of ["currency", "ccy"])
+      await expect(edit(agreed(card, { [`calls.0.params.${name}`]: "KWD" }).calls)).rejects.toMatchObject(
+        refused("APPROVAL_EDIT", /could raise/),
+      );
+    await expect(edit([...card.calls, ...card.calls])).rejects.toMatchObject({ code: "USAGE" });
+    await expect(edit([{ tool: "bank_wire", params: card.calls[0]?.params }])).rejects.toMatchObject({ code: "USAGE" });
+    for (const wrong of ["calls.0.tool", "calls.7.params.amount", "to.x", "calls.0.params.__proto__", "calls.0.params.to.x"])
+      expect(() => agreed(card, { [wrong]: "1" }), wrong).toThrow(/cannot be set/);
+    expect(() => agreed(card, { ammount: "1" })).toThrow(/Did you mean "amount"/);
+    expect(agreed(card, { "calls.0.params.memo": "x" }).calls?.[0]?.params).toMatchObject({ memo: "x", amount: "120.00" });
+  });
+
+  test("amounts of many rows that are equal by chance are changed one by one; beside two sides of one row, a few are named", () => {
+    const edited = (calls: object[], sets: Record<string, string>) => agreed({ kind: "approval", calls } as unknown as Card, sets);
+    const lines = Array.from({ length: 200 }, (_, i) => ({ employee_id: `E-${i}`, amount: "10.00" }));
+    const path = "calls.0.params.lines.3.amount";
+    expect(edited([{ tool: "erp/pay_all", params: { lines } }], { [path]: "9.00" })).toMatchObject({ decision: "edited" });
+    const payments = lines.map((params) => ({ tool: "erp/pay", params }));
+    expect(edited(payments, { "calls.7.params.amount": "9.00" })).toMatchObject({ decision: "edited" });
+    // Of the two legs of an entry, and of the records of one payment, the other is named, and only that.
+    const legs = lines.map(({ amount }, i) => ({ account: i % 2 === 0 ? "5010" : "1010", amount: i % 2 === 0 ? amount : `-${amount}` }));
+    const noted = { tool: "erp/note", params: { rows: lines } };
+    const beside = [{ tool: "erp/pay_all", params: { lines } }, noted];
+    expect(() => edited(beside, { [path]: "9.00" })).toThrow(/would stay in calls\.1\.params\.rows\.3\.amount\. Set them too/);
+    expect(() => edited([{ tool: "erp/post", params: { legs } }], { "calls.0.params.legs.0.amount": "9.00" })).toThrow(
+      /legs\.9\.amount and 95 more/,
+    );
+  });
+
+  test("one of several equal amounts is not changed without a warning about the others", () => {
+    const call = (amount: string) => ({ tool: "bank_pay", params: { to: "A", amount, fee: "0.00", lines: [{ total: "120" }] } });
+    const card = { kind: "approval", calls: [call("120.00"), call("7.00")] } as unknown as Card;
+    expect(() => agreed(card, { "calls.0.params.amount": "50" })).toThrow(
+      /same amount would stay in calls\.0\.params\.lines\.0\.total, calls\.1\.params\.lines\.0\.total/,
+    );
+    const all = { "calls.0.params.amount": "50", "calls.0.params.lines.0.total": "50", "calls.1.params.lines.0.total": "120" };
+    expect(agreed(card, all)).toMatchObject({ decision: "edited" });
+    expect(agreed(card, { "calls.1.params.amount": "6.00" })).toMatchObject({ decision: "edited" });
+  });
+
+  test("calls that belong together are approved unchanged, or not at all", async () => {
+    const { one, opened } = await made(TEAM);
+    const { id } = await begin(opened, "simple", { params: { to: "A", amount: "1.00" }, level: "manager", fixed: true });
+    const edited = agreed(openCard(opened, id), { amount: "0.50" });
+    await expect(say("Ann", opened, id, "edited", edited)).rejects.toMatchObject(refused("USAGE", /depend on each other/));
+    await say("Ann", opened, id);
+    await ended(opened, id);
+    expect(one.bank()).toEqual(["A 1.00"]);
+  });
+
+  test("of two required approvals, one for the old calls does not count for the edited ones, and each edit counts", async () => {
+    const { one, opened } = await made(TEAM);
+    const { id } = await begin(opened, "asks", { kind: "two" });
+    const before = openCard(opened, id);
+    await say("Ann", opened, id, "edited", agreed(before, { amount: "60.00" }));
+    const late = signedBy("Bob", opened, before, "approved");
+    expect(await decideCard(opened, late)).toMatchObject({ still: "1 more person", card: { said: ["Ann"] } });
+    expect(one.bank()).toEqual([]);
+    // The last word of each counts, also when it was said before or takes back what another has changed.
+    for (const [by, amount] of Object.entries({ Ann: "70.00", Bob: "120.00", "Ann ": "60.00" })) {
+      await say(by.trim(), opened, id, "edited", agreed(openCard(opened, id), { amount }));
+      expect(openCard(opened, id)).toMatchObject({ said: [by.trim()], edited: [{ params: { amount } }] });
+    }
+    await say("Bob", opened, id);
+    expect(await ended(opened, id)).toMatchObject({ result: { decision: "edited", by: "Ann, Bob" } });
+    expect(one.bank()).toEqual(["ACME 60.00"]);
+  });
+
+  test("a rejection with its reason reaches the script and is recorded with the run", async () => {
+    const { opened } = await made(TEAM);
+    const { id } = await begin(opened, "simple", { params: { to: "A", amount: "1.00" }, level: "manager" });
+    await say("Ann", opened, id, "rejected", { reason: "twice the price" });
+    expect(await ended(opened, id)).toMatchObject({ result: { reason: "twice the price" } });
+    expect(await logs(opened, id)).toEqual(['Ann said no to "Pay?": twice the price']);
+  });
+});
