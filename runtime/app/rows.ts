@@ -3,6 +3,8 @@
  * the books have the answer.
  */
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { committedOrRefused } from "../engine/attempt.ts";
 import { NOTHING_ASKED, toReleased } from "../engine/store/cards.ts";
@@ -28,7 +30,7 @@ import { decideSame, leaveOut, reviveRows } from "../workspace/books/decide-rows
 import { accountOf, legsOf, monthsOf } from "../workspace/books/invariants.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";
 import { filesIn } from "../workspace/statements/import-files.ts";
-import { CONFIG, IMPORT, receiptFile } from "../workspace/layout.ts";
+import { CONFIG, IMPORT, PROCESSED, receiptFile } from "../workspace/layout.ts";
 import { findEntry, loadChart, loadMonth, monthOfId } from "../workspace/books/months.ts";
 import { nameOf, sameQuestions, likelyAccount } from "../workspace/statements/questions.ts";
 import { ALL_ROWS, type KeptReceipt, receiptFromYaml, receiptToYaml } from "../workspace/statements/receipt.ts";
@@ -210,7 +212,7 @@ export async function revive(
   { names, leave, by }: { names: readonly string[]; leave: boolean; by: string },
 ): Promise<{ entries: string[]; commit: string | null }> {
   const { git } = host;
-  const ids = await idsOf(git.tree(await git.head()), names);
+  const ids = await idsOf(host.dir, git.tree(await git.head()), names);
   const past = leave ? new Map<string, Entry>() : await pastOf(git, ids);
   const result = await git.commit({
     message: leave ? `correct: leave out ${ids.length} deleted entries` : `correct: bring back ${ids.length} deleted entries`,
@@ -223,7 +225,7 @@ export async function revive(
   return { entries: ids, commit };
 }
 
-async function idsOf(head: Tree, names: readonly string[]): Promise<string[]> {
+async function idsOf(dir: string, head: Tree, names: readonly string[]): Promise<string[]> {
   const receipts = await allReceipts(head);
   const found = new Set<string>();
   for (const name of names) {
@@ -231,13 +233,17 @@ async function idsOf(head: Tree, names: readonly string[]): Promise<string[]> {
     const claimed = isEntryId(name) ? [name] : own.flatMap(claimedBy);
     const there = await existingIn(head, claimed);
     const gone = claimed.filter((id) => !there.has(id));
-    if (gone.length === 0)
-      throw new ClearedError(
-        "USAGE",
-        isEntryId(name) || own.length > 0
+    if (gone.length === 0) {
+      const file = own[0]?.file ?? name;
+      const again = `\`cleared import ${PROCESSED}${file}\` books what the books lack of it`;
+      const isThere = claimed.length === 0 && /^[\w.-]+$/.test(file) && existsSync(join(dir, PROCESSED, file));
+      const why = isThere
+        ? `No row of ${file} is in the books; ${again}.`
+        : isEntryId(name) || own.length > 0
           ? `Nothing of ${name} is missing: its entries are in the books.`
-          : `"${name.slice(0, 60)}" is neither the id of an entry nor a statement that was imported. \`cleared verify\` names what is missing.`,
-      );
+          : `"${name.slice(0, 60)}" is neither the id of an entry nor a statement that was imported. \`cleared verify\` names what is missing.`;
+      throw new ClearedError("USAGE", why);
+    }
     for (const id of gone) found.add(id);
   }
   return [...found];

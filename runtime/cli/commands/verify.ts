@@ -1,8 +1,9 @@
 /** `cleared verify`: every invariant of the books at HEAD, uncommitted edits, and with --independent the results of hledger and Ledger. */
 import { formatAt } from "../../kernel/errors.ts";
 import { withGit } from "../../workspace/git/git.ts";
-import { JOURNAL, MAIN_JOURNAL } from "../../workspace/layout.ts";
-import { changedStatements } from "../../workspace/statements/tidy.ts";
+import { JOURNAL, MAIN_JOURNAL, PROCESSED } from "../../workspace/layout.ts";
+import { allReceipts } from "../../workspace/books/claims.ts";
+import { changedStatements, unbookedStatements } from "../../workspace/statements/tidy.ts";
 import { secondOpinion, verifyBooks } from "../../workspace/books/verify.ts";
 import { readLocal } from "../../app/local.ts";
 import { goneFindings } from "../../app/rows.ts";
@@ -27,6 +28,8 @@ export const run: Command = async ({ output, dir }, _, options) => {
       independent: opinions,
     });
     for (const finding of books.findings) output.text(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
+    for (const name of await unbookedStatements(dir, tree, await allReceipts(tree, [])))
+      output.line(output.yellow(`${PROCESSED}${name} is not in the books: \`cleared import ${PROCESSED}${name}\` books it`));
     for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; checked is what ${config.branch} has`));
     if (!books.whole) output.line(output.yellow("No balances are shown: they would lack what cannot be read."));
     output.rows(Object.entries(books.whole ? books.balances : {}).map(([account, amounts]) => [`  ${account}`, moneyOf(amounts)]));

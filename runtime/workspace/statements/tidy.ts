@@ -12,7 +12,7 @@ import { contentOf, filesIn, inodeOf, markOf, namesLike, processedAs, readWhole,
 import type { ImportFolder, Moved } from "./import-folder.ts";
 import { IMPORT, PROCESSED, STATEMENTS } from "../layout.ts";
 import { makePlainFolder } from "../own-folders.ts";
-import { isOpenReceipt, receiptAt } from "./receipt.ts";
+import { type KeptReceipt, isOpenReceipt, receiptAt } from "./receipt.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { receiptHashes } from "./view-receipt.ts";
 import type { Statement } from "./proof.ts";
@@ -155,6 +155,18 @@ export async function earlierOf(
     if (error instanceof ClearedError) return null; // it was cut off so early that it cannot be read
     throw error;
   }
+}
+
+/** Statements in import/processed/ of which the books have nothing, because plain git took their import back: by name. */
+export async function unbookedStatements(dir: string, tree: Tree, receipts: readonly KeptReceipt[]): Promise<string[]> {
+  const byHash = new Map(receipts.map((one) => [one.hash, one]));
+  const changed = (await changedStatements(dir, tree)).map(({ at }) => at.file);
+  const lacks = (receipt: KeptReceipt | undefined) =>
+    receipt === undefined ||
+    (receipt.refused.some(({ account }) => account !== undefined) && Object.keys(receipt.record.booked).length === 0);
+  return (await filesIn(dir, PROCESSED))
+    .filter(({ hash, name }) => lacks(byHash.get(hash)) && !changed.includes(`${PROCESSED}${name}`))
+    .map(({ name }) => name);
 }
 
 /** Findings FILE_UNFINISHED: files in import/processed/ that were extended after they were booked, so that the books lack rows of them. */
