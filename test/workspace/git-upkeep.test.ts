@@ -216,3 +216,15 @@ async function kill(afterMs: number): Promise<void> {
   await Promise.race([gone, sleep(afterMs)]);
   await killWithAllBelow(child.pid ?? 0);
 }
+
+test("no upkeep starts a program that the repository names for recent objects", async () => {
+  await commits(0, 2);
+  const mark = join(repository.dir, "..", "ran");
+  repository.git("config", "gc.recentObjectsHook", `touch ${mark}`);
+  for (const work of ["collect", "repack"] as const)
+    await expect(upkeep()[work](never)).rejects.toMatchObject({
+      code: "GIT_STATE",
+      message: expect.stringContaining("gc.recentobjectshook"),
+    });
+  expect(existsSync(mark)).toBe(false);
+});

@@ -59,19 +59,27 @@ export function commandEnv(extra: Record<string, string>): Record<string, string
 // they reread files that changed in the same instant, through their filters.
 const PLAIN = /^(?:cat-file|config|diff-tree|fast-import|for-each-ref|init|log|ls-files|merge-base|remote|rev-list|rev-parse|update-ref)$/;
 const TRANSPORT = /^(?:core\.(?:sshcommand|gitproxy)|credential\..*helper)$/;
+/** By command, the keys that name a program it would start. */
+const STARTS: Record<string, RegExp> = {
+  fetch: TRANSPORT,
+  push: TRANSPORT,
+  gc: /^gc\.recentobjectshook$/,
+  repack: /^gc\.recentobjectshook$/,
+};
 
 /**
  * Variables that keep this command from running programs that the repository itself names: filters are disabled, so a file that needs one
  * fails; a transport that would use such a program is refused. @throws GIT_STATE
  */
 export async function heldBack(dir: string, args: readonly string[], configOf: ConfigOf): Promise<Record<string, string>> {
-  if (PLAIN.test(args[0] ?? "") && !args.includes("--filters")) return {};
+  const command = args.find((one, i) => one !== "-c" && args[i - 1] !== "-c") ?? "";
+  if (PLAIN.test(command) && !args.includes("--filters")) return {};
   const own = await ownKeys(dir, configOf);
-  const reaches = args[0] === "fetch" || args[0] === "push" ? own.find((key) => TRANSPORT.test(key)) : undefined;
+  const reaches = own.find((key) => STARTS[command]?.test(key) === true);
   if (reaches !== undefined)
     throw new ClearedError(
       "GIT_STATE",
-      `This repository's own configuration sets ${reaches}, a program that git would start for \`git ${args[0]}\`. Set it in your own configuration (git config --global) and remove it here: git config --unset-all ${reaches}.`,
+      `This repository's own configuration sets ${reaches}, a program that git would start for \`git ${command}\`. Set it in your own configuration (git config --global) and remove it here: git config --unset-all ${reaches}.`,
     );
   const filters = new Set(own.flatMap((key) => /^(filter\..*)\.(?:clean|smudge|process)$/s.exec(key)?.[1] ?? []));
   const settings = [...filters].flatMap((name) => [
