@@ -31,7 +31,7 @@ test("server-everything over stdio: lists, calls, structured answers, progress, 
   await expect(call("evry/echo", {})).rejects.toMatchObject({ code: "TOOL_UNKNOWN", message: expect.stringContaining('"every"') });
 });
 
-test("a server inherits no environment except PATH and HOME", async () => {
+test("a server inherits no environment except PATH and HOME, and Python is kept from its caches", async () => {
   process.env["CLEARED_TEST_LEAK"] = "leaked";
   const { call } = run(`mcp: {every: {command: ${node}, args: [${everything}, stdio], env: {GIVEN: "yes"}, trusted: true}}`);
   const env = (await call("every/get-env", {})).result as Record<string, Json>;
@@ -41,7 +41,7 @@ test("a server inherits no environment except PATH and HOME", async () => {
     Object.keys(env)
       .filter((name) => !["PWD", "_", "OLDPWD", "SHLVL"].includes(name))
       .sort(),
-  ).toEqual(["GIVEN", "HOME", "PATH"]);
+  ).toEqual(["GIVEN", "HOME", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"]);
 });
 
 test("server-filesystem and server-memory write and read back", async () => {
