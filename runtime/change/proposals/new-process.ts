@@ -55,7 +55,8 @@ function agentText(name: string, definition: Definition): string {
   ];
   const body = definition.states.flatMap((state) => {
     if (state === "DECOMPOSE" || state === "COMPLETE") return [];
-    return [`fsm_enter("${state}"); // ${definition.state_instructions[state] ?? ""}`, SKELETON[state] ?? ""];
+    const code = state === "MUTATE" && has("APPROVAL_GATE") ? "data_write(yes.calls[0].params);" : SKELETON[state];
+    return [`fsm_enter("${state}"); // ${definition.state_instructions[state] ?? ""}`, code ?? ""];
   });
   if (!has("ASSESS")) body.unshift(SKELETON.ASSESS ?? "");
   const first = body.indexOf(SKELETON.ASSESS ?? "");
