@@ -54,7 +54,7 @@ it("a tool with a renamed parameter gets it from a caller that uses the short fo
 });
 
 it("tools that alternate release their memory for each other", async () => {
-  const body = `const all: number[][] = [];\nfor (let n = 0; n < 50; n++) all.push(new Array(100_000).fill(n) as number[]);\n({ result: "1.00" })`;
+  const body = `const all: number[][] = [];\nfor (let n = 0; n < 30; n++) all.push(new Array(100_000).fill(n) as number[]);\n({ result: "1.00" })`;
   const names = ["a", "b", "c", "d"].map((letter) => `large_${letter}`);
   const one = await workspace({
     ...Object.fromEntries(names.map((name) => [`scripts/tools/${name}.ts`, toolWith(name, body)])),
