@@ -1,4 +1,4 @@
-/** Small values of the runtime itself, by name: the last tick of a schedule, paired browsers, what a profile has granted, answers being carried out. */
+/** Small values of the runtime itself, by name: the last tick of a schedule, paired browsers, seals of runs, answers being carried out. */
 import type { Database } from "./database.ts";
 
 export interface Fact {

@@ -164,7 +164,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
   const { seal } = hooks;
   const ours = seal.isOn(steps);
 
-  const flush = (also?: () => void, relaxed = false, isLast = false) => {
+  const flush = (also?: () => void, relaxed = false) => {
     const batch = pending;
     if (batch.length === 0 && also === undefined) return;
     const stored = new Set(intents);
@@ -182,9 +182,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         else if (item.kind === "event") addEvent(database, rid, item.type, hooks.now(), item.body, event++);
         else release(database, run.id, hooks.now(), item.items);
       }
-      // Of a run that is done nothing follows any more.
-      if (isLast) seal.drop();
-      else if (ours && batch.some(({ kind }) => kind === "step")) seal.put(steps);
+      if (ours && batch.some(({ kind }) => kind === "step")) seal.put(steps);
       also?.();
     }, relaxed);
     // Only after the write: if it is refused, everything stays for the next flush.
@@ -255,38 +253,31 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     },
     end(end) {
       // Relaxed: after a power cut the run would end again the same way. Whoever waits for its result gets it once it is durable.
-      flush(
-        () => {
-          if (canceled()) return;
-          // An answer arrived while the run was expiring for lack of one: it continues with that answer.
-          if (end.status === "done" && end.unanswered != null && isDecided(database, run.id, end.unanswered))
-            return setStatus("queued", null, null, null);
-          const at = hooks.now();
-          const [outcome, result, error]: [Outcome | null, string | null, string | null] =
-            end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
-          const meta = metaText(run, steps, end);
-          const ended = database.get<{ events: number }>(
-            "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ?, events = events + 1 WHERE rid = ? RETURNING events",
-            ...[end.status, outcome, result, meta, error, at, rid],
-          );
-          if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error));
-          if (end.status === "done")
-            closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
-          if (run.parent !== undefined) wakeParent(database, run.id, at);
-          const code = end.status === "done" ? {} : { code: end.error.code };
-          addEvent(database, rid, "ended", at, { status: end.status, outcome, ...code }, ended?.events);
-          const shown = end.status === "done" ? { result: end.result } : { error: end.error };
-          Object.assign(run, {
-            status: end.status,
-            outcome,
-            endedAt: at,
-            meta: meta === null ? null : (JSON.parse(meta) as Json),
-            ...shown,
-          });
-        },
-        true,
-        end.status === "done" && end.unanswered == null,
-      );
+      flush(() => {
+        if (canceled()) return;
+        // An answer arrived while the run was expiring for lack of one: it continues with that answer.
+        if (end.status === "done" && end.unanswered != null && isDecided(database, run.id, end.unanswered))
+          return setStatus("queued", null, null, null);
+        const at = hooks.now();
+        const [outcome, result, error]: [Outcome | null, string | null, string | null] =
+          end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
+        const meta = metaText(run, steps, end);
+        const ended = database.get<{ events: number }>(
+          "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ?, events = events + 1 WHERE rid = ? RETURNING events",
+          ...[end.status, outcome, result, meta, error, at, rid],
+        );
+        if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error));
+        if (end.status === "done") {
+          closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
+          // Nothing follows any more that needs the proof.
+          seal.drop();
+        }
+        if (run.parent !== undefined) wakeParent(database, run.id, at);
+        const code = end.status === "done" ? {} : { code: end.error.code };
+        addEvent(database, rid, "ended", at, { status: end.status, outcome, ...code }, ended?.events);
+        const shown = end.status === "done" ? { result: end.result } : { error: end.error };
+        Object.assign(run, { status: end.status, outcome, endedAt: at, meta: meta === null ? null : (JSON.parse(meta) as Json), ...shown });
+      }, true);
       database.syncNow();
       hooks.changed(run.id);
     },
