@@ -38,12 +38,16 @@ export function createStanding({ dir, database, trust, clock, config, tools }: A
     if (profile === null || execSource(run.cause) !== null) return null;
     const { currency, timezone } = await config(run);
     if (!isWithin(card.calls, profile, currency)) return null;
-    if (
-      !keptWithin({ dir, database }, { agent: run.agent, run: run.id, day: dayIn(timezone, clock.now()), key }, card.calls, profile.up_to)
-    ) {
-      note(
-        `The approval profile allows ${profile.up_to} ${profile.currency} for a run and for a day, all amounts together; a person is asked.`,
-      );
+    const place = { agent: run.agent, run: run.id, day: dayIn(timezone, clock.now()), key };
+    try {
+      if (!keptWithin({ dir, database }, place, card.calls, profile.up_to)) {
+        note(
+          `The approval profile allows ${profile.up_to} ${profile.currency} for a run and for a day, all amounts together; a person is asked.`,
+        );
+        return null;
+      }
+    } catch (error) {
+      note(`What the approval profile has granted cannot be kept (${toWire(error).message}); a person is asked.`);
       return null;
     }
     const yes = { card: 0, decision: "approved" as const, by: `profile:${profile.mode}`, at: clock.now() };

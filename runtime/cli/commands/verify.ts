@@ -15,7 +15,8 @@ export const run: Command = async ({ output, dir }, _, options) => {
   return withGit(dir, config.branch, async (git) => {
     const tree = git.tree(await git.head());
     const books = await verifyBooks(tree, config);
-    books.findings.push(...(await changedStatements(dir, tree)), ...(await goneFindings(git, tree)));
+    const changed = await changedStatements(dir, tree);
+    books.findings.push(...changed, ...(await goneFindings(git, tree)));
     const edited = await git.edited([MAIN_JOURNAL, ...(await tree.list(JOURNAL)).map((one) => one.path)]);
     const asks = options["independent"] === true && books.findings.length === 0;
     const opinions = asks ? await secondOpinion(tree, books.balances) : [];
@@ -28,7 +29,7 @@ export const run: Command = async ({ output, dir }, _, options) => {
       independent: opinions,
     });
     for (const finding of books.findings) output.text(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
-    for (const name of await unbookedStatements(dir, tree, await allReceipts(tree, [])))
+    for (const name of await unbookedStatements(dir, await allReceipts(tree), changed))
       output.line(output.yellow(`${PROCESSED}${name} is not in the books: \`cleared import ${PROCESSED}${name}\` books it`));
     for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; checked is what ${config.branch} has`));
     if (!books.whole) output.line(output.yellow("No balances are shown: they would lack what cannot be read."));

@@ -157,15 +157,14 @@ export async function earlierOf(
   }
 }
 
-/** Statements in import/processed/ of which the books have nothing, because plain git took their import back: by name. */
-export async function unbookedStatements(dir: string, tree: Tree, receipts: readonly KeptReceipt[]): Promise<string[]> {
+/** Statements in import/processed/ of which the books have nothing, because plain git took their import back: by name. `changed`: of changedStatements. */
+export async function unbookedStatements(dir: string, receipts: readonly KeptReceipt[], changed: readonly Finding[]): Promise<string[]> {
   const byHash = new Map(receipts.map((one) => [one.hash, one]));
-  const changed = (await changedStatements(dir, tree)).map(({ at }) => at.file);
   const lacks = (receipt: KeptReceipt | undefined) =>
     receipt === undefined ||
     (receipt.refused.some(({ account }) => account !== undefined) && Object.keys(receipt.record.booked).length === 0);
   return (await filesIn(dir, PROCESSED))
-    .filter(({ hash, name }) => lacks(byHash.get(hash)) && !changed.includes(`${PROCESSED}${name}`))
+    .filter(({ hash, name }) => lacks(byHash.get(hash)) && !changed.some(({ at }) => at.file === `${PROCESSED}${name}`))
     .map(({ name }) => name);
 }
 
