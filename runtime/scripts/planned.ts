@@ -93,7 +93,8 @@ export function plannedOf(
   function addDerived(planned: Map<string, string>, before: number): Set<string> {
     const formatted = new Set<string>();
     const named = [...values, ...[...fixed].filter(([name]) => !values.has(name)).map(([name, one]) => [name, [one]] as const)];
-    for (let size = -1; size !== planned.size; ) {
+    // A chain in the order of the text takes one pass; one against it is followed for some steps.
+    for (let size = -1, passes = 0; size !== planned.size && passes < DEEPEST; passes++) {
       size = planned.size;
       for (const [name, given] of named) {
         if (planned.has(name)) continue;
