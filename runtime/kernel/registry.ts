@@ -83,8 +83,11 @@ const BUILD = /^(?:\p{Lu}.*|.*file|w(?:af)?script)$/u;
 // Settings in these formats that name code to a program that looks for them.
 const SETTINGS =
   /^(?:(?:package|package-lock|npm-shrinkwrap|composer|[tj]sconfig.*|.*config|lerna|nx|turbo|project|deno|import_?map)\.json|(?:taskfile|pnpm-.*|(?:docker-)?compose.*)\.ya?ml|(?:(?:requirements|constraints).*|cmakelists)\.txt)$/i;
-// Banks name their statements as they like.
+// Banks name their statements as they like, and authorities the files they want.
 const PROGRAM = /\.(?:[cm]?[jt]sx?|py\w?|pth|rb|pl|pmc?|php|lua\w?|r|[bz]?a?sh|ps\w?1|bat|cmd|exe|dll|so|dylib|node|jar|class|wasm)$/i;
+
+/** The name of a program or of its settings: what agents may not write into data/. */
+export const namesProgram = (name: string): boolean => PROGRAM.test(name) || SETTINGS.test(name);
 
 /** `path`: in the workspace. */
 function isCode(path: string): boolean {
@@ -92,7 +95,8 @@ function isCode(path: string): boolean {
   if (path.startsWith(`import${sep}`)) return PROGRAM.test(name);
   const isHidden = path.split(sep).some((part) => part.startsWith(".") && !part.startsWith(".git"));
   const hasEnding = name.replace(/^\./, "").includes(".");
-  return isHidden || SETTINGS.test(name) || (!DATA.test(name) && (hasEnding || BUILD.test(name)));
+  if (isHidden || path.startsWith(`data${sep}`)) return isHidden || namesProgram(name);
+  return SETTINGS.test(name) || (!DATA.test(name) && (hasEnding || BUILD.test(name)));
 }
 
 // No person can confirm more at once, and a larger folder holds more than plugins.

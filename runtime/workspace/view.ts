@@ -6,6 +6,7 @@ import { lstatSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { hash } from "node:crypto";
 import { ClearedError } from "../kernel/errors.ts";
+import { namesProgram } from "../kernel/registry.ts";
 import { dayIn } from "../scripts/header.ts";
 import type { Card, Change, Files, Git, PrimitivePorts, ProposalRequest, Row, Step, Tree, WorkspaceView } from "../kernel/ports.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./settings/config.ts";
@@ -182,6 +183,11 @@ export function createDataFiles(dir: string, overlay: Overlay): PrimitivePorts["
     },
     write: async (path, text) => {
       assertPath(dir, path);
+      if (namesProgram(basename(path)))
+        throw new ClearedError(
+          "FILE_INVALID",
+          `"${path}" has the name of a program or of its settings, which agents do not write. Give it another ending, for example ".txt".`,
+        );
       if (Buffer.byteLength(text) > MAX_BYTES)
         throw new ClearedError("FILE_TOO_LARGE", `${path} would have more than 1 MiB.`, { at: { file: path } });
       if (text.includes("\0") || !text.isWellFormed())

@@ -1,7 +1,11 @@
 /** What a run goes by may change before it acts: while a person thinks, or while another run acts. */
+import { join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import type { Json } from "../../runtime/kernel/ports.ts";
-import { withStore } from "../engine/harness.ts";
+import { Database } from "../../runtime/engine/store/database.ts";
+import { readSteps, type RunRow } from "../../runtime/engine/store/rows.ts";
+import { createSeal } from "../../runtime/engine/store/seals.ts";
+import { sealerOf } from "../../runtime/workspace/settings/confirmation.ts";
 import { answer, type Business, business, change, changes, finish, gateOf, open, rows, run, shut } from "./harness.ts";
 
 let at: Business;
@@ -70,12 +74,17 @@ test("a read dated just now, in the future, or before its owner started, is made
   change(at, "delete from credits where contract_id = 'CTR-501'");
   change(at, "update contracts set monthly_fee = '1.00' where contract_id = 'CTR-501'");
   for (const ahead of [0, 3_600_000]) {
-    withStore(at.dir, (db) => {
-      const { rid } = db.prepare("select rid from runs where id = ?").get(id) as { rid: number };
+    const store = new Database(join(at.dir, ".cleared/store.db"));
+    store.write(() => {
+      const row = store.get<RunRow>("select * from runs where id = ?", id)!;
+      const { rid } = row;
+      const { db } = store;
       db.exec(`delete from steps where rid = ${rid} and seq >= (select min(seq) from steps where rid = ${rid} and effect = 'external')`);
       db.exec(`update steps set at = ${Date.now() + ahead} where rid = ${rid}`);
       db.exec(`update runs set status = 'queued', ended_at = null, outcome = null, result = null, meta = null where rid = ${rid}`);
+      createSeal(store, row, sealerOf(at.dir)).put(readSteps(store, rid));
     });
+    store.db.close();
     at.host = await open(at.dir);
     expect(await at.host.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({ outcome: "blocked" });
     await shut(at.host);

@@ -52,6 +52,14 @@ describe("data files", () => {
     await expect(view.ports.files.read(path)).rejects.toMatchObject({ code: "FILE_INVALID" });
   });
 
+  test.each(["data/run.PY", "data/a/package.json", "data/x.mjs"])("do not write %j, which a tool server could run", async (path) => {
+    await expect(view.ports.files.write(path, "x")).rejects.toMatchObject({
+      code: "FILE_INVALID",
+      message: expect.stringContaining(".txt"),
+    });
+    expect(await view.ports.files.read(path)).toBeNull();
+  });
+
   test("over 1 MiB and binary ones are refused", async () => {
     await expect(view.ports.files.write("data/a", "x".repeat(1024 * 1024 + 1))).rejects.toMatchObject({ code: "FILE_TOO_LARGE" });
     await expect(view.ports.files.write("data/a", "\ud800")).rejects.toMatchObject({ code: "FILE_INVALID" });

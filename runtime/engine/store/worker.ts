@@ -10,6 +10,8 @@ import { pauseOf, pauseWords } from "./pauses.ts";
 import { OPEN, type RunRow, type Watch, toRecord } from "./rows.ts";
 import { createSeal } from "./seals.ts";
 
+const LONGEST_DELAY_MS = 30_000;
+
 /** How an execution ended for the worker: finished, or waiting for a call that continues in this process. */
 export type Execution = void | { later: Promise<void> };
 
@@ -74,7 +76,12 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
       let free = concurrency;
       let stopping = false;
       const under = new Set<Promise<void>>();
-      const stranded = new Set<number>();
+      // Runs that failed here, by when they are executed again; a cause that lasts is tried less and less often.
+      const stranded = new Map<number, { at: number; delay: number }>();
+      const strand = (rid: number): void => {
+        const delay = Math.min(2 * (stranded.get(rid)?.delay ?? 250), LONGEST_DELAY_MS);
+        stranded.set(rid, { at: performance.now() + delay, delay });
+      };
       // A full disk may refuse everything for a while, so the same error is reported once a minute.
       let reported = { text: "", at: 0 };
       const report = (error: unknown) => {
@@ -96,6 +103,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
             seal: createSeal(database, row, seal),
           });
           const execution = await execute(log);
+          stranded.delete(row.rid);
           if (execution !== undefined) {
             free += 1;
             pump?.();
@@ -107,7 +115,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
           report(error);
           // A failure of this process, so the run stays as recorded. It is executed again, unless another process owns the workspace now.
           if (error instanceof ClearedError && error.code === "OWNER_FENCED") stopping = true;
-          else stranded.add(row.rid);
+          else strand(row.rid);
         } finally {
           // The run may have been claimed again already, once its slow call had returned.
           if (active.get(row.id) === controller) active.delete(row.id);
@@ -147,9 +155,10 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
       const tick = () => {
         try {
           due();
-          for (const rid of stranded) {
+          for (const [rid, { at, delay }] of stranded) {
+            if (at > performance.now()) continue;
             recover(rid);
-            stranded.delete(rid);
+            stranded.set(rid, { at: Number.POSITIVE_INFINITY, delay });
           }
         } catch (error) {
           report(error);
