@@ -165,7 +165,10 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
     receipt.dialect === ""
       ? `${output.bold(receipt.file)}  not read`
       : `${output.bold(receipt.file)}  ${receipt.dialect}  account ${receipt.account || "not known"}`,
-    `  ${rows === 1 ? "1 row" : `${rows} rows`}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}${receipt.account === "" ? "" : `; ${tie}`}`,
+    // Refused as a whole, its rows are not counted.
+    receipt.account === ""
+      ? "  nothing of it is booked"
+      : `  ${rows === 1 ? "1 row" : `${rows} rows`}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}; ${tie}`,
     ...(receipt.earlier === undefined ? [] : ["  begins with a statement that was imported before: its file was extended"]),
     ...(asked.length === 0
       ? []
