@@ -244,7 +244,7 @@ function assemble({ ports, local, cache, lease, tools, rechecks, whole }: Parts)
       },
       log: (message) => log.event("log", { level: "info", message: redact(message) }),
       notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
-      children: starts.childrenOf(run),
+      children: starts.childrenOf(run, log),
       llm: models.forRun(run, log, settings),
       agents: afar.forRun(run.id),
       session: async () => (await import("./session.ts")).sessionOf(ports, run),

@@ -198,6 +198,8 @@ async function childOf({ id }: RunRecord, { result }: Step, { engine }: Host): P
 
 /** What a read-only child would answer its caller now. */
 async function resultNow(child: Recorded, { result }: Step, host: Host): Promise<Json> {
+  if (!(await host.engine.isProven(child.run.id)))
+    throw new ClearedError("HISTORY_DIVERGED", `Nothing proves what ${child.run.id} has read.`);
   const fresh = await freshIn(child, 0, true, host);
   const was = JSON.parse(result ?? "null") as Record<string, Json>;
   if (fresh.size === 0) return was;

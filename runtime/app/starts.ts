@@ -2,7 +2,7 @@
 import { type Pause, pauseWords } from "../engine/store/pauses.ts";
 import { startedBy } from "../engine/process.ts";
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
-import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Tree } from "../kernel/ports.ts";
+import type { Cause, Children, Engine, Git, Given, Json, Notices, RunLog, RunMode, RunRecord, RunSpec, Tree } from "../kernel/ports.ts";
 import { API } from "../kernel/primitive.ts";
 import { type PrivacyPolicy, groupsOf, judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
@@ -137,7 +137,7 @@ export function createStarts(world: {
     (await engine.list({ agent, cause: { kind: "agent", key }, limit: 1 }))[0];
 
   /** Runs called by a run: one per step, with the rights of their own headers. */
-  const childrenOf = (parent: RunRecord): Children => {
+  const childrenOf = (parent: RunRecord, log: RunLog): Children => {
     // Steps whose child was judged as read-only: it stays so even if its file changes at this moment.
     const looking = new Set<string>();
     return {
@@ -150,6 +150,7 @@ export function createStarts(world: {
         // A started child continues, whatever has become of its file.
         const run = (await childOf(agent, key))?.id ?? (await startChild(parent, agent, input, key, looking.has(key)));
         const { endedAt, status, outcome, result, error } = (await engine.get(run)) as RunRecord;
+        if (endedAt !== null && parent.mode === "live" && !(await engine.isProven(run))) log.ours = false;
         const said = error === null ? null : { code: error.code, message: error.message };
         return { run, ended: endedAt === null ? null : { status, outcome, result, error: said } };
       },

@@ -69,7 +69,7 @@ const saidIn = (change: Change): string => (change.op === "decided" ? `${change.
 
 const COPIED = "The policy judged what another run had read: this run is a copy, and what it read may have changed since.";
 const FOREIGN =
-  "Nothing proves that this user wrote this run's history, and that it was not changed since: what the policy judged may not be so.";
+  "Nothing proves that this user wrote this run's history, and that neither it nor the answer of a run it called was changed since: what the policy judged may not be so.";
 
 /** Why the policy decides nothing alone in this run, as a sentence, or null. */
 export function doubtIn({ run, steps, ours }: Pick<RunLog, "run" | "steps" | "ours">): string | null {

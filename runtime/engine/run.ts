@@ -150,6 +150,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       step.changes = [...view.takeChanges(), ...decided];
       if (step.effect === "external" || step.effect === "notify") log.settle(step);
       else log.record(step, known?.access === "model");
+      if (!log.ours) state.doubted = doubtIn(log);
       settleChanges(step, known);
       return step.error === null ? { kind: "value", json: step.result ?? "null", now } : { kind: "error", error: step.error, now };
     }

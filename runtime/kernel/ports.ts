@@ -256,6 +256,8 @@ export interface Engine {
   ): Promise<"accepted" | "duplicate" | "closed">;
   /** The signals of a gate so far, oldest first. */
   signals(run: string, gate: string): Promise<Signal[]>;
+  /** True when this user's own processes wrote the run's history and, of a run that another has called, what it answered. */
+  isProven(run: string): Promise<boolean>;
   cancel(run: string, reason: string): Promise<boolean>;
   /** Puts a failed, diverged or waiting run back into the queue. A failed call is tried again; one that may have acted outside is in doubt. */
   retry(run: string): Promise<void>;
@@ -282,8 +284,8 @@ export interface RunLog {
   readonly run: RunRecord;
   /** The recorded history, oldest first; grows with `record`. */
   readonly steps: readonly Step[];
-  /** False when the history was not written by this user on this machine, or was changed since. */
-  readonly ours: boolean;
+  /** False when the history was not written by this user on this machine, or was changed since; or what a run it called answered. */
+  ours: boolean;
   readonly abort: AbortSignal;
   /** Appends an answered step. Buffered until the next flush, or if `durable`, stored when this returns. */
   record(step: Step, durable?: boolean): void;

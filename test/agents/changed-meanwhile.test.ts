@@ -82,7 +82,7 @@ test("a read dated just now, in the future, or before its owner started, is made
       db.exec(`delete from steps where rid = ${rid} and seq >= (select min(seq) from steps where rid = ${rid} and effect = 'external')`);
       db.exec(`update steps set at = ${Date.now() + ahead} where rid = ${rid}`);
       db.exec(`update runs set status = 'queued', ended_at = null, outcome = null, result = null, meta = null where rid = ${rid}`);
-      createSeal(store, row, sealerOf(at.dir)).put(readSteps(store, rid));
+      createSeal(store, { ...row, ended_at: null }, sealerOf(at.dir)).put(readSteps(store, rid));
     });
     store.db.close();
     at.host = await open(at.dir);

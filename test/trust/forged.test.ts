@@ -336,6 +336,49 @@ bank_pay({ to: "ACME", amount: half.result });
   });
 
   it.for([
+    ["nothing", ""],
+    [
+      "what the run it called answers",
+      "UPDATE runs SET status = 'done', outcome = 'completed', result = '\"50.00\"', ended_at = 1 WHERE agent = 'asker'",
+    ],
+    ["what the run it called has read", `UPDATE steps SET result = '"50.00"' WHERE name = 'config_get'`],
+  ])("decides nothing by what another run answered: %s is forged", async ([what, sql = ""]) => {
+    const ask =
+      '/*\nname: Asker\nuses: [approval, config]\nmutates: false\n*/\nconst due = config_get("settings.due");\napproval_form({ title: "Go on?", fields: { word: { type: "string" } } });\ndue;\n';
+    const call = DUE.replace("compute]", "agent:asker]")
+      .replace(/compute_percent_of.*/, 'agent_call({ agent: "asker" });')
+      .replace(/^approval_form.*\n/m, "");
+    const due = what === "nothing" ? "100.00" : "900.00";
+    const one = await workspace({ "policies/grant.yaml": PACK, "agents/due.ts": call, "agents/asker.ts": ask });
+    one.commit({ "config.yaml": `${one.read("config.yaml").replace(/^settings:.*$/m, "")}\nsettings: {due: "${due}"}\n` });
+    const opened = await host(one);
+    const { id } = await opened.start("due", { cause: { kind: "command", key: "one" }, input: {} });
+    await expect.poll(() => opened.cards.list({ open: true }).length).toBe(1);
+    await close(opened);
+    withStore(one.dir, (db) => {
+      db.exec(sql);
+      if (/ended_at/.test(sql)) db.exec("UPDATE runs SET status = 'queued', waits_for = NULL WHERE agent = 'due'");
+    });
+    const again = await host(one);
+    if (!/ended_at/.test(sql)) {
+      const form = again.cards.list({ open: true })[0]!;
+      await decideCard(
+        again,
+        signAs(one.dir, again.trust, { ...asked(form), decision: "approved", result: { word: "go" }, at: again.clock.now() }),
+      );
+    }
+    await expect.poll(async () => (await again.engine.get(id))?.reason).not.toBe("child");
+    const end = await again.engine.result(id, { timeoutMs: 100_000 });
+    if (what === "nothing") {
+      expect([end.status, one.bank()]).toEqual(["done", ["pay"]]);
+      expect(withStore(one.dir, (db) => db.prepare("SELECT name FROM facts WHERE name LIKE 'history of run_%'").all())).toEqual([]);
+      return;
+    }
+    expect([end.status, one.bank()]).toEqual(["waiting", []]);
+    expect(JSON.stringify(openCard(again, id).brief)).toContain("nor the answer of a run it called");
+  });
+
+  it.for([
     ["runs as it was started", ""],
     ["is not believed", 'UPDATE runs SET pin_commit = pin_commit, input = \'{"due":"1.00"}\''],
   ])("before its first step, a run %s", async ([, sql]) => {

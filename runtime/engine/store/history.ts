@@ -6,7 +6,7 @@
 import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../../kernel/ports.ts";
 import { CRASH, DECIDING, crashCards, isOvertaken, metaText, openCard } from "./cards.ts";
 import { type Database, pack } from "./database.ts";
-import { type StepRow, readSteps } from "./rows.ts";
+import { type RunRow, type StepRow, readSteps } from "./rows.ts";
 import type { Seal } from "./seals.ts";
 
 /** Takes the next `count` event numbers of a run and returns the first. Inside the caller's transaction. */
@@ -162,8 +162,6 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
   let intents: ReadonlySet<number> = new Set(steps.filter((step) => step.state === "intent").map((step) => step.seq));
   let pending: Pending[] = [];
   const { seal } = hooks;
-  const ours = seal.isOn(steps);
-
   const flush = (also?: () => void, relaxed = false) => {
     const batch = pending;
     if (batch.length === 0 && also === undefined) return;
@@ -182,7 +180,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         else if (item.kind === "event") addEvent(database, rid, item.type, hooks.now(), item.body, event++);
         else release(database, run.id, hooks.now(), item.items);
       }
-      if (ours && batch.some(({ kind }) => kind === "step")) seal.put(steps);
+      if (log.ours && batch.some(({ kind }) => kind === "step")) seal.put(steps);
       also?.();
     }, relaxed);
     // Only after the write: if it is refused, everything stays for the next flush.
@@ -218,10 +216,10 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     Object.assign(run, { status, reason, waitsFor });
   };
 
-  return {
+  const log: RunLog = {
     run,
     steps,
-    ours,
+    ours: seal.isOn(steps),
     abort: hooks.abort,
     record: (step, durable) => (durable === true ? putDurably : put)(step),
     intent: putDurably,
@@ -262,16 +260,15 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         const [outcome, result, error]: [Outcome | null, string | null, string | null] =
           end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
         const meta = metaText(run, steps, end);
-        const ended = database.get<{ events: number }>(
-          "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ?, events = events + 1 WHERE rid = ? RETURNING events",
+        const ended = database.get<RunRow>(
+          "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ?, events = events + 1 WHERE rid = ? RETURNING *",
           ...[end.status, outcome, result, meta, error, at, rid],
         );
         if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error));
         if (end.status === "done") {
           closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
-          // Nothing follows any more that needs the proof.
-          seal.drop();
         }
+        if (ended !== undefined) seal.end(steps, ended, log.ours);
         if (run.parent !== undefined) wakeParent(database, run.id, at);
         const code = end.status === "done" ? {} : { code: end.error.code };
         addEvent(database, rid, "ended", at, { status: end.status, outcome, ...code }, ended?.events);
@@ -286,4 +283,5 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
       hooks.changed(run.id);
     },
   };
+  return log;
 }

@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import type { Sealer, Step } from "../../kernel/ports.ts";
 import type { Database } from "./database.ts";
-import { dropFact, getFact, setFact } from "./facts.ts";
+import { dropFact, dropFacts, getFact, setFact } from "./facts.ts";
 import type { RunRow } from "./rows.ts";
 
 const textOf = ({ seq, name, effect, params, state, result, error, changes, at, attempts }: Step): string =>
@@ -18,20 +18,30 @@ const originOf = (run: RunRow): string =>
     ...[run.input, run.parent, run.given, run.started_by],
   ]);
 
+const endOf = ({ ended_at, status, outcome, result, error }: RunRow): string =>
+  ended_at === null ? "" : JSON.stringify([status, outcome, result, error]);
+
 export type Seal = ReturnType<typeof createSeal>;
 
 /** The seal of a history that grows: a step that has its outcome is hashed once. */
 export function createSeal(database: Database, run: RunRow, seal: Sealer) {
-  const name = `history of ${run.id}`;
+  const isCalled = run.parent !== null && run.cause_kind === "agent";
+  const name = `history of ${isCalled ? `${run.parent}/` : ""}${run.id}`;
   let [count, digest] = [0, hash("sha256", originOf(run))];
-  const of = (steps: readonly Step[]): string => {
+  const of = (steps: readonly Step[], end = endOf(run)): string => {
     let next = steps[count];
     for (; next !== undefined && next.state !== "intent"; next = steps[++count]) digest = hash("sha256", `${digest}${textOf(next)}`);
-    return seal("history", run.id, count, digest, next === undefined ? "" : textOf(next));
+    return seal("history", run.id, count, digest, next === undefined ? "" : textOf(next), end);
   };
   return {
     isOn: (steps: readonly Step[]): boolean => getFact(database, name) === of(steps),
     put: (steps: readonly Step[]): void => setFact(database, name, of(steps)),
-    drop: (): void => dropFact(database, name),
+    /** The proof of a run that has ended, for its caller or to resume it. `ours`: whether it had one. */
+    end(steps: readonly Step[], ended: RunRow, ours: boolean): void {
+      const isOver = ended.status === "done" || ended.status === "canceled";
+      if (ours && (isCalled || !isOver)) setFact(database, name, of(steps, endOf(ended)));
+      else dropFact(database, name);
+      if (isOver) dropFacts(database, `history of ${run.id}/`, () => true);
+    },
   };
 }

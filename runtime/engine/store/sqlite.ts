@@ -87,8 +87,8 @@ export function createEngine(
       if (pin !== undefined)
         database.run("UPDATE runs SET pin_commit = ?, pin_blob = ?, pin_api = ? WHERE rid = ?", pin.commit, pin.blob, pin.api, row.rid);
       if (row.status === "failed") forgetFailure(database, row.rid);
-      if (isOurs) createSeal(database, need(run), seal).put(readSteps(database, row.rid));
       queue(row, from);
+      if (isOurs) createSeal(database, need(run), seal).put(readSteps(database, row.rid));
     });
     watch.changed(run);
     worker.wake();
@@ -137,6 +137,12 @@ export function createEngine(
 
     signals: async (run, gate) => histories.signals(need(run), gate),
 
+    async isProven(run) {
+      const row = need(run);
+      const [whole, steps] = await Promise.all([histories.whole(row), histories.steps(row)]);
+      return createSeal(database, whole, seal).isOn(steps);
+    },
+
     async cancel(run, reason) {
       const canceled = database.write(() => {
         const row = need(run);
@@ -151,7 +157,8 @@ export function createEngine(
         if (left !== null) openCard(database, left.key, left.card, clock.now());
         wakeParent(database, run, clock.now());
         addEvent(database, row.rid, "ended", clock.now(), { status: "canceled", reason: left?.says ?? reason });
-        createSeal(database, row, seal).drop();
+        const [proof, steps] = [createSeal(database, row, seal), readSteps(database, row.rid)];
+        proof.end(steps, need(run), proof.isOn(steps));
         return true;
       });
       worker.abort(run);
