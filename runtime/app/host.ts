@@ -1,4 +1,4 @@
-import type { Emitted } from "../engine/store/cards.ts";
+import type { Emitted } from "../engine/store/emitted.ts";
 import type { Database } from "../engine/store/database.ts";
 import type { World } from "../engine/world.ts";
 import type { Callable, Script } from "../engine/script.ts";

@@ -5,11 +5,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
-import { createDiskCache } from "../scripts/disk-cache.ts";
 import { type Config, type Trust, parseConfig, trustOf } from "../workspace/settings/config.ts";
 import { confirmedTrust } from "../workspace/settings/confirmation.ts";
-import { CACHE, CONFIG, TRUST } from "../workspace/layout.ts";
-import { assertWorkspaceState, readIfThere } from "../workspace/own-folders.ts";
+import { CONFIG, TRUST } from "../workspace/layout.ts";
+import { assertWorkspaceState, cacheOf, readIfThere } from "../workspace/own-folders.ts";
 
 /** config.yaml and trust.yaml of the work tree, as text and parsed. */
 export interface Local {
@@ -33,8 +32,7 @@ export function readLocal(dir: string): Local {
   }
   assertWorkspaceState(dir);
   const configText = readIfThere(join(dir, CONFIG)) ?? "";
-  if (lastConfig?.text !== configText)
-    lastConfig = { text: configText, config: parseConfig(configText, createDiskCache(join(dir, CACHE))) };
+  if (lastConfig?.text !== configText) lastConfig = { text: configText, config: parseConfig(configText, cacheOf(dir)) };
   const trustText = trustTextOf(dir);
   const found = confirmedTrust(dir, trustText);
   const [trust, unconfirmed] =

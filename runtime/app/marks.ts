@@ -2,12 +2,11 @@
  * Marks for code of agents that has passed its checks. A plain commit to an agent is allowed, and shown as unchecked until then: the marks are
  * only displayed and grant nothing. They are cached by the code's stamp and made again if lost.
  */
-import { join } from "node:path";
 import type { CheckResult } from "../change/checks/findings.ts";
 import { stampsOf } from "../change/checks/reached.ts";
 import type { Git, Tree } from "../kernel/ports.ts";
-import { createDiskCache } from "../scripts/disk-cache.ts";
-import { AGENTS, CACHE } from "../workspace/layout.ts";
+import { AGENTS } from "../workspace/layout.ts";
+import { cacheOf } from "../workspace/own-folders.ts";
 import { withGit } from "../workspace/git/git.ts";
 import { readLocal } from "./local.ts";
 import { keepLooking } from "./looks.ts";
@@ -15,7 +14,6 @@ import { keepLooking } from "./looks.ts";
 /** The result of checking one agent's code; null: not checked yet. */
 export type Mark = { findings: number; first: string | null } | null;
 
-const cacheOf = (dir: string) => createDiskCache(join(dir, CACHE));
 const nameOf = (file: string): string => file.slice(AGENTS.length).replace(/\.ts$/, "");
 
 /** By name, for each agent of the tree. */

@@ -5,7 +5,8 @@
  */
 import { basename, join } from "node:path";
 import { createAuthority } from "../engine/authority.ts";
-import { DECIDING, createCards, openEmitted, takeEmitted } from "../engine/store/cards.ts";
+import { DECIDING, createCards } from "../engine/store/cards.ts";
+import { openEmitted, takeEmitted } from "../engine/store/emitted.ts";
 import { factsNamed } from "../engine/store/facts.ts";
 import { Database } from "../engine/store/database.ts";
 import { type Lease, takeLease } from "../engine/store/lease.ts";
@@ -22,7 +23,7 @@ import type { ToolPool } from "../outside/mcp/tools.ts";
 import { Suspend } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/scan.ts";
 import { loadPlugins } from "../kernel/registry.ts";
-import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
+import type { DiskCache } from "../scripts/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
 import { createOutbox } from "../outside/notices/outbox.ts";
 import { sealerOf } from "../workspace/settings/confirmation.ts";
@@ -32,9 +33,9 @@ import { limitsFor } from "../workspace/settings/limits.ts";
 import { createArchive } from "../workspace/git/run-archive.ts";
 import { createGit } from "../workspace/git/git.ts";
 import { assertUntracked } from "../workspace/git/working-edits.ts";
-import { CACHE, CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
+import { CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
 import { createImportFolder } from "../workspace/statements/import-folder.ts";
-import { makeOwnFolder } from "../workspace/own-folders.ts";
+import { cacheOf, makeOwnFolder } from "../workspace/own-folders.ts";
 import { tidyImports } from "../workspace/statements/tidy.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { createView } from "../workspace/view.ts";
@@ -70,7 +71,7 @@ export interface HostOptions {
 export async function openHost(dir: string, options: HostOptions): Promise<Host> {
   const clock = options.clock ?? { now: () => Date.now() };
   const onError = options.onError ?? ((error) => void process.stderr.write(`${printable(toWire(error).message)}\n`));
-  const cache = createDiskCache(join(dir, CACHE));
+  const cache = cacheOf(dir);
   const local = readLocal(dir);
   const { trust } = local;
   // `trust` has nothing of an unconfirmed trust.yaml, so read-only work continues without it.
@@ -101,8 +102,9 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     opened.push(() => sandbox.close());
     const archive = createArchive(dir, () => local.config.branch);
     const packing: Packing = { database, archive, guard: () => lease?.check() };
-    let sealer: Sealer | null = null;
-    const engine = createEngine(database, clock, onError, archive, (...parts) => (sealer ??= sealerOf(dir))(...parts));
+    let known: Sealer | null = null;
+    const sealer: Sealer = (...parts) => (known ??= sealerOf(dir))(...parts);
+    const engine = createEngine(database, clock, onError, archive, sealer);
     const assertTrust = (code: boolean): void => {
       const same = () => trustTextOf(dir) === local.trustText && (!code || readLocal(dir).unconfirmed === local.unconfirmed);
       if ((!code && options.onTrustChanged === undefined) || same()) return;
@@ -119,7 +121,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
         ...{ dir, clock, git, engine, cards: createCards(database), sandbox, registry, trust, database, packing, afar },
         assertTrust: () => assertTrust(false),
       },
-      ...{ local, cache, lease, tools, rechecks, whole: () => made },
+      ...{ local, cache, lease, tools, rechecks, sealer, whole: () => made },
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {
@@ -185,11 +187,12 @@ interface Parts {
   lease: Lease | null;
   tools: ToolPool;
   rechecks: Pick<World, "changedSince">;
+  sealer: Sealer;
   /** The finished host, for parts that need all of it. */
   whole(): Host;
 }
 
-function assemble({ ports, local, cache, lease, tools, rechecks, whole }: Parts): Omit<Host, "close"> {
+function assemble({ ports, local, cache, lease, tools, rechecks, sealer, whole }: Parts): Omit<Host, "close"> {
   const { dir, clock, git, engine, cards, sandbox, registry, trust, database, afar, assertTrust } = ports;
   const configs = new Map<string, Config>();
   const { globals } = registry;
@@ -243,8 +246,8 @@ function assemble({ ports, local, cache, lease, tools, rechecks, whole }: Parts)
         process: async (task) => (await import("./unknown-process.ts")).requestProcess(whole(), { run, task }),
       },
       log: (message) => log.event("log", { level: "info", message: redact(message) }),
-      notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
-      children: starts.childrenOf(run, log),
+      notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.scheduleOf(log) },
+      children: starts.childrenOf(log),
       llm: models.forRun(run, log, settings),
       agents: afar.forRun(run.id),
       session: async () => (await import("./session.ts")).sessionOf(ports, run),
@@ -308,7 +311,7 @@ function assemble({ ports, local, cache, lease, tools, rechecks, whole }: Parts)
     world,
     toolsFor,
     models,
-    emitted: () => openEmitted(database),
+    emitted: () => openEmitted(database, sealer),
     takeEmitted: (key) => takeEmitted(database, key),
     tidy: async () => tidyImports(folder, git.tree(await git.head())),
     folder,

@@ -2,7 +2,7 @@
  * Operations on proposals on a host: making, reading, withdrawing and checking them, exchanging them with other clones, and settling those that
  * agents request.
  */
-import { resolve, join } from "node:path";
+import { resolve } from "node:path";
 import { ClearedError, onCode, toWire } from "../kernel/errors.ts";
 import { type Compared, backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
@@ -15,9 +15,8 @@ import { type Proposal, type ProposalDraft, type ProposalState, type Report, WIT
 import { createSideRefs } from "../workspace/git/proposal-refs.ts";
 import type { Host } from "./host.ts";
 import type { Subject } from "../change/checks/findings.ts";
-import { createDiskCache } from "../scripts/disk-cache.ts";
 import { nextTick } from "../outside/triggers/cron.ts";
-import { CACHE } from "../workspace/layout.ts";
+import { cacheOf } from "../workspace/own-folders.ts";
 import { noteSubject, subjectOf } from "./check-api.ts";
 import { holdersHere, NOBODY, signAs } from "./identity.ts";
 import { type IntakeRules, admit, settleDrafts } from "../change/proposals/intake.ts";
@@ -183,7 +182,7 @@ export async function prepareProposal(host: Host, id: string | number, report?: 
 
 /** `looked`: what the checks have covered so far. */
 async function withPreparing<T>(host: Host, work: (world: Preparing, looked: () => Subject | null) => Promise<T>): Promise<T> {
-  const cache = createDiskCache(join(host.dir, CACHE));
+  const cache = cacheOf(host.dir);
   let looked: Subject | null = null;
   const world: Preparing = {
     ...host,

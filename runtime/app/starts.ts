@@ -2,6 +2,7 @@
 import { type Pause, pauseWords } from "../engine/store/pauses.ts";
 import { startedBy } from "../engine/process.ts";
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
+import { doubtIn } from "../engine/proven.ts";
 import type { Cause, Children, Engine, Git, Given, Json, Notices, RunLog, RunMode, RunRecord, RunSpec, Tree } from "../kernel/ports.ts";
 import { API } from "../kernel/primitive.ts";
 import { type PrivacyPolicy, groupsOf, judgeFields } from "../rules/privacy/judge.ts";
@@ -32,6 +33,7 @@ export interface StartOptions {
   by?: string;
   /** The run that calls this one. */
   parent?: string;
+  doubted?: boolean;
 }
 
 /** A task in words that only asks a question gets a read-only run; so does "do not change anything". */
@@ -126,18 +128,21 @@ export function createStarts(world: {
   };
 
   /** A run scheduled by a script: it starts later, with the rights of its own header. */
-  const schedule: Notices["schedule"] = async ({ agent, at, input, key, by }, { live }) => {
-    const spec = await toSpec(agent, { cause: { kind: "schedule", key: `once ${key}`, detail: { by } }, input, notBefore: at });
-    if (!live) return { run: "run_simulated", at, created: true };
-    const { id, created } = await engine.start(spec);
-    return { run: id, at: (await engine.get(id))?.notBefore ?? at, created };
-  };
+  const scheduleOf =
+    (log: RunLog): Notices["schedule"] =>
+    async ({ agent, at, input, key, by }, { live }) => {
+      const cause: Cause = { kind: "schedule", key: `once ${key}`, detail: { by } };
+      const spec = await toSpec(agent, { cause, input, notBefore: at, doubted: doubtIn(log) !== null });
+      if (!live) return { run: "run_simulated", at, created: true };
+      const { id, created } = await engine.start(spec);
+      return { run: id, at: (await engine.get(id))?.notBefore ?? at, created };
+    };
 
   const childOf = async (agent: string, key: string): Promise<RunRecord | undefined> =>
     (await engine.list({ agent, cause: { kind: "agent", key }, limit: 1 }))[0];
 
   /** Runs called by a run: one per step, with the rights of their own headers. */
-  const childrenOf = (parent: RunRecord, log: RunLog): Children => {
+  const childrenOf = (log: RunLog): Children => {
     // Steps whose child was judged as read-only: it stays so even if its file changes at this moment.
     const looking = new Set<string>();
     return {
@@ -148,16 +153,17 @@ export function createStarts(world: {
       },
       async run({ agent, input, key }) {
         // A started child continues, whatever has become of its file.
-        const run = (await childOf(agent, key))?.id ?? (await startChild(parent, agent, input, key, looking.has(key)));
+        const run = (await childOf(agent, key))?.id ?? (await startChild(log, agent, input, key, looking.has(key)));
         const { endedAt, status, outcome, result, error } = (await engine.get(run)) as RunRecord;
-        if (endedAt !== null && parent.mode === "live" && !(await engine.isProven(run))) log.ours = false;
+        if (endedAt !== null && log.run.mode === "live" && !(await engine.isProven(run))) log.ours = false;
         const said = error === null ? null : { code: error.code, message: error.message };
         return { run, ended: endedAt === null ? null : { status, outcome, result, error: said } };
       },
     };
   };
 
-  const startChild = async (parent: RunRecord, agent: string, input: Json, key: string, looks: boolean): Promise<string> => {
+  const startChild = async (log: RunLog, agent: string, input: Json, key: string, looks: boolean): Promise<string> => {
+    const parent = log.run;
     let depth = 1;
     for (let up: RunRecord | null = parent; up?.cause.kind === "agent"; up = up.parent === undefined ? null : await engine.get(up.parent))
       depth++;
@@ -173,13 +179,14 @@ export function createStarts(world: {
       input,
       mode: parent.mode,
       parent: parent.id,
+      doubted: doubtIn(log) !== null,
       ...(parent.by === undefined ? {} : { by: parent.by }),
       ...(Object.keys(given).length === 0 ? {} : { given }),
     });
     return (await engine.start(spec)).id;
   };
 
-  return { start, schedule, childrenOf };
+  return { start, scheduleOf, childrenOf };
 }
 
 /** What was given to a run applies to those it calls, and to those it starts later or by an event: its policy judges them, too. */

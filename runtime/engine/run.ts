@@ -215,7 +215,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     function settleChanges(step: Step, primitive: Primitive | undefined, proved = step): void {
       applyStep(state, proved, primitive);
       step.changes.forEach((change, index) => {
-        const item = toReleased(run, step.seq, index, change);
+        const item = toReleased(run, step.seq, index, change, state.doubted !== null);
         // An act outside has happened however the run ends, so what it released is not held.
         if (item !== null && step.effect === "external") log.release([item]);
         else if (item !== null) unreleased.push(item);

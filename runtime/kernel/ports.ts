@@ -171,6 +171,8 @@ export interface RunSpec {
   priority?: number;
   /** Not before this time, ms. */
   notBefore?: number;
+  /** Its input comes from a run, or a row of the store, that nothing proves to be this user's: no policy decides alone in it. */
+  doubted?: boolean;
 }
 
 export interface RunRecord extends RunSpec {
@@ -319,7 +321,7 @@ export type Released =
   | { kind: "card"; key: string; card: CardDraft; seen?: number }
   /** The card with this key, released together with it, is about something that was taken back before the commit. */
   | { kind: "withdrawn"; key: string }
-  | { kind: "event"; key: string; event: string; payload: Json }
+  | { kind: "event"; key: string; event: string; payload: Json; doubted: boolean }
   /** The run continues with this decision: the gate's card shows it, if still open. */
   | { kind: "decided"; gate: string; decision: Decision };
 

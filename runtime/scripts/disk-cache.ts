@@ -1,9 +1,9 @@
 /**
  * Results of reading or compiling, cached on disk for the next process. Only a shortcut: an entry that is torn, changed or older
- * than the code that made it is ignored. Its seal includes the folder it was made in, so a cache that came with a clone or a copy is
- * ignored too.
+ * than the code that made it is ignored. Its seal is keyed by the user and includes the folder it was made in: what others wrote, or what came with a
+ * clone or a copy, is ignored too.
  */
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,8 @@ export interface DiskCache {
 // A workspace has some hundred scripts and versions of its config; more entries are old ones.
 const MAX_ENTRIES = 2000;
 
-export function createDiskCache(folder: string): DiskCache {
+/** `userKey`: known to this user only. */
+export function createDiskCache(folder: string, userKey: string): DiskCache {
   let seal: string | null = null;
   // Device, inode and creation time of this folder cannot be known in advance elsewhere.
   const sealOf = (): string => {
@@ -28,6 +29,10 @@ export function createDiskCache(folder: string): DiskCache {
     seal = digest(codeVersion(), String(dev), String(ino), String(birthtimeNs));
     return seal;
   };
+  const lineOf = (body: string, key: string[]): string =>
+    createHmac("sha256", userKey)
+      .update(digest(sealOf(), ...key, body))
+      .digest("hex");
   const fileOf = (key: string[]) => join(folder, digest(sealOf(), ...key));
   return {
     get(...key) {
@@ -35,7 +40,7 @@ export function createDiskCache(folder: string): DiskCache {
       try {
         const text = readFileSync(fileOf(key), "utf8");
         const body = text.slice(text.indexOf("\n") + 1);
-        return text.startsWith(`${digest(sealOf(), ...key, body)}\n`) ? body : null;
+        return text.startsWith(`${lineOf(body, key)}\n`) ? body : null;
       } catch {
         return null; // not stored, or not readable: made again
       }
@@ -45,7 +50,7 @@ export function createDiskCache(folder: string): DiskCache {
       try {
         const file = fileOf(key);
         const aside = `${file}.${process.pid}`;
-        writeFileSync(aside, `${digest(sealOf(), ...key, body)}\n${body}`, { mode: 0o600 });
+        writeFileSync(aside, `${lineOf(body, key)}\n${body}`, { mode: 0o600 });
         renameSync(aside, file);
         const kept = readdirSync(folder);
         if (kept.length > MAX_ENTRIES) for (const name of kept) rmSync(join(folder, name), { force: true });

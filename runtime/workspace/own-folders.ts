@@ -3,13 +3,14 @@
  * confirmations, which do not travel with a workspace), and `.cleared` inside one. A folder that is a link, belongs to another user or is
  * open to others is refused, by its path. Also: folders of a workspace that must not lead out of it.
  */
-import { createHash, generateKeyPairSync } from "node:crypto";
+import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import type { Dirent, Stats } from "node:fs";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { basename, isAbsolute, join, resolve, sep } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
-import { ID, STATE } from "./layout.ts";
+import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
+import { CACHE, ID, STATE } from "./layout.ts";
 
 const WINDOWS = process.platform === "win32";
 // Of one of our own files; a few kB of an archive can be unpacked to a file of any size.
@@ -118,6 +119,21 @@ export function keepFor(kind: string, dir: string, what: object): void {
   makeOwnFolder(userState());
   makeOwnFolder(join(userState(), kind));
   writePrivate(placeFile(kind, dir), JSON.stringify({ path: realpathSync(dir), id: idOf(dir), ...what }, null, 2));
+}
+
+let cacheKey: string | null = null;
+
+/** What the workspace's files were read and compiled to, for the next process of this user; for this one alone where no key can be kept. */
+export function cacheOf(dir: string): DiskCache {
+  try {
+    const file = join(makeOwnFolder(userState()), "cache.key");
+    if (isInside(userState(), dir)) throw unsafe(userState(), "is inside the workspace", "");
+    cacheKey = readIfThere(file) || null;
+    if (cacheKey === null) writePrivate(file, (cacheKey = randomBytes(32).toString("hex")));
+  } catch {
+    cacheKey ??= randomBytes(32).toString("hex");
+  }
+  return createDiskCache(join(dir, CACHE), cacheKey);
 }
 
 /** Writes a file that only this user may read, completely or not at all. */

@@ -8,7 +8,7 @@ import { openRegistry } from "../../runtime/app/lazy-registry.ts";
 import type { Primitive } from "../../runtime/kernel/primitive.ts";
 import { createDiskCache } from "../../runtime/scripts/disk-cache.ts";
 
-const cache = createDiskCache(mkdtempSync(join(tmpdir(), "cleared-registry-")));
+const cache = createDiskCache(mkdtempSync(join(tmpdir(), "cleared-registry-")), "mine");
 const plugin = (name: string): Primitive => ({ ...(primitives[0] as Primitive), name, plugin: "plugins/mine.ts" });
 
 test("the first process and the next ones list every primitive in order, and load the declared one", async () => {

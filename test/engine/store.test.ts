@@ -75,7 +75,7 @@ describe("versions", () => {
   // What the versions after the first have added, taken away again.
   const OLDEST = `DROP INDEX runs_wake; DROP TABLE model_calls; DROP TABLE asks; DROP TABLE ask_rows; DROP TABLE model_marks; DROP TABLE notices; DROP TABLE pauses; DROP TABLE tasks; DROP TABLE task_entries; DROP TABLE task_pushes; DROP TABLE a2a_calls;
     DROP TABLE bundles; DROP INDEX runs_ended; DROP INDEX runs_wrong; DROP INDEX cards_proposals; ALTER TABLE runs DROP COLUMN bundle; ALTER TABLE runs DROP COLUMN adopted;
-    ALTER TABLE runs DROP COLUMN given; ALTER TABLE runs DROP COLUMN started_by; ALTER TABLE runs DROP COLUMN meta; PRAGMA user_version = 1`;
+    ALTER TABLE runs DROP COLUMN given; ALTER TABLE runs DROP COLUMN started_by; ALTER TABLE runs DROP COLUMN meta; ALTER TABLE emitted DROP COLUMN seal; PRAGMA user_version = 1`;
 
   test("a store of an older version is migrated with everything in it", async () => {
     const one = copyOf(used);

@@ -7,9 +7,7 @@ import { decideCard, asked } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import { readLocal } from "../../runtime/app/local.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
-import { createDiskCache } from "../../runtime/scripts/disk-cache.ts";
-import { CACHE } from "../../runtime/workspace/layout.ts";
-import { userState } from "../../runtime/workspace/own-folders.ts";
+import { cacheOf, userState } from "../../runtime/workspace/own-folders.ts";
 import { confirm } from "../confirm.ts";
 import { header, shop } from "../gate/shop.ts";
 import { type Workspace, close, closeAll, copyOf, host, openCard, removeAll, run, start, workspace } from "../engine/harness.ts";
@@ -165,7 +163,7 @@ it("an opened repository that later contains our folder is refused", async () =>
 it("trust.yaml is read from the file, whatever a cache says", async () => {
   const one = await workspace();
   const forged = JSON.stringify({ people: [{ name: "Mallory", key: `MCowBQYDK2VwAyEA${"A".repeat(43)}=` }], plugins: [] });
-  const cache = createDiskCache(join(one.dir, CACHE));
+  const cache = cacheOf(one.dir);
   cache.put(forged, "yaml", one.read("trust.yaml"));
   confirm(one.dir);
   cache.put(forged, "yaml", one.read("trust.yaml"));

@@ -19,6 +19,7 @@ import { settleApproved } from "../../runtime/change/proposals/apply.ts";
 import { rememberApproval, rememberReport } from "../../runtime/change/proposals/deciding.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Workspace, close, closeAll, host, openCard, removeAll, run, withStore, workspace } from "../engine/harness.ts";
+import { letEventsOut } from "../gate/shop.ts";
 import { checking, failure, ready, reportOn, says, script } from "../proposals/ready.ts";
 
 afterEach(closeAll);
@@ -398,6 +399,59 @@ bank_pay({ to: "ACME", amount: half.result });
     expect(one.bank()).toEqual(sql === "" ? ["pay"] : []);
   });
 
+  it.for(
+    Object.entries({
+      "a run that it schedules": 'schedule_run({ agent: "due", at: "2020-01-01", input: told, key: "k" });',
+      "a run that its event starts": 'ctx_emit({ event: "due", payload: told });',
+    }).flatMap(([way, call]) => [[way, call, true] as const, [way, call, false] as const]),
+  )("hands its doubt on to %s (%s, forged: %s)", async ([, call, isForged]) => {
+    const first = `/*
+name: First
+uses: [ctx, approval, config, schedule]
+*/
+const amount = config_get("settings.due");
+approval_form({ title: "Go on?", fields: { word: { type: "string" } } });
+const told = { amount };
+${call}
+`;
+    const due = DUE.replace("uses:", "trigger: event\non_event: due\ninput:\n  amount: {type: string}\nuses:")
+      .replace('config_get("settings.due")', "input.amount")
+      .replace("APPROVAL_GATE?, ", "")
+      .replace(/^(?:fsm_enter\("APPROVAL|approval_form).*\n/gm, "");
+    const one = await workspace({ "policies/grant.yaml": PACK, "agents/due.ts": due, "agents/first.ts": first });
+    one.commit({
+      "config.yaml": `${one.read("config.yaml").replace(/^settings:.*$/m, "")}\nsettings: {due: "${isForged ? 900 : 100}.00"}\n`,
+    });
+    const opened = await host(one);
+    const { id, error } = await run(opened, "first");
+    expect(error).toBeNull();
+    await close(opened);
+    if (isForged) withStore(one.dir, (db) => db.exec(`UPDATE steps SET result = '"100.00"' WHERE name = 'config_get'`));
+    const again = await host(one);
+    const form = openCard(again, id);
+    await decideCard(
+      again,
+      signAs(one.dir, again.trust, { ...asked(form), decision: "approved", result: { word: "go" }, at: again.clock.now() }),
+    );
+    expect((await again.engine.result(id, { timeoutMs: 100_000 })).error).toBeNull();
+    await letEventsOut(again);
+    const started = async () => (await again.engine.list({ agent: "due" }))[0];
+    await expect.poll(async () => (await started())?.status).toMatch(/done|waiting|failed/);
+    expect([(await started())?.error, (await started())?.status, one.bank()]).toEqual(
+      isForged ? [null, "waiting", []] : [null, "done", ["pay"]],
+    );
+  });
+
+  it("is not one that a forged event starts", async () => {
+    const one = await workspace({ "agents/payer.ts": PAY.replace("uses:", "trigger: event\non_event: due\nuses:") });
+    const opened = await host(one);
+    withStore(one.dir, (db) => db.exec("INSERT INTO emitted VALUES ('run_X/1/0', 'run_X', 'due', '{}', 1, 0, 'x')"));
+    expect(opened.emitted()).toMatchObject([{ event: "due", doubted: true }]);
+    await letEventsOut(opened);
+    const [made] = await opened.engine.list({ agent: "payer" });
+    expect(await opened.engine.isProven(String(made?.id))).toBe(false);
+  });
+
   it("stays ours over a failure that is tried again, and in a new process", async () => {
     const one = await workspace({
       "policies/grant.yaml": PACK,
@@ -539,7 +593,7 @@ describe("a forged row", () => {
       );
       db.exec(`INSERT INTO events SELECT rid, 900, 'signal', 1, '{"gate":"${card.gate}"}' FROM runs`);
       db.exec("INSERT INTO pauses (agent, by, reason, at, ended_at, ended_by) VALUES ('payer', 'Pat', '', 1, 2, 'Pat')");
-      db.exec(`INSERT INTO emitted VALUES ('forged/0/0', '${id}', 'pay.now', '{}', 1, 0)`);
+      db.exec(`INSERT INTO emitted VALUES ('forged/0/0', '${id}', 'pay.now', '{}', 1, 0, NULL)`);
       db.prepare("INSERT INTO facts VALUES (?, ?)").run(`deciding card ${card.id}`, JSON.stringify(yes));
       db.prepare("INSERT INTO facts VALUES ('session:0123', ?)").run(
         JSON.stringify({ by: "Pat", key: "x", until: 9e15, signature: "", sealed: "", code: null }),

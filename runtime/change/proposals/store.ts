@@ -3,16 +3,14 @@
  * that only moves by compare-and-swap; the branch shows what is applied and reverted. The run store only numbers them.
  */
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { minuteOf } from "../../kernel/day.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { NOTHING_ASKED } from "../../engine/store/cards.ts";
 import type { Database } from "../../engine/store/database.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Card, Cards, Clock, Decision, Git, Json, Tree } from "../../kernel/ports.ts";
-import { createDiskCache } from "../../scripts/disk-cache.ts";
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
-import { CACHE } from "../../workspace/layout.ts";
+import { cacheOf } from "../../workspace/own-folders.ts";
 import { sourceBlob } from "../../workspace/git/tree.ts";
 import { type BranchMark, createBranchMarks, REFS, type ReadRefs, createReader } from "./refs.ts";
 import { isOwnReport } from "./deciding.ts";
@@ -67,7 +65,7 @@ export function createProposals(world: ProposalWorld): ProposalStore {
 function assemble(world: ProposalWorld) {
   const { dir, git, clock } = world;
   const refs = createSideRefs(dir);
-  const readAll = createReader(refs, git.objects, createDiskCache(join(dir, CACHE)));
+  const readAll = createReader(refs, git.objects, cacheOf(dir));
   const marks = createBranchMarks(world, refs);
   const cards = createProposalCards(world);
 

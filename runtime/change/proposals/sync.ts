@@ -11,9 +11,8 @@ import { createAuthority } from "../../engine/authority.ts";
 import { verifyDecision } from "../../engine/signature.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import type { Decision, Objects } from "../../kernel/ports.ts";
-import { createDiskCache } from "../../scripts/disk-cache.ts";
 import { type RefMove, type SideRefs, createSideRefs, fetchRefs, pushRefs } from "../../workspace/git/proposal-refs.ts";
-import { CACHE } from "../../workspace/layout.ts";
+import { cacheOf } from "../../workspace/own-folders.ts";
 import type { Ladder } from "../../rules/policy/levels.ts";
 import { demandsOf } from "../widening/widening.ts";
 import type { ApplyWorld } from "./apply.ts";
@@ -84,7 +83,7 @@ export async function syncProposals(world: SyncWorld, remote: string): Promise<S
 /** Takes over the remote's proposals one by one; an unreadable or untrusted one does not stop the others. */
 async function take(at: Taking, theirs: string): Promise<Synced> {
   const { refs, world, objects, done } = at;
-  const cache = createDiskCache(`${world.dir}/${CACHE}`);
+  const cache = cacheOf(world.dir);
   const [mine, there] = [groupRefs(await refs.list(REFS), REFS), groupRefs(await refs.list(theirs), theirs)];
   const differing = [...there].filter(([id, one]) => one.change !== mine.get(id)?.change || one.state !== mine.get(id)?.state);
   const sideOf = async (id: string, one: ProposalRefs): Promise<Side> => ({

@@ -1,5 +1,5 @@
 /**
- * Cards (what a person must decide) and the outbox of emitted events, as stored. A card and its decision are self-contained documents:
+ * Cards (what a person must decide), as stored. A card and its decision are self-contained documents:
  * they can be read without the other tables. Cards of a run are opened in history.ts, in the run's own flush.
  */
 import { createHash } from "node:crypto";
@@ -167,9 +167,9 @@ function rewrite(database: Database, id: number, change: (old: CardDraft, decisi
 export const NOTHING_ASKED = { gate: null, calls: [], level: null, expires: null };
 
 /** What a change releases once it is committed, or null. */
-export function toReleased(run: RunRecord, seq: number, index: number, change: Change): Released | null {
+export function toReleased(run: RunRecord, seq: number, index: number, change: Change, doubted = false): Released | null {
   const key = `${run.id}/${seq}/${index}`;
-  if (change.op === "emit") return { kind: "event", key, event: change.event, payload: change.payload };
+  if (change.op === "emit") return { kind: "event", key, event: change.event, payload: change.payload, doubted };
   if (change.op === "propose") {
     // Trials and dry runs open no proposals.
     if (run.mode !== "live") return null;
@@ -250,26 +250,6 @@ export function metaText(run: RunRecord, steps: readonly Step[], end: { outcome?
   const left = end.outcome === "completed" ? null : leftOutside(run, steps);
   const meta = left === null ? (end.meta ?? null) : { ...(end.meta as { [key: string]: Json } | undefined), left };
   return meta === null ? null : JSON.stringify(meta);
-}
-
-export interface Emitted {
-  key: string;
-  run: string;
-  event: string;
-  payload: Json;
-}
-
-/** Events that a commit released and that have not started their listeners yet, oldest first. */
-export function openEmitted(database: Database): Emitted[] {
-  return database
-    .all<{ key: string; run: string; event: string; payload: string }>(
-      "SELECT key, run, event, payload FROM emitted WHERE taken = 0 ORDER BY at, key",
-    )
-    .map((row) => ({ ...row, payload: JSON.parse(row.payload) as Json }));
-}
-
-export function takeEmitted(database: Database, key: string): void {
-  database.write(() => database.run("UPDATE emitted SET taken = 1 WHERE key = ?", key));
 }
 
 /** Cards of proposals whose checks have not finished: released by a run, recorded and not checked, or interrupted; oldest first. */

@@ -3,9 +3,10 @@
  * Invariants: steps are numbered 0.. and events 1.., without gaps; an answer is in `steps` before the script gets it. Reads, writes and
  * control are buffered; an intent is durable before its call acts.
  */
-import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../../kernel/ports.ts";
+import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Sealer, Signal, Step, WaitReason } from "../../kernel/ports.ts";
 import { CRASH, DECIDING, crashCards, isOvertaken, metaText, openCard } from "./cards.ts";
 import { type Database, pack } from "./database.ts";
+import { keepEmitted } from "./emitted.ts";
 import { type RunRow, type StepRow, readSteps } from "./rows.ts";
 import type { Seal } from "./seals.ts";
 
@@ -48,7 +49,7 @@ export function readSignals(database: Database, rid: number, gate: string): Sign
 const GATE = "json_extract(document, '$.gate')";
 
 /** Opens cards, closes those whose decision the run has used, and puts events into the outbox; an existing key changes nothing. */
-function release(database: Database, run: string, at: number, items: Released[]): void {
+function release(database: Database, run: string, at: number, items: Released[], seal: Sealer | null): void {
   const withdrawn = new Set(items.flatMap((item) => (item.kind === "withdrawn" ? [item.key] : [])));
   for (const item of items) {
     if (item.kind === "withdrawn" || withdrawn.has("key" in item ? item.key : "")) continue;
@@ -62,12 +63,7 @@ function release(database: Database, run: string, at: number, items: Released[])
         `UPDATE cards SET decision = ? WHERE run = ? AND decision IS NULL AND ${GATE} = ?`,
         ...[JSON.stringify(item.decision), run, item.gate],
       );
-    } else {
-      database.run(
-        "INSERT INTO emitted VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT (key) DO NOTHING",
-        ...[item.key, run, item.event, JSON.stringify(item.payload), at],
-      );
-    }
+    } else keepEmitted(database, run, at, item, seal);
   }
 }
 
@@ -148,6 +144,7 @@ interface LogHooks {
   paused(): boolean;
   abort: AbortSignal;
   seal: Seal;
+  sealer: Sealer;
 }
 
 type Pending =
@@ -178,7 +175,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
       for (const [i, item] of batch.entries()) {
         if (item.kind === "step") storeStep(database, rid, item.step, isNew[i] ? event++ : null);
         else if (item.kind === "event") addEvent(database, rid, item.type, hooks.now(), item.body, event++);
-        else release(database, run.id, hooks.now(), item.items);
+        else release(database, run.id, hooks.now(), item.items, log.ours ? hooks.sealer : null);
       }
       if (log.ours && batch.some(({ kind }) => kind === "step")) seal.put(steps);
       also?.();
@@ -264,7 +261,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
           "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ?, events = events + 1 WHERE rid = ? RETURNING *",
           ...[end.status, outcome, result, meta, error, at, rid],
         );
-        if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error));
+        if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error), null);
         if (end.status === "done") {
           closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
         }

@@ -95,6 +95,7 @@ const MIGRATIONS: readonly string[] = [
   "ALTER TABLE tasks ADD COLUMN removed INTEGER;",
   // seal: proves that the row was written by this user (workspace/settings/confirmation.ts).
   `ALTER TABLE model_marks ADD COLUMN seal TEXT; ALTER TABLE task_pushes ADD COLUMN seal TEXT; ALTER TABLE a2a_calls ADD COLUMN seal TEXT;`,
+  "ALTER TABLE emitted ADD COLUMN seal TEXT;",
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -101,6 +101,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
             paused: () => pauseOf(database, row.agent) !== null,
             abort: controller.signal,
             seal: createSeal(database, row, seal),
+            sealer: seal,
           });
           const execution = await execute(log);
           stranded.delete(row.rid);

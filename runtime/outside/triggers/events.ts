@@ -11,7 +11,7 @@ export interface StartPorts {
   database: Database;
   now(): number;
   agents(): Promise<{ name: string; blob: string; header: Header | null }[]>;
-  start(agent: string, options: { cause: Cause; input: Json }): Promise<{ id: string; created: boolean }>;
+  start(agent: string, options: { cause: Cause; input: Json; doubted?: boolean }): Promise<{ id: string; created: boolean }>;
   note(message: string): void;
 }
 
@@ -21,7 +21,7 @@ export const isRefusal = (error: unknown): error is ClearedError =>
 
 export interface EventPorts extends Omit<StartPorts, "now"> {
   /** Emitted and not yet delivered, oldest first. */
-  emitted(): { key: string; run: string; event: string; payload: Json }[];
+  emitted(): { key: string; run: string; event: string; payload: Json; doubted: boolean }[];
   takeEmitted(key: string): void;
   cause(run: string): Promise<Cause | null>;
 }
@@ -55,6 +55,7 @@ export async function deliverEvents(ports: EventPorts, served = new Set<string>(
           await ports.start(name, {
             cause: { kind: "event", key: one.key, detail: { event: one.event, run: one.run, chain } },
             input: one.payload,
+            doubted: one.doubted,
           });
       } catch (error) {
         if (!isRefusal(error)) throw error;
