@@ -39,7 +39,7 @@ test("of two payments that each fit the balance only one is made, though a perso
 test("a run without approval does not use a balance that another run has changed meanwhile", async () => {
   const judged = 'fsm_enter("COMPUTE");\nfsm_enter("POLICY_CHECK");\npolicy_evaluate({ policy: "open", facts: { fine: room } });\n';
   const { at, owner } = await open(
-    `${header("mcp, journal, bank, fsm, policy", INPUT + STATES)}fsm_enter("ASSESS");\n${ROOM}bank_slow(1500);\n${judged}fsm_enter("MUTATE");\nif (room) mcp_call(${PAY});\nroom;`,
+    `${header("mcp, journal, bank, fsm, policy", INPUT + STATES)}fsm_enter("ASSESS");\n${ROOM}bank_slow(4000);\n${judged}fsm_enter("MUTATE");\nif (room) mcp_call(${PAY});\nroom;`,
   );
   const id = await start(owner, "pays", { id: "I-1" });
   while (at.bank().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
