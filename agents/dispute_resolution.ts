@@ -39,7 +39,7 @@ const [given] = made["erp/issue_credit_memo"] ?? [{ ar_invoice_id, amount: "0.00
 const none = new Decimal(given.amount).isZero();
 const [{ outcome: told }] = made["erp/resolve_dispute"];
 const decision = none ? "rejected" : told === "declined" ? "partial" : told;
-const because = `${given.reason}: ${given.amount} of ${claimed} is credited, ${evidence ? `evidence ${dispute.evidence}` : "no evidence"}`;
+const because = `${given.reason}: a credit of ${given.amount} for ${claimed}, ${evidence ? `evidence ${dispute.evidence}` : "no evidence"}`;
 const summary = `${dispute_id} ${told}: ${given.amount} of ${claimed} on ${given.ar_invoice_id}, decided by ${by}`;
 notify_send({ ...letter, text: `${summary}. ${because}`, key: summary });
 ({ decision, amount: given.amount, reason: because, verdict: verdict.summary, approved_by: by, notice: customer.email, summary });

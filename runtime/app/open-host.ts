@@ -27,6 +27,7 @@ import type { DiskCache } from "../scripts/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
 import { createOutbox } from "../outside/notices/outbox.ts";
 import { sealerOf } from "../workspace/settings/confirmation.ts";
+import { createSent } from "../workspace/settings/sent.ts";
 import { type Config, parseConfig } from "../workspace/settings/config.ts";
 import { readSecrets } from "../workspace/settings/secrets.ts";
 import { limitsFor } from "../workspace/settings/limits.ts";
@@ -292,6 +293,7 @@ function assemble({ ports, local, cache, lease, tools, rechecks, sealer, whole }
       const pause = pauseOf(database, run.agent);
       if (pause !== null) throw new Suspend("paused", pauseWords(pause));
     },
+    sent: createSent(dir),
     guard: () => lease?.check(),
     predecessor: (at) => lease?.predecessor(at) ?? null,
   };

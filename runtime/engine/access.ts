@@ -37,6 +37,8 @@ export interface RunState {
   doubted: string | null;
   /** Tools of calls outside: asked for at gates, made, and refused by a person (spec/worker.md 17.3). */
   calls: { planned: string[]; executed: string[]; declined: string[] };
+  /** A person has approved other figures than the script asked for. */
+  edited: boolean;
   /** What the result says about the case when the run ends before its script. */
   about: { [field: string]: Json };
   /** `strategy:` of the sub-scripts it called; null where none names one. */
@@ -62,7 +64,7 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
   const answered = { approved: [], rejected: null, approvals: [], about: {}, strategy: null, doubtful: [] };
   const acted = { writes: [], seen: new Map<string, Json>(), made: [], open: [], calls: { planned: [], executed: [], declined: [] } };
-  return { uses, process, readOnly, ...answered, ...acted, doubted: null, figures, texts: [JSON.stringify(input)], judged };
+  return { uses, process, readOnly, ...answered, ...acted, doubted: null, edited: false, figures, texts: [JSON.stringify(input)], judged };
 }
 
 /**
@@ -118,6 +120,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
         process.refusal = state.rejected;
       }
       // Amounts that a person wrote need no other source.
+      if (change.decision === "edited") state.edited = true;
       if (change.decision === "edited")
         for (const call of change.calls) for (const { value } of amountsIn(call.params)) numbersOf(value, state.figures.known);
     } else if (change.op === "answered") numbersOf(change.values, state.figures.known);

@@ -1,11 +1,21 @@
 /** Making one host call: how long it may take, how often it is tried, its answer as text, and whether a failure is the run's or this process's. */
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import type { CommitResult, Effect, Json, Step } from "../kernel/ports.ts";
+import type { CommitResult, DoorCall, Effect, Json, RunRecord, Step } from "../kernel/ports.ts";
 import { type Primitive, Suspend } from "../kernel/primitive.ts";
+import type { World } from "./world.ts";
 
 // A host call that takes longer frees its slot, and the run is replayed once the call has returned (DESIGN.md 3.3).
 const SLOW_MS = 250;
 const READ_ATTEMPTS = 3;
+
+const UNRECORDED = "This call was sent before, although the run's history does not have it: the run store is an older one, or was changed.";
+
+/** The doubt about a call that was sent, by the record beside the store, and is not in the run's history. */
+export function unrecorded({ seq, name, params, ...call }: DoorCall, run: RunRecord, { sent }: Pick<World, "sent">): Step | undefined {
+  if (run.mode !== "live" || sent?.has(run, { seq, name, params, ...call }) !== true) return undefined;
+  const error = { code: "HISTORY_GONE", message: UNRECORDED };
+  return { seq, name, params, effect: "external", state: "intent", result: null, error, changes: [], at: run.createdAt, attempts: 1 };
+}
 
 /** Calls that wait for the outside world may be slow. The host's own reads and writes always finish first: a replay would cost more. */
 export function mayBeSlow(known: Primitive | undefined): boolean {

@@ -187,7 +187,15 @@ export function isWithin(calls: readonly Call[], limit: { up_to: string; currenc
     calls.every((call) => amountsIn(call.params).length > 0) &&
     calls.every((call) => amountsIn(call.params).every(({ value }) => isAtMost(value, limit.up_to) && signOf(value) >= 0)) &&
     calls.every((call) => currenciesOf(call, fallback).every((currency) => currency === limit.currency)) &&
-    ![...scalarsOf(calls)].some(([path, value]) => isUnclear(path, value))
+    ![...scalarsOf(calls)].some(([path, value], _, all) => isUnclear(path, value) || isUnpriced(path, all))
+  );
+}
+
+/** In a further element of a list that has no amount of its own: a payee, who may get that of the call. `path`: begins with the call's number. */
+function isUnpriced(path: string, all: readonly (readonly [string, Json])[]): boolean {
+  const elements = [...path.matchAll(/\.[1-9]\d*(?=\.)/g)].map((one) => path.slice(0, one.index + one[0].length + 1));
+  return elements.some(
+    (element) => !all.some(([other]) => other.startsWith(element) && isAmountKey(nameWords(keyOf(other)).join("_")) === true),
   );
 }
 
@@ -202,6 +210,7 @@ const REPEATS = new Set([
   ...[...MULTIPLIES, "days", "payments", "installments", "instalments", "occurrences", "copies", "recipients", "cycles", "periods"],
   ...["recurrence", "recurring", "frequency", "interval", "repeat", "repeats", "every", "pct", "percent", "ratio", "factor", "scale"],
 ]);
+const OFTEN = /^(?:hourly|daily|(?:bi|semi)?-?(?:weekly|monthly)|fortnightly|quarterly|yearly|annual|annually|(?:each|every|per)\b.*)$/i;
 const ONCE = /^(?:|1|once|one|none|no|null|false|single)$/i;
 const SCALE = /^(?:hundred|thousand|million|billion|lakh|crore|dozen|[km]|mn|bn)s?$/i;
 
@@ -213,7 +222,7 @@ function isUnclear(path: string, value: Json): boolean {
   if (words.some((word) => REPEATS.has(word)) || (words[0] === "number" && words[1] === "of")) return !ONCE.test(text);
   // One of several values in a list: each may cost the amount.
   if (/\.\d+$/.test(path) && !path.endsWith(".0")) return true;
-  return SCALE.test(text) || saysMoney(text) || (money === null && decimalOf(value) !== null && text !== "1");
+  return SCALE.test(text) || OFTEN.test(text.trim()) || saysMoney(text) || (money === null && decimalOf(value) !== null && text !== "1");
 }
 
 /** The hash that an outside approval must name, so that it covers exactly these calls. */

@@ -107,11 +107,13 @@ export function whoMay(
   };
 }
 
-/** Paths of what these calls name as the run's reads did: `employee_id: "E-7"`. */
+/** Paths of what these calls name as the run's reads did: `employee_id: "E-7"`; and of ids that it has read. */
 function recordsIn(calls: readonly Call[], { seen }: RunState): string[] {
   const named = (path: string, value: Json) => (typeof value === "string" ? `${keyOf(path)} ${value}` : "");
   const reads = [...seen.keys()].map((one) => JSON.parse(one) as [tool: string, params: Json]).map(([tool, params]) => ({ tool, params }));
-  const read = new Set([...scalarsOf(reads)].map(([path, value]) => named(path, value)));
+  const answers = [...seen.values()].map((params) => ({ tool: "", params }));
+  const ids = [...scalarsOf(answers)].filter(([path]) => /(?:^|_)id$/.test(keyOf(path)));
+  const read = new Set([...scalarsOf(reads), ...ids].map(([path, value]) => named(path, value)));
   return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && read.has(named(path, value)) ? [path] : []));
 }
 
@@ -249,7 +251,8 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
   });
   const states = process === null ? {} : { states: [...process.before, process.current] };
   const calls = Object.values(state.calls).every((tools) => tools.length === 0) ? {} : { calls: state.calls };
-  return { meta: { ...(meta as unknown as Record<string, Json>), ...calls, ...states, ...(strategy === null ? {} : { strategy }) } };
+  const more = { ...calls, ...(state.edited ? { edited: true } : {}), ...states, ...(strategy === null ? {} : { strategy }) };
+  return { meta: { ...(meta as unknown as Record<string, Json>), ...more } };
 }
 
 const FIELD = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)$/;

@@ -24,7 +24,7 @@ export async function provenStep(
   callable: Callable,
   header: Header,
 ): Promise<Step> {
-  const givesRights = step.changes.some(({ op }) => op === "decided" || op === "verdict");
+  const givesRights = step.changes.some(({ op }) => op === "decided" || op === "verdict" || (op === "accepted" && !log.ours));
   if (log.run.mode !== "live" || !givesRights) return step;
   const changes: Change[] = [];
   for (const change of step.changes) {
@@ -33,7 +33,9 @@ export async function provenStep(
         ? await decidedAgain(change, step.seq, log, state, world)
         : change.op === "verdict"
           ? await judgedAgain(step, log, world, callable, header)
-          : change;
+          : change.op === "accepted" && !log.ours
+            ? null
+            : change;
     if (proven !== null) changes.push(proven);
     if (proven === null || canonicalJson(proven) !== canonicalJson(change))
       log.event("log", { level: "warn", message: `What step ${step.seq} records ${saidIn(change)} no longer counts as recorded.` });
@@ -65,7 +67,8 @@ async function judgedAgain(step: Step, { run }: RunLog, world: Proving, callable
   return view.takeChanges().find(({ op }) => op === "verdict") ?? null;
 }
 
-const saidIn = (change: Change): string => (change.op === "decided" ? `${change.by} decided` : "the policy said");
+const saidIn = (change: Change): string =>
+  change.op === "decided" ? `${change.by} decided` : change.op === "accepted" ? `that ${change.by} accepted` : "the policy said";
 
 const COPIED = "The policy judged what another run had read: this run is a copy, and what it read may have changed since.";
 const FOREIGN =

@@ -11,7 +11,7 @@ import { redact } from "../rules/privacy/scan.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
 import { actOf, allowed, canonical, covers, applyStep, newRunState } from "./access.ts";
 import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
-import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, withRetries } from "./attempt.ts";
+import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, unrecorded, withRetries } from "./attempt.ts";
 import { toReleased } from "./store/cards.ts";
 import {
   answerOf,
@@ -78,7 +78,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     });
 
     async function answer(call: DoorCall): Promise<DoorAnswer> {
-      const doubt = log.steps[call.seq];
+      const doubt = log.steps[call.seq] ?? unrecorded(call, run, world);
       if (log.abort.aborted) return stopScript("canceled");
       if (call.seq !== log.steps.length && doubt?.state !== "intent")
         throw new ClearedError("SANDBOX_CRASHED", `The sandbox asked for step ${call.seq}, but the history has ${log.steps.length}.`);
@@ -108,7 +108,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const params = JSON.parse(call.params) as Json;
         step.effect = primitive.effect;
         const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
-        const requested = await actOf(primitive, params, ctx, doubt);
+        const requested = await actOf(primitive, params, ctx, doubt && !log.ours ? { ...doubt, effect: primitive.effect } : doubt);
         const { effect } = requested;
         const { tool } = requested.call;
         step.effect = effect;
@@ -129,6 +129,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const attempt = () => {
           if (outside) world.mayAct(run);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });
+          if (outside && primitive.idempotent !== "key") world.sent?.keep(run, call);
           // No retries in a backtest: its recording would give the same answer each time.
           const repeatable = run.mode === "backtest" ? "control" : effect;
           return withRetries(repeatable, step, () => callPrimitive(primitive, params, ctx, effect));

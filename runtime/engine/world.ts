@@ -21,6 +21,8 @@ export interface World extends Callable, Settling {
   mayAct(run: RunRecord): void;
   /** Called before a run acts outside: why the run would not reach this act on the data of today, in words, or null. */
   changedSince?(log: RunLog, act: DoorCall, server: string, decided: readonly Change[]): Promise<string | null>;
+  /** Calls sent outside, as kept beside the store. */
+  sent?: { has(run: RunRecord, call: DoorCall): boolean; keep(run: RunRecord, call: DoorCall): void };
   /** Number of people in trust.yaml: with two or more, nobody approves what they started. */
   people: number;
   /** @throws OWNER_FENCED */

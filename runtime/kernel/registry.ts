@@ -3,7 +3,7 @@
  * Plugins are local files or packages that trust.yaml names; they run in the host with all its rights, so nothing else may name one.
  */
 import { createHash } from "node:crypto";
-import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, type Stats, statSync } from "node:fs";
 import { createRequire, registerHooks } from "node:module";
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -59,7 +59,7 @@ export async function loadPlugins(dir: string, sources: readonly PluginSource[])
   return sources.flatMap((source) => loadPlugin(dir, source));
 }
 
-/** A file of code in a workspace, by its path in it. `hash`: of its content, or of its target when it is a link. */
+/** A file of code in a workspace, by its path in it. `hash`: of its content; of a link also where it leads. */
 export interface CodeFile {
   path: string;
   hash: string;
@@ -137,14 +137,25 @@ const isInstalled = (path: string): boolean =>
 
 const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
 
+/** Undefined for a link that leads nowhere, or to itself. */
+function behindLink(at: string): Stats | undefined {
+  try {
+    return statSync(at);
+  } catch {
+    return undefined;
+  }
+}
+
 function codeFile(root: string, path: string): CodeFile {
   const at = join(root, path);
   const found = lstatSync(at);
+  const behind = found.isSymbolicLink() ? behindLink(at) : found;
   if (!found.isSymbolicLink() && !found.isFile()) throw new ClearedError("PLUGIN_INVALID", `${path} is not a file. Remove it.`);
-  if (found.size > 2 ** 28)
+  if (behind?.isFile() === true && behind.size > 2 ** 28)
     throw new ClearedError("PLUGIN_INVALID", `${path} is larger than 256 MiB, too much to confirm. Move it elsewhere.`);
-  const content = found.isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at);
-  return { path: path.replaceAll("\\", "/"), hash: createHash("sha256").update(content).digest("hex") };
+  const hash = createHash("sha256").update(found.isSymbolicLink() ? `-> ${readlinkSync(at)}\n` : "");
+  if (behind?.isFile() === true) hash.update(readFileSync(at));
+  return { path: path.replaceAll("\\", "/"), hash: hash.digest("hex") };
 }
 
 function loadPlugin(dir: string, source: PluginSource): Primitive[] {

@@ -69,14 +69,16 @@ function writeNotes(write: VerifiedWrite): Note[] {
   const changed = Object.keys(recordOf(after)).filter(
     (key) => JSON.stringify(recordOf(before)[key]) !== JSON.stringify(recordOf(after)[key]),
   );
-  const fields = [...new Set([...Object.keys(diff), ...Object.keys(expected), ...changed])].slice(0, FIELDS);
+  // A write that was not verified has no other values than those that were read.
+  const proved = status === "VERIFIED" ? expected : {};
+  const fields = [...new Set([...Object.keys(diff), ...Object.keys(proved), ...changed])].slice(0, FIELDS);
   return [
     { tone, text: `${status} ${tool}${write.read === null ? "" : `, read back with ${write.read.tool}`}` },
     ...fields.map((key): Note => {
       const wrong = Object.hasOwn(diff, key) ? diff[key] : undefined;
       if (wrong !== undefined)
         return { tone: "bad", text: `${key}: expected ${shortJson(wrong.expected, 80)}, is ${shortJson(wrong.actual, 80)}` };
-      const [was, is] = [recordOf(before)[key], recordOf(after)[key] ?? expected[key]];
+      const [was, is] = [recordOf(before)[key], recordOf(after)[key] ?? proved[key]];
       const same = JSON.stringify(was) === JSON.stringify(is);
       return {
         tone: "quiet",
@@ -96,11 +98,12 @@ export function actsUnread(steps: readonly Pick<Step, "effect" | "result" | "cha
 }
 
 /** What a run is about, on one line: the `summary` of its result, else its input, else its cause. Empty if none of them has anything. */
-export function summaryOf({ result, input, cause }: Pick<RunRecord, "result" | "input" | "cause">): string {
+export function summaryOf({ result, input, cause, meta }: Pick<RunRecord, "result" | "input" | "cause" | "meta">): string {
   const { summary } = recordOf(result);
   if (typeof summary === "string" && summary.trim() !== "") return summary.replace(/\s+/g, " ").trim();
   const given = Object.entries(recordOf(input)).filter(([, value]) => value !== null && typeof value !== "object");
-  if (given.length > 0) return given.map(([key, value]) => `${key}=${String(value)}`.replace(/\s+/g, " ")).join(", ");
+  const isOld = recordOf(meta)["edited"] === true ? " (before the edit)" : "";
+  if (given.length > 0) return given.map(([key, value]) => `${key}=${String(value)}`.replace(/\s+/g, " ")).join(", ") + isOld;
   return causeDetail(cause);
 }
 

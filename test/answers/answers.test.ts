@@ -275,6 +275,11 @@ Writes executed: 4 | Verified: 1 | Failed: 2 | Unverifiable: 1
    Read-back: none`);
   });
 
+  it("a write that failed shows what was read, never what was expected", () => {
+    const refused = { ...WRITE, status: "WRITE_FAILED" as const, after: { found: false }, answer: "error" };
+    expect(mutationText([refused])).toContain("Read-back: erp/get_invoice(invoice_id=INV-1) -> found=false");
+  });
+
   it("a run is verified only if every write is", () => {
     expect(mutationLog([WRITE]).mutation_verified).toBe(true);
     expect(mutationLog([WRITE, blind])).toMatchObject({ writes: 2, verified: 1, failed: 0, unverifiable: 1, mutation_verified: false });

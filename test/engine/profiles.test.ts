@@ -41,6 +41,11 @@ describe("profiles", () => {
     ["installments", { to: "A", amount: "40.00", installments: "3" }, "waiting"],
     ["a payment each month", { to: "A", amount: "40.00", recurrence: "monthly" }, "waiting"],
     ["several who are paid", { to: "A", amount: "40.00", to_list: ["a", "b", "c"] }, "waiting"],
+    ["a payment each month by its value", { to: "A", amount: "40.00", schedule: "monthly" }, "waiting"],
+    ["several who are paid, as records", { to: "A", amount: "40.00", payees: [{ id: "a" }, { id: "b" }] }, "waiting"],
+    ["a currency in small letters", { to: "A", amount: "5.00", unit: "kwd" }, "waiting"],
+    ["a currency by its sign", { to: "A", amount: "5.00", unit: "\u20ac" }, "waiting"],
+    ["what is no currency of a state", { to: "A", amount: "5.00", asset: "BTC" }, "waiting"],
     ["a percentage", { to: "A", amount: "1.00", pct: 9000 }, "waiting"],
     ["ids, days and words", { to: "A", amount: "1.00", note: "INV-2024-447, rent of May, due 2026-11-30" }, "done"],
   ])("auto: %s", async (_name, params, status) => {

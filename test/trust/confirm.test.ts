@@ -94,6 +94,7 @@ const REACHED: [way: string, server: string, file: string][] = [
   ["make", "command: make, args: [serve]", "Makefile"],
   ["NODE_OPTIONS", 'command: node, args: [/opt/server.js], env: {NODE_OPTIONS: "--require=./hooks/first.txt"}', "hooks/first.txt"],
   ["a working folder", "command: some-server", "conftest.py"],
+  ["a link to a file of data", "command: some-server", "notes/linked.txt"],
   ["cargo", "command: cargo, args: [run]", "src/main.rs"],
   // What a runtime loads beside or instead of what was confirmed, and kinds that nobody has thought of.
   ...`lib.pyc lib.pyd lib.so.1 mod.luac app.phar x.inc Foo.pmc x.elc .RData mod.beam mod.psm1 CMakeLists.txt wscript BUILD app.egg
@@ -106,6 +107,7 @@ it.for(REACHED)("code that a tool server reaches by %s is covered", async ([, se
   const server_code = 'import "../lib/deep/more.mjs";\nimport "../agents/helper.ts";\nconst price = import("../scripts/pricing");\n';
   const one = await workspace({ "servers/erp.mjs": server_code, "scripts/other.ts": "1;\n", [file]: "1;\n" });
   one.write("trust.yaml", one.read("trust.yaml").replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, `mcp: {erp: {${server}}}\n`));
+  symlinkSync("../notes/linked.txt", join(one.dir, "servers/helper.py"));
   confirm(one.dir);
   // What agents and people change all the time is not the server's.
   if (!server.includes("agents/*")) one.write("agents/ingest.ts", `${one.read("agents/ingest.ts")}\n`);

@@ -306,6 +306,7 @@ bank_pay({ to: "ACME", amount: half.result });
     ["its input", "100.00", `UPDATE runs SET input = '{"more":1}'`],
     ["what started it", "100.00", "UPDATE runs SET cause_kind = 'webhook'"],
     ["who started it", "100.00", "UPDATE runs SET started_by = 'Pat'"],
+    ["when it was started", "100.00", "UPDATE runs SET created_at = created_at - 86400000"],
     ["what it was given", "100.00", `UPDATE runs SET given = '{}'`],
   ];
   it.for([["nothing", "100.00", null] as const, ...FORGED])("decides nothing by policy alone: %s is forged", async ([, due, sql]) => {

@@ -33,7 +33,8 @@ function readBack(one: VerifiedWrite): string {
   const wrong = Object.entries(one.diff).map(
     ([field, { expected, actual }]) => `${field}: ${brief(expected)} expected, ${brief(actual)} found`,
   );
-  const seen = wrong.length > 0 ? wrong : Object.entries(one.expected).map(([field, value]) => `${field}=${brief(value)}`);
+  const found = Object.entries(one.status === "VERIFIED" ? one.expected : ((one.after ?? {}) as { [name: string]: Json }));
+  const seen = wrong.length > 0 ? wrong : found.map(([field, value]) => `${field}=${brief(value)}`);
   return `${callText(one.read.tool, one.read.params)}${seen.length === 0 ? "" : ` -> ${seen.join(", ")}`}`;
 }
 

@@ -118,8 +118,14 @@ export function numbersOf(result: Json, into: Map<string, number> = new Map()): 
 
 const CURRENCIES = new Set(Intl.supportedValuesOf("currency"));
 
-/** Whether a tool's parameter is a currency: by its name, or by its value (unit: KWD), because tools choose their own names. */
-export const saysCurrency = (key: string, value: Json): boolean => isCurrency(key) || CURRENCIES.has(String(value));
+const UNITS = ["unit", "units", "asset", "denomination", "coin", "token"];
+
+/** Whether a tool's parameter is a currency: by its name, or by its value (unit: KWD, €), because tools choose their own names. */
+export function saysCurrency(key: string, value: Json): boolean {
+  const [text, words] = [String(value).trim(), nameWords(key)];
+  if (isCurrency(key) || CURRENCIES.has(text) || /^\p{Sc}$/u.test(text)) return true;
+  return words.some((word) => UNITS.includes(word)) && (CURRENCIES.has(text.toUpperCase()) || (words.includes("asset") && text !== ""));
+}
 
 /** Whether a text states a sum of money: a figure beside a currency's code or sign. */
 export const saysMoney = (text: string): boolean =>

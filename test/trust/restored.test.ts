@@ -1,0 +1,103 @@
+/** A store that is older than what was done, or whose rows say that something was begun or accepted: nothing is sent twice, nothing without a person. */
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, expect, it } from "vitest";
+import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
+import { close, closeAll, decide, host, openCard, removeAll, run, withStore } from "../engine/harness.ts";
+import { header, type Shop, shop, STATES } from "../gate/shop.ts";
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+const pay = (tool: string) => ({ tool: `shop/${tool}`, params: { invoice_id: "I-1", amount: "10.00" } });
+const ASKS = (
+  ...tools: string[]
+) => `${header("mcp, approval")}const answer = approval_wait({ title: "Pay?", calls: ${JSON.stringify(tools.map(pay))} });
+for (const call of answer.calls) mcp_call(call);
+"paid";
+`;
+const BY_POLICY = (...tools: string[]) => `${header("mcp, fsm, policy, approval, bank", STATES)}fsm_enter("ASSESS");
+const due = mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
+fsm_enter("COMPUTE");
+fsm_enter("POLICY_CHECK");
+policy_evaluate({ policy: "open", facts: { fine: true, amount: due.amount } });
+fsm_enter("APPROVAL_GATE");
+approval_form({ title: "Go on?", fields: { word: { type: "string" } } });
+fsm_enter("MUTATE");
+for (const tool of ${JSON.stringify(tools)}) mcp_call({ tool: "shop/" + tool, params: { invoice_id: "I-1" } });
+"paid";
+`;
+const AGAIN = "status = 'queued', reason = NULL, waits_for = NULL, outcome = NULL, result = NULL, meta = NULL, ended_at = NULL";
+
+/** The run in a new process, once it rests. */
+async function goesOn(at: Shop, id: string): Promise<[RunRecord, string]> {
+  const owner = await host(at);
+  const end = await owner.engine.result(id, { timeoutMs: 100_000 });
+  return [end, end.status === "waiting" ? openCard(owner, id).title : ""];
+}
+
+it("a call that a row says was begun, as a read, is made only with a person's approval", async () => {
+  const at = await shop({ "agents/pays.ts": ASKS("pay_blind") });
+  const owner = await host(at);
+  const { id } = await run(owner, "pays");
+  await close(owner);
+  const step = (seq: number, name: string, effect: string, params: Json, state: string, result: Json) =>
+    `(${["(SELECT rid FROM runs)", seq, 500 + seq].join()}, '${name}', '${effect}', '${JSON.stringify(params)}', '${state}', '${JSON.stringify(result)}', NULL, ${Date.now()}, 1)`;
+  const asked = step(0, "approval_wait", "control", { title: "Pay?", calls: [pay("pay_blind")] }, "ok", {
+    decision: "approved",
+    calls: [pay("pay_blind")],
+  });
+  withStore(at.dir, (db) => {
+    db.exec(`INSERT INTO steps (rid, seq, event, name, effect, params, state, result, changes, at, attempts)
+      VALUES ${asked}, ${step(1, "mcp_call", "read", pay("pay_blind"), "intent", null)}; UPDATE runs SET ${AGAIN}`);
+  });
+  const [end] = await goesOn(at, id);
+  expect([end.status, at.wrote()]).toEqual(["waiting", []]);
+});
+
+it("an approval is used once, even if the step that used it is deleted from the store", async () => {
+  const at = await shop({ "agents/pays.ts": ASKS("pay_blind") });
+  const owner = await host(at);
+  const { id } = await run(owner, "pays");
+  expect((await decide(owner, id, "approved")).status).toBe("done");
+  await close(owner);
+  withStore(at.dir, (db) => db.exec(`DELETE FROM steps WHERE name = 'mcp_call'; UPDATE runs SET ${AGAIN}`));
+  const [end, title] = await goesOn(at, id);
+  expect([end.status, title, at.wrote().length]).toEqual(["waiting", "Did mcp_call happen?", 1]);
+});
+
+it("a store from a backup pays nothing again by policy", async () => {
+  const at = await shop({ "agents/pays.ts": BY_POLICY("pay_blind") });
+  const first = await host(at);
+  const { id, error } = await run(first, "pays");
+  expect(error).toBeNull();
+  await close(first);
+  copyFileSync(join(at.dir, ".cleared/store.db"), `${at.dir} backup.db`);
+  const owner = await host(at);
+  const form = { result: { word: "go" } };
+  expect((await decide(owner, id, "approved", form)).reason).toBe("escalation");
+  expect(at.wrote().length).toBe(1);
+  await close(owner);
+  copyFileSync(`${at.dir} backup.db`, join(at.dir, ".cleared/store.db"));
+  const again = await host(at);
+  const end = await decide(again, id, "approved", form);
+  expect([end.status, openCard(again, id).title, at.wrote().length]).toEqual(["waiting", "Did mcp_call happen?", 1]);
+});
+
+it("a mismatch that a row says somebody has accepted is looked at by a person", async () => {
+  const at = await shop({ "agents/pays.ts": BY_POLICY("pay_invoice", "pay_blind") });
+  const owner = await host(at);
+  const { id } = await run(owner, "pays");
+  at.mood({ says: { invoice_id: "I-1", amount: "10.00", status: "open" } });
+  const waits = await decide(owner, id, "approved", { result: { word: "go" } });
+  expect(openCard(owner, waits.id).title).toMatch(/^MISMATCH/);
+  await close(owner);
+  withStore(at.dir, (db) => {
+    db.exec(
+      `UPDATE steps SET changes = json_insert(ifnull(changes, '[]'), '$[#]', json('{"op":"accepted","by":"Pat"}')) WHERE name = 'mcp_call'`,
+    );
+    db.exec(`UPDATE runs SET ${AGAIN}`);
+  });
+  const [end, title] = await goesOn(at, id);
+  expect([end.status, title]).toEqual(["waiting", expect.stringMatching(/^MISMATCH/)]);
+});
