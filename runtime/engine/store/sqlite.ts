@@ -49,14 +49,14 @@ export function createEngine(
     throw new ClearedError("RUN_STATUS", `${run} cannot continue: ${says} start a new run.`);
   };
   /** Inserts a run with its first event and returns its rid; undefined when its cause already started a run. */
-  const insert = (spec: RunSpec, id: string, created: Json): number | undefined => {
+  const insert = (spec: RunSpec, id: string, created: Json, at = clock.now()): number | undefined => {
     const { cause, pin } = spec;
     const made = database.get<RunRow>(
       `INSERT INTO runs (id, agent, cause_kind, cause_key, cause_detail, mode, pin_commit, pin_blob, pin_api, input, parent, priority, not_before, given, started_by, status, attempt, events, created_at)
        VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',0,1,?) ON CONFLICT (cause_kind, agent, cause_key) DO NOTHING RETURNING *`,
       ...[id, spec.agent, cause.kind, cause.key, cause.detail === undefined ? null : JSON.stringify(cause.detail), spec.mode],
       ...[pin.commit, pin.blob, pin.api, JSON.stringify(spec.input), spec.parent ?? null, spec.priority ?? 0, spec.notBefore ?? null],
-      ...[spec.given === undefined ? null : JSON.stringify(spec.given), spec.by ?? null, clock.now()],
+      ...[spec.given === undefined ? null : JSON.stringify(spec.given), spec.by ?? null, at],
     );
     if (made === undefined) return undefined;
     addEvent(database, made.rid, "created", clock.now(), created, 1);
@@ -255,6 +255,7 @@ export function createEngine(
           },
           id,
           { agent: row.agent, fork_of: run, steps: count },
+          row.created_at,
         ) as number;
         for (const step of steps) {
           if (step.seq >= count || step.state === "intent") break;
@@ -267,7 +268,6 @@ export function createEngine(
           });
           storeStep(database, copy, { ...step, changes });
         }
-        database.run("UPDATE runs SET created_at = ? WHERE rid = ?", row.created_at, copy);
       });
       worker.wake();
       return id;
