@@ -116,7 +116,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["a threshold raised", { [PACK]: [["variance_pct: 2\n", "variance_pct: 20\n"]] }, /^policy: .*threshold variance_pct is 20 instead of 2, so VARIANCE_GT_2PCT applies in fewer cases \(.*yaml:\d+\)/],
   ["a rule that only tells", { [PACK]: [["when: duplicate, action: block", "when: duplicate, action: notify"]] }, /^policy: .*only tells; before, it blocks/],
   ["somebody lower may approve", { [PACK]: [[ 'when: "!goods_received", action: require_approval, level: manager', 'when: "!goods_received", action: require_approval, level: supervisor']] }, /^policy: .*supervisor instead of manager/],
-  ["a fact of another kind", { [PACK]: [["variance: money", "variance: text"], [/ {2}- \{id: VARIANCE.*\n/, ""]] }, /^policy: .*variance is text instead of money/],
+  ["a fact of another kind", { [PACK]: [["variance: money", "variance: text"], [/ {2}- \{id: (?:VARIANCE|FAR_OVER).*\n/g, ""]] }, /^policy: .*variance is text instead of money/],
   ["a fact that no rule asks about", { [PACK]: [["  amount: money ", "  discount: money\n  amount: money "]] }, /^policy: .*declares the fact discount, and no rule asks about it/],
   ["what all test cases begin with", { [PACK]: [['usual: {variance_pct: "0"', 'usual: {variance_pct: "1"']] }, /^case: .*15 of its test cases are changed \("as ordered", .* and 12 more\)/],
   ["the whole pack", { [PACK]: null }, /^policy: .*removed with all its rules/],
