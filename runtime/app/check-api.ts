@@ -31,14 +31,20 @@ export interface CheckedTree {
   dryRun: { agent: string; lines: string[] }[];
 }
 
-/** The subject of checks, including those of a proposal. `all`: every agent, reached or not. */
-export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: readonly string[], all = false): Promise<Subject> {
+/** The subject of checks, including those of a proposal. `all`: every agent, reached or not. `edited`: unless the paths are all that differs. */
+export async function subjectOf(
+  host: Host,
+  base: Tree,
+  tree: Tree,
+  paths: readonly string[],
+  { all = false, edited = paths }: { all?: boolean; edited?: readonly string[] } = {},
+): Promise<Subject> {
   const { sandbox, trust } = host;
   const registry = await withTools(await host.registry.whole(), tree, sandbox);
   const files = all ? await agentFiles(tree) : await reachedFiles(tree, paths, sandbox, registry, base);
   const policies = all ? (await tree.list(POLICIES)).map(({ path }) => path) : [];
   return {
-    ...{ base, tree, paths, files, policies, registry, trust, sandbox },
+    ...{ base, tree, paths, edited, files, policies, registry, trust, sandbox },
     config: (at) => host.config(at),
     scheduleProblem: (schedule) => scheduleProblem(schedule, host.clock.now()),
   };
@@ -70,7 +76,7 @@ export async function checkFiles(
   const base = host.git.tree(await host.git.head());
   const tree = treeOver(base, new Map(Object.entries(files)));
   const paths = only === undefined ? Object.keys(files) : await pathsIn(only, tree, Object.keys(files));
-  const subject = await subjectOf(host, base, tree, paths, all || paths.length === 0);
+  const subject = await subjectOf(host, base, tree, paths, { all: all || paths.length === 0, edited: Object.keys(files) });
   const { checks, dryRun } = await withRecordings(host, async (bench) => {
     const own = [...STATIC_CHECKS, caseFiles(bench), ...dryChecks(bench)];
     return {

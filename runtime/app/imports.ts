@@ -33,7 +33,10 @@ interface Asked extends FileStart {
   by?: string;
 }
 
-/** @throws FILE_*, AGENT_UNKNOWN, GIT_STATE, and the error of a run that failed before it had read a file */
+/**
+ * @param files none: all complete files in import/
+ * @throws FILE_*, AGENT_UNKNOWN, GIT_STATE, and the error of a run that failed before it had read a file
+ */
 export async function importFiles(
   host: Host,
   { files, dryRun, again, by }: { files: string[]; dryRun: boolean; again: boolean; by?: string },
@@ -44,7 +47,7 @@ export async function importFiles(
   const receipts: Receipt[] = [];
   const fresh = new Map<string, { path: string; bytes: Buffer; modified: Date }>();
   const copies: { path: string; hash: string }[] = [];
-  for (const path of files) {
+  for (const path of files.length > 0 ? files : await lyingIn(host)) {
     const content = await readOnce(path);
     // Copied by content first: the path may hold another file a moment later.
     const hash = await host.folder.keep(content.bytes, content.modified);
@@ -73,6 +76,17 @@ export async function importFiles(
       imported.receipts.push({ ...first, file: basename(path), new: 0, twin: 0, known: first.new + first.known + first.twin });
   }
   return { receipts: [...receipts, ...imported.receipts], runs: imported.runs };
+}
+
+/** @throws FILE_MISSING if import/ has no complete file */
+async function lyingIn({ dir, folder }: Host): Promise<string[]> {
+  const { whole, waiting } = await folder.settled();
+  if (whole.length > 0) return whole.map(({ name }) => join(dir, IMPORT, name));
+  const why = waiting.map((one) => ` ${one.name} ${one.why}.`).join("");
+  throw new ClearedError(
+    "FILE_MISSING",
+    `${IMPORT} has no statement to import.${why} Put one there or name its file: \`cleared import FILE\`.`,
+  );
 }
 
 /** Runs until every file has a receipt: one run over all of them, one per file if that fails, and more while rows are left. */

@@ -112,7 +112,7 @@ const GROUPS: Record<string, readonly Omit<CommandSpec, "group">[]> = {
     }),
   ],
   "Books:": [
-    command("import <files...>", "import statements and print the receipts", {
+    command("import [files...]", "import statements and print the receipts; without files, those in import/", {
       lasting: true,
       "--dry-run": "book nothing",
       "--again": "repeat an import on purpose",

@@ -117,7 +117,7 @@ function assertEdit(card: CardDraft, decision: Decision): void {
   if (card.fixed === true)
     throw new ClearedError(
       "USAGE",
-      `The figures of "${card.title}" depend on each other and cannot be changed here. Reject it, correct what they come from, and start the run again.`,
+      `"${card.title}" can only be approved as it is: its figures depend on each other, or its script cannot take others back. Reject it, correct what they come from, and start the run again.`,
     );
   const filled = changesIn(card.calls, calls).find(({ from }) => isFilledIn(from));
   if (filled !== undefined)

@@ -148,10 +148,10 @@ export function mayStandIn(card: Gate["card"], state: RunState, run: RunRecord):
 /** Opens a gate for a call that no gate has covered. @throws Suspend, End when a person rejects it, APPROVAL_REQUIRED */
 export async function askFor(call: Call, ctx: StepContext, state: RunState): Promise<void> {
   const not_judged = state.process?.verdict?.passed === true ? notJudged([call], state) : null;
-  const decision = await ctx.gate({
-    reason: "approval",
-    card: { kind: "approval", title: `Allow ${call.tool}?`, body: not_judged && { not_judged }, calls: [call], level: null, expires: null },
-  });
+  const about = { title: `Allow ${call.tool}?`, body: not_judged && { not_judged }, calls: [call] };
+  // Fixed: the script has made its call and cannot take other parameters back.
+  const card = { kind: "approval" as const, ...about, level: null, expires: null, fixed: true as const };
+  const decision = await ctx.gate({ reason: "approval", card });
   if (decision.decision === "rejected")
     throw new End(
       "rejected",

@@ -388,7 +388,7 @@ export interface CardDraft {
   state?: string;
   /** The approval brief, as document_build returns it. */
   brief?: Json;
-  /** The calls belong together and can only be approved unchanged. */
+  /** The calls belong together, or the script cannot take others back: they can only be approved unchanged. */
   fixed?: true;
   /** Paths of fields that name a record the run has read and its policy has judged: an approval cannot change them. */
   records?: string[];
@@ -770,6 +770,8 @@ export type Change =
       entry: string | null;
       row?: { hash: string; line: number };
       rows?: RowsQuestion;
+      /** A remark on this statement (its hash): the same remark of a later run over it is the same note. */
+      statement?: string;
       /** Lines that describe it without the books. */
       booked?: string[];
     }

@@ -89,7 +89,7 @@ const schema = z.strictObject({
     .describe("the fields of its input, each as below"),
   process: z
     .string()
-    .regex(/^[a-z][a-z0-9_]{2,40}$/, "write the process's name in snake_case, such as invoice_reconciliation")
+    .regex(/^[a-z][a-z0-9_]{2,40}$/, "write the process's name in snake_case, with 3 to 41 characters, such as invoice_reconciliation")
     .optional()
     .describe("the business process it carries out; its rules are policies/NAME.yaml"),
   states: statesField
@@ -98,7 +98,7 @@ const schema = z.strictObject({
     .describe("its state machine, in order, each with a line for people; STATE? may be skipped"),
   strategy: z
     .string()
-    .regex(/^[a-z][a-z0-9_]{2,40}$/, "write a name in snake_case, such as tool_loop")
+    .regex(/^[a-z][a-z0-9_]{2,40}$/, "write a name in snake_case, with 3 to 41 characters, such as tool_loop")
     .optional()
     .describe(
       "of a script in scripts/: a way of working on a task, recorded on each run that calls it (fsm: the run follows its own states)",

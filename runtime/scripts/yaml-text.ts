@@ -105,6 +105,8 @@ function parseYaml(text: string, source: YamlSource): YamlText {
         const name = isScalar(key) ? key.value : key;
         if (keys.has(name))
           fault(`Not valid YAML: the key "${String(name).slice(0, 60)}" appears here twice.`, isNode(key) ? key.range?.[0] : undefined);
+        if (name === "__proto__" && source.written !== true)
+          fault('The key "__proto__" is not supported: write another name.', isNode(key) ? key.range?.[0] : undefined);
         keys.add(name);
       }
     },

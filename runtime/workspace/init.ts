@@ -185,13 +185,16 @@ export function starterAgents(product: string): string[] {
 /**
  * Everything these agents use: their scripts, the sub-scripts and agents they call, their policies (the paths are the same in the product and
  * in a workspace), and the tools that they call (SERVER/NAME). Read from the texts of the product's own folder, which are trusted.
- * @throws AGENT_UNKNOWN
+ * @throws USAGE for a process that does not come with Cleared
  */
 export function partsOf(product: string, agents: readonly string[]): { files: string[]; tools: string[] } {
   const all = starterAgents(product);
   const queue = agents.map((name) => {
     if (!all.includes(name))
-      throw new ClearedError("AGENT_UNKNOWN", `Cleared brings no process "${name}".${didYouMean(name, all)} It brings ${all.join(", ")}.`);
+      throw new ClearedError(
+        "USAGE",
+        `Cleared brings no process "${name}".${didYouMean(name, all)} \`cleared add\` without a name lists ${all.join(", ")}.`,
+      );
     return agentFile(name);
   });
   const files = new Set<string>();

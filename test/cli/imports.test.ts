@@ -60,6 +60,34 @@ test("rows whose description, account or payee was edited by a rule are recogniz
   await agrees(dir);
 });
 
+const REMARKED = `OFXHEADER:100
+
+<OFX><STMTRS><CURDEF>USD<BANKACCTFROM><ACCTID>4711</BANKACCTFROM>
+<BANKTRANLIST><DTSTART>20261001<DTEND>20261005
+<STMTTRN><DTPOSTED>20261001<TRNAMT>-21.00<FITID>FIT-100001<NAME>GITHUB PRO</STMTTRN>
+</BANKTRANLIST><LEDGERBAL><BALAMT>979.00<DTASOF>20261011</LEDGERBAL></STMTRS></OFX>
+`;
+
+test("a remark on a statement is a note once it is booked, and again only after its import was undone", async () => {
+  const dir = await workspace();
+  put(dir, { "october.ofx": REMARKED });
+  const notes = async () =>
+    (await cleared(dir, "queue", "--json")).json().filter(({ title }: { title: string }) => title.includes("opening balance"));
+  for (const _ of [1, 2]) expect(await receipts(dir, "october.ofx")).toMatchObject([{ account: "", refused: [{}] }]);
+  expect(await notes()).toEqual([]);
+  const config = readFileSync(join(dir, "config.yaml"), "utf8");
+  const rule = 'statements:\n  - {match: {bank_account: "4711"}, account: 1010}\n';
+  put(dir, { "config.yaml": config.replace(/^statements:.*\n/m, rule) });
+  await shell(dir, "git commit -qam 'config: 4711'");
+  expect(await receipts(dir)).toMatchObject([{ account: "1010", new: 1 }]);
+  const [note, ...others] = await notes();
+  expect(note).toMatchObject({ kind: "note", title: expect.stringMatching(/opening balance is not known/) });
+  expect(others).toEqual([]);
+  await cleared(dir, "approve", String(note.id));
+  expect(await receipts(dir, "october.ofx", "--again")).toMatchObject([{ known: 1 }]);
+  expect(await notes()).toEqual([]);
+});
+
 test("a dry run books nothing, moves nothing and sees only the given files", async () => {
   const dir = await workspace();
   put(dir, { "import/november.csv": NOVEMBER, "october.csv": OCTOBER });

@@ -235,6 +235,30 @@ test("a file that cannot be imported is tried once, and again when a dialect or 
   await agrees(dir);
 });
 
+test("a file whose import was undone stays in import/ and says why; a waiting file is told again only when something about it changed", async () => {
+  const dir = await workspace();
+  put(dir, { "october.csv": OCTOBER });
+  await cleared(dir, "import", "october.csv");
+  await cleared(dir, "undo", "import", "--yes");
+  const running = await start(dir);
+  await running.says(/october\.csv came back because its import was undone\. `cleared import` imports it again/);
+  put(dir, {
+    "import/card.csv": "Transaction Date,Post Date,Description,Category,Type,Amount\n10/03/2026,10/04/2026,AWS,Food,Sale,-4.50\n",
+  });
+  await running.says(/STATEMENT_ACCOUNT/);
+  const runs = async () => (await cleared(dir, "runs", "--json")).json().length;
+  const before = await runs();
+  appendFileSync(join(dir, "config.yaml"), "# a remark\n");
+  await shell(dir, "git commit -qam 'config: a remark'");
+  await until(async () => (await runs()) > before);
+  await until(async () => (await cleared(dir, "runs", "--json")).json().every(({ status }: { status: string }) => status === "done"));
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(await runs()).toBe(before + 1);
+  expect(running.said().match(/STATEMENT_ACCOUNT/g)).toHaveLength(1);
+  expect(running.said().match(/came back/g)).toHaveLength(1);
+  await running.stop();
+});
+
 test("an agent that watches another folder runs once for a file there, and statements elsewhere do not start it", async () => {
   const dir = await workspace({
     "agents/inbox.ts": '/*\nname: Inbox\ntrigger: file_watch\nwatch: inbox\nuses: [ctx]\n*/\nctx_log("seen");\n1\n',

@@ -98,6 +98,16 @@ describe("edit, then approve", () => {
     expect(one.bank()).toEqual(["A 1.00"]);
   });
 
+  test("a call that no gate of the script asked about is approved unchanged: the script cannot take other parameters back", async () => {
+    const { one, opened } = await made(TEAM);
+    const { id } = await begin(opened, "pays");
+    const edited = agreed(openCard(opened, id), { amount: "0.50" });
+    await expect(say("Ann", opened, id, "edited", edited)).rejects.toMatchObject(refused("USAGE", /cannot take others back/));
+    await say("Ann", opened, id);
+    await ended(opened, id);
+    expect(one.bank()).toEqual(["A 1.00"]);
+  });
+
   test("of two required approvals, one for the old calls does not count for the edited ones, and each edit counts", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "asks", { kind: "two" });

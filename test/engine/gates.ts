@@ -80,6 +80,21 @@ export const bank_pay = definePrimitive({ name: "bank_pay", effect: "external", 
 export const bank_rate = definePrimitive({ name: "bank_rate", effect: "read", access: "read", summary: "Rate.", params: z.object({ day: z.string(), failures: z.int() }), returns: z.object({ rate: z.string() }), errors: [], example: 'bank_rate({ day: "1", failures: 0 })', run: (p) => ({ rate: p.day }) });
 `;
 
+/** Pays without a gate of its own: the runtime asks. */
+export const PAYS = `/*
+name: Pays
+description: test
+uses: [fsm, bank, policy]
+states: [ASSESS, POLICY_CHECK, APPROVAL_GATE?, MUTATE]
+*/
+fsm_enter("ASSESS");
+const { rate } = bank_rate({ day: "1.00", failures: 0 });
+fsm_enter("POLICY_CHECK");
+policy_evaluate({ policy: "pay", facts: { amount: "5.00", kind: "plain" } });
+fsm_enter("MUTATE");
+bank_pay({ to: "A", amount: rate });
+`;
+
 const pairs = new Map<string, { pem: string; key: string }>();
 export function keysOf(name: string): { pem: string; key: string } {
   let found = pairs.get(name);
@@ -117,6 +132,7 @@ export async function made(
     "agents/asks.ts": AGENT,
     "agents/simple.ts": SIMPLE,
     "agents/form.ts": FORM,
+    "agents/pays.ts": PAYS,
     "plugins/bank.ts": BANK,
   });
   trustWith(one, people, more);

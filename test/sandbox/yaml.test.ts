@@ -117,3 +117,10 @@ test("what code writes is read back unchanged, without invisible characters", ()
   };
   expect(receiptFromYaml(receiptToYaml(whole))).toEqual(whole);
 });
+
+test("a key that would be an object's prototype is refused in every file that people write", () => {
+  const { "a case": _, ...written } = READERS;
+  for (const [file, read] of Object.entries(written))
+    for (const text of ["settings: {__proto__: {a: 1}}\n", '? "__proto__"\n: 1\n', "usual:\n  - deep: {a: {__proto__: 1}}\n"])
+      expect(() => read(text), file).toThrow(/"__proto__" is not supported/);
+});

@@ -13,8 +13,10 @@ export interface Subject {
   base: Tree;
   /** The candidate. It need not be a commit. */
   tree: Tree;
-  /** Files that differ between the two. */
+  /** Files to check: those that differ between the two, or those of them that a person has named, and named ones that do not. */
   paths: readonly string[];
+  /** All files that differ between the two. */
+  edited: readonly string[];
   /** Files of the agents that the change reaches, if the candidate has them. */
   files: readonly string[];
   /** Policy files to check although they are not in `paths`. */

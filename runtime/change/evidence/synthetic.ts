@@ -74,7 +74,10 @@ async function runAll(subject: Subject, bench: TrialEnvironment): Promise<DryRun
   const { agents } = await readScripts(subject);
   // Settings that cannot be parsed prevent any run; the check "config" reports them.
   if (!(await readable(subject))) return [];
-  const code: Code = { tree: subject.tree, changed: subject.paths.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS)) };
+  const code: Code = {
+    tree: subject.tree,
+    changed: subject.edited.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS)),
+  };
   /** The base, for an agent whose scripts the change does not touch. */
   const untouched = (scripts: readonly ScriptToCheck[]): Code | null =>
     subject.paths.length === 0 || scripts.some(({ file }) => subject.paths.includes(file)) ? null : { tree: subject.base, changed: [] };

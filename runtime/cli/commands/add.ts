@@ -44,7 +44,8 @@ export const run: Command = async ({ output, dir }, names) => {
     output.line(output.yellow(`${path} is yours and was left as it is: make sure that it does what ${names.join(", ")} expects`));
   if (tools.length > 0) output.line(`Calls ${tools.join(", ")}`);
   if (specs.length > 0) output.text(`Add to ${TRUST} yourself, for the tools that change something:\n${specs.join("\n")}`);
-  output.line(`Then \`cleared check\`, and commit them, or \`cleared propose -m "Add ${names.join(", ")}"\`.`);
+  if (written.length === 0) output.line(`${names.join(", ")}: every file is here already, nothing was added.`);
+  else output.line(`Then \`cleared check\`, and commit them, or \`cleared propose -m "Add ${names.join(", ")}"\`.`);
 };
 
 /** Lines for trust.yaml for those tools that write and are not in it yet, as the demo business declares them. */

@@ -42,6 +42,8 @@ import { keepUp } from "../../app/upkeep.ts";
 import { wakeWaiting } from "../../app/wake.ts";
 
 const LOOK_MS = 1000;
+/** What was last printed about a statement that waits in import/, by its hash. */
+const waitingFiles = new Map<string, string>();
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export const run: Command = async (at, _, options) => {
@@ -249,8 +251,16 @@ async function told(output: Output, host: Host, record: RunRecord): Promise<void
   if (record.error !== null) output.note(record.error.message);
   if (record.status !== "done") return;
   const receipts = receiptsOf(await host.engine.steps(record.id));
-  for (const receipt of receipts) output.lines(receiptLines(output, receipt));
-  if (receipts.length === 0) return;
+  // A file that waits is read again after each change of the settings; it is told again when something about it has changed.
+  const fresh = receipts.filter((receipt) => {
+    const text = JSON.stringify(receipt);
+    const isTold = waitingFiles.get(receipt.hash) === text;
+    if (receipt.refused.length > 0 && receipt.new + receipt.twin === 0) waitingFiles.set(receipt.hash, text);
+    else waitingFiles.delete(receipt.hash);
+    return !isTold;
+  });
+  for (const receipt of fresh) output.lines(receiptLines(output, receipt));
+  if (fresh.length === 0) return;
   const open = host.cards.waiting();
   for (const { account, balance } of await createApi(host).balances())
     output.line(`  ${account.id.padEnd(6)}${account.name.padEnd(34)}${moneyOf(balance)}`);

@@ -53,7 +53,7 @@ function planLines(output: Output, { title, commits, files, money, entries, stat
     ...(sums.length > SHOWN ? [`  and ${sums.length - SHOWN} more sums`] : []),
     ...statements.map(
       ({ file }) =>
-        `  ${printable(file)} comes back to import/: \`cleared import\`, or the next run over that folder, books it again; move it away to prevent that`,
+        `  ${printable(file)} comes back to import/: \`cleared import\`, or the import of another file, books it again; move it away to prevent that`,
     ),
     ...notes.map((note) => output.yellow(`  ${printable(note)}`)),
   ];

@@ -2,7 +2,7 @@
  * Cards (what a person must decide), as stored. A card and its decision are self-contained documents:
  * they can be read without the other tables. Cards of a run are opened in history.ts, in the run's own flush.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { minuteOf } from "../../kernel/day.ts";
 import { ClearedError, type WireError } from "../../kernel/errors.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
@@ -44,9 +44,11 @@ export function openCard(database: Database, key: string, card: CardDraft, at: n
   const proposed = getFact(database, `${PROPOSED}${key}`);
   const isOpen = "SELECT 1 FROM cards WHERE id = ? AND decision IS NULL";
   if (proposed !== null && database.get(isOpen, Number(proposed)) !== undefined) return;
-  // Decided, and asked again by another run because its import or its decision was undone: a new card beside the old answer.
+  // Decided, and asked again by another run because its import or its decision was undone: a new card beside the old answer. A note is
+  // asked again only after its import was undone.
   database.run(
-    "UPDATE cards SET key = key || '#' || id WHERE key = ? AND decision IS NOT NULL AND (? IS NULL OR run IS NOT ?)",
+    "UPDATE cards SET key = key || '#' || id WHERE key = ? AND decision IS NOT NULL AND (? IS NULL OR run IS NOT ?)" +
+      " AND (kind <> 'note' OR decision ->> 'decision' = 'expired')",
     key,
     card.run,
     card.run,
@@ -180,7 +182,9 @@ export function toReleased(run: RunRecord, seq: number, index: number, change: C
   }
   if (change.op === "remove") return { kind: "withdrawn", key: `entry:${change.id}` };
   if (change.op !== "review") return null;
-  const { kind, unique, about } = questionOf(change) ?? { kind: "note" as const, unique: key, about: {} };
+  const remark = hash("sha256", canonicalJson([change.title, change.body])).slice(0, 16);
+  const again = change.statement === undefined ? key : `note:${change.statement}:${remark}`;
+  const { kind, unique, about } = questionOf(change) ?? { kind: "note" as const, unique: again, about: {} };
   return {
     kind: "card",
     key: unique,
@@ -206,7 +210,7 @@ function questionOf({
   const { kind, ...about } = rows;
   // One question for all statements of an account: its answer applies to each of them.
   if (rows.kind === "account") return { kind, unique: `${kind}:${canonicalJson(rows.match)}`, about };
-  const which = rows.kind === "same" ? rows.question : createHash("sha256").update(rows.ids.join()).digest("hex").slice(0, 16);
+  const which = rows.kind === "same" ? rows.question : hash("sha256", rows.ids.join()).slice(0, 16);
   return { kind, unique: `${kind}:${rows.hash}:${which}`, about };
 }
 

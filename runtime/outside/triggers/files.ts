@@ -34,8 +34,8 @@ export interface FilePorts extends Pick<StartPorts, "agents" | "start"> {
   /** True while a run started by files is not over, or the agent is paused: later files are handled afterwards. */
   importing(agent: string): Promise<boolean>;
   status(run: string): Promise<RunStatus | null>;
-  /** The last commit that removed a receipt of these contents (an undone import), or null. */
-  undone(hashes: readonly string[]): Promise<string | null>;
+  /** What last removed receipts of these contents: `commits` of plain git, after which they are imported again; or only `cleared undo`. */
+  undone(hashes: readonly string[]): Promise<{ commits: string | null; byUndo: boolean }>;
   /** Newest first. `state`: the part of their keys for the script and the settings. */
   failures(agent: string, state: string): Promise<Failure[]>;
   /** Records that the file alone made its run fail, in a receipt and on a card. */
@@ -53,6 +53,8 @@ export interface FileRun {
   id: string;
   created: boolean;
   agent: string;
+  /** Files that `cleared undo` returned: nothing imports them again until a person asks or something else changes. */
+  returned: string[];
 }
 
 const ENDED: readonly (RunStatus | null)[] = ["done", "failed", "diverged", "canceled"];
@@ -85,12 +87,14 @@ export async function startForFiles(
       const contents = digest(some.map((file) => `${file.name}\0${idOf(file)}`).sort());
       const key = `${folder}${contents}${state}${rows === null ? "" : ` ${rows} rows`}`;
       let run = await start(again ? `${key} ${randomUUID()}` : key);
+      let isReturned = false;
       if (!run.created && ENDED.includes(await ports.status(run.id))) {
-        const undone = await ports.undone(some.map(({ hash }) => hash));
-        if (undone !== null) run = await start(`${key} after ${undone}`);
+        const { commits, byUndo } = await ports.undone(some.map(({ hash }) => hash));
+        if (commits !== null) run = await start(`${key} after ${commits}`);
         if (!run.created && insist && ENDED.includes(await ports.status(run.id))) run = await start(`${key} ${randomUUID()}`);
+        isReturned = !run.created && byUndo;
       }
-      return { ...run, agent: name };
+      return { ...run, agent: name, returned: isReturned ? detail.files : [] };
     };
     const failures = again ? [] : await ports.failures(name, state);
     const fresh: FoundFile[] = [];

@@ -22,7 +22,7 @@ export interface TriggerPorts extends EventPorts, FilePorts {
   /** Brings cards of entries in line with changed books. False while a run is executing, whose own cards come with its commit. */
   reconcile(): Promise<boolean>;
   /** Does the work unless a manual import is about to start, after which the folder is scanned anyway. */
-  inTurn(work: () => Promise<unknown>): Promise<unknown>;
+  inTurn<T>(work: () => Promise<T>): Promise<T | null>;
   /** Moves away statement files whose import is complete. */
   tidy(): Promise<void>;
   /** What was found in the import folder since the last call, one sentence each. */
@@ -30,6 +30,7 @@ export interface TriggerPorts extends EventPorts, FilePorts {
 }
 
 const LOOK_MS = 500;
+const RETURNED = "came back because its import was undone. `cleared import` imports it again; move it away if it shall not be.";
 // The timer signals each minute. What it missed (a sleeping machine, a clock change) is found a little later.
 const BELL_MS = 5000;
 
@@ -79,14 +80,17 @@ export function startTriggers(ports: TriggerPorts) {
   const lookAt = (folder: string): Promise<void> =>
     serial(async () => {
       const { files, waiting } = await ports.look(folder);
-      const keys = new Set(waiting.map(({ name }) => `${folder}${name}\0`));
       for (const { name, why, kind, tell } of waiting) if (tell) sayOnce(`${folder}${name} ${why}.`, `${folder}${name}\0${kind}`);
-      // Each reason is reported once per file; one that returns later is reported again.
-      for (const key of told) if (key.startsWith(folder) && !keys.has(key.slice(0, key.indexOf("\0") + 1))) told.delete(key);
       const soon = waiting.flatMap(({ inMs }) => inMs ?? []);
       if (soon.length > 0) watcher.lookAgain(folder, Math.min(...soon));
-      if (!(await open())) return;
-      await ports.inTurn(() => startForFiles(ports, folder, files));
+      const started = (await open()) ? await ports.inTurn(() => startForFiles(ports, folder, files)) : [];
+      const returned = (started ?? []).flatMap((one) => one.returned);
+      for (const name of returned) sayOnce(`${folder}${name} ${RETURNED}`, `${folder}${name}\0undone`);
+      // Each reason is reported once per file; one that returns later is reported again.
+      const keys = new Set([...waiting.map(({ name }) => name), ...returned].map((name) => `${folder}${name}\0`));
+      if (started !== null)
+        for (const key of told) if (key.startsWith(folder) && !keys.has(key.slice(0, key.indexOf("\0") + 1))) told.delete(key);
+      if (lastBlock !== null) return;
       await ports.tidy();
       for (const sentence of ports.found()) ports.note(sentence);
     });

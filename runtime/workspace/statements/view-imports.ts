@@ -157,12 +157,12 @@ export function createImports(context: ImportsContext): ImportsView {
     const byAccount = (statements: readonly Statement[]) => Map.groupBy(statements, (one) => matchAccount(rules, accounts, name, one));
     const groups = byAccount(found);
     const isPart = (await receiptOf(hash))?.later !== undefined;
-    for (const warning of isPart ? [] : found.flatMap((one) => one.warnings))
-      note(overlay, `${name}: ${warning.message}`, { file: name, ...warning });
     // Statements of accounts that config.yaml does not name are not booked; the others of the file are.
     parsed.refused.unshift(...unknownAccounts(name, groups.get(null) ?? []));
     for (const [account, statements] of groups) {
       if (account === null) continue;
+      for (const warning of isPart ? [] : statements.flatMap((one) => one.warnings))
+        note(overlay, hash, `${name}: ${warning.message}`, { file: name, ...warning });
       const keyed = opened.keyed.getOrInsertComputed(account, () => toKeyedRows(statements, account));
       const stated = statedOf(account, statements, closed);
       const sorted = await sortRows({ hash, keyed, stated, overlay, ahead: aheadOf(account) });
@@ -201,7 +201,7 @@ export function createImports(context: ImportsContext): ImportsView {
       const booked = await overlay.existing(gone.map(({ row }) => row.id));
       for (const { row } of gone.filter((one) => booked.has(one.row.id))) {
         const words = `${row.date} "${excerpt(row.description)}" ${row.amount} ${row.currency}`;
-        note(overlay, `${name}: ${words} was booked from an unfinished state of the file, and the finished file does not have it`, {
+        note(overlay, hash, `${name}: ${words} was booked from an unfinished state of the file, and the finished file does not have it`, {
           entry: row.id,
           hint: "It was probably cut off in the middle. Void it if the statement has the row in another form.",
         });
@@ -254,8 +254,8 @@ export function createImports(context: ImportsContext): ImportsView {
   };
 }
 
-function note(overlay: Overlay, title: string, body: { [key: string]: Json }): void {
-  overlay.record({ op: "review", title: title.slice(0, 200), body, entry: null });
+function note(overlay: Overlay, statement: string, title: string, body: { [key: string]: Json }): void {
+  overlay.record({ op: "review", title: title.slice(0, 200), body, entry: null, statement });
 }
 
 // The dialects read last: a dozen files take 20 ms, and every run that imports reads the same ones.

@@ -173,7 +173,8 @@ async function stateAll(receipt: KeptReceipt, about: StatedContext): Promise<str
     const leave = (error: ClearedError): null => {
       const hint = "Then `cleared import --again` with this file compares them.";
       const body = { file: `${IMPORT}${receipt.file}`, account: part.account, why: error.message, hint };
-      overlay.record({ op: "review", title: `${receipt.file}: its balances are not compared with the books`, body, entry: null });
+      const title = `${receipt.file}: its balances are not compared with the books`;
+      overlay.record({ op: "review", title, body, entry: null, statement: receipt.hash });
       return null;
     };
     gaps.push(await ifWhole(state, leave));
@@ -209,7 +210,7 @@ async function askAboutGone({ parts }: Parsed, overlay: Overlay): Promise<void> 
   }
 }
 
-function noteGap({ file, account, gap, closing, removed }: KeptReceipt, overlay: Overlay): void {
+function noteGap({ file, hash, account, gap, closing, removed }: KeptReceipt, overlay: Overlay): void {
   const by = gap?.startsWith("-") === true ? `${gap.slice(1)} less` : `${gap} more`;
   const said = closing === null ? "the bank's balance is" : `the bank says ${closing}, which is`;
   const hint =
@@ -217,5 +218,5 @@ function noteGap({ file, account, gap, closing, removed }: KeptReceipt, overlay:
       ? "Rows of these days were deleted from the books."
       : "A statement in between may be missing, or a row is in the books twice.";
   const body = { file: `${IMPORT}${file}`, account, hint };
-  overlay.record({ op: "review", title: `${file}: ${said} ${by} than the books`, body, entry: null });
+  overlay.record({ op: "review", title: `${file}: ${said} ${by} than the books`, body, entry: null, statement: hash });
 }
