@@ -1,11 +1,13 @@
 /** What is read of a repository without starting git is what git itself reads there. */
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { deflateSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Git } from "../../runtime/kernel/ports.ts";
 import { createGit } from "../../runtime/workspace/git/git.ts";
 import { readLog } from "../../runtime/workspace/git/past.ts";
+import { createObjects } from "../../runtime/workspace/git/tree.ts";
 import { createGitUpkeep } from "../../runtime/workspace/git/repack.ts";
 import { createArchive } from "../../runtime/workspace/git/run-archive.ts";
 import { createSideRefs } from "../../runtime/workspace/git/proposal-refs.ts";
@@ -206,4 +208,29 @@ test("what is asked while the repository is being closed fails, and leaves no pr
   await ended;
   await expect(git.objects.find(head)).rejects.toMatchObject({ code: "GIT_FAILED" });
   await expect.poll(() => below(process.pid).filter((pid) => commandOf(pid).includes("cat-file"))).toEqual([]);
+});
+
+test("an object that was exchanged in .git is refused by its name, whatever kind it is, and never read as what its id says", async () => {
+  const id = (name: string) => repository.git("rev-parse", name).trim();
+  const fileOf = (oid: string) => join(repository.dir, ".git/objects", oid.slice(0, 2), oid.slice(2));
+  const forged = repository.git("cat-file", "commit", "HEAD").replace("\n\n", "\n\nforged: ");
+  const commit = deflateSync(`commit ${Buffer.byteLength(forged)}\0${forged}`);
+  const exchanged = [
+    ["blob", id("HEAD:d/e/c.txt"), readFileSync(fileOf(id("HEAD:a.txt")))],
+    ["tree", id("HEAD:d/e"), readFileSync(fileOf(id("HEAD:d")))],
+    ["commit", head, commit],
+  ] as const;
+  for (const [type, oid, bytes] of exchanged) {
+    await using fresh = createObjects(repository.dir);
+    const was = readFileSync(fileOf(oid));
+    const put = (instead: Uint8Array) => {
+      rmSync(fileOf(oid), { force: true });
+      writeFileSync(fileOf(oid), instead);
+    };
+    put(bytes);
+    const why = expect.stringMatching(new RegExp(`The ${type} ${oid} was changed in the repository`));
+    await expect(fresh.tree(head).read("d/e/c.txt")).rejects.toMatchObject({ code: "GIT_FAILED", message: why });
+    put(was);
+    expect(await fresh.tree(head).read("d/e/c.txt")).toBe("c\n");
+  }
 });

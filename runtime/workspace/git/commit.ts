@@ -12,7 +12,7 @@ import { keepNote, writing } from "./leftovers.ts";
 import { composeMessage } from "./past.ts";
 import { gitFailed, KeptGit, lockedBy, type Take } from "./git-process.ts";
 import { type RecordParts, createRecord } from "./commit-record.ts";
-import { blobId, isFile, type FileTree } from "./tree.ts";
+import { objectId, isFile, type FileTree } from "./tree.ts";
 import { assertPath, type Touched } from "./worktree.ts";
 
 export type Stage = "objects" | "draft" | "locked" | "recorded" | "moved" | "index" | "files";
@@ -95,7 +95,7 @@ export function createCommitter(parts: CommitterParts) {
         continue;
       }
       const bytes = Buffer.from(text, "utf8");
-      const oid = blobId(bytes, tree.commit.length);
+      const oid = objectId("blob", bytes, tree.commit.length);
       if (oid !== old?.oid) changes.push({ path, old, next: { mode: old?.mode ?? "100644", oid }, bytes });
     }
     return changes.sort((a, b) => (a.path < b.path ? -1 : 1));

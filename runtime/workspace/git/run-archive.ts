@@ -10,7 +10,7 @@ import { TEXT_BYTES } from "../../engine/store/database.ts";
 import type { Archive } from "../../kernel/ports.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
 import { type SideFile, createSideRefs } from "./proposal-refs.ts";
-import { blobId, createObjects, type ObjectReader } from "./tree.ts";
+import { objectId, createObjects, type ObjectReader } from "./tree.ts";
 import { findGitDir } from "./git.ts";
 
 const FOLDER = "refs/cleared/runs/";
@@ -88,7 +88,7 @@ export function createArchive(dir: string, branch: () => string): Archive {
         for (const commit of listed.values()) held.push(...((await objects.commit(commit))?.parents ?? []));
         const parents = await tips(commits, held);
         const digits = (parents[0] ?? old ?? "").length || 40;
-        const names = fresh.map((bytes) => blobId(Buffer.from(bytes), digits));
+        const names = fresh.map((bytes) => objectId("blob", Buffer.from(bytes), digits));
         const files = new Map<string, SideFile>(others.map((oid) => [pathOf(oid), { mode: "100644", oid }]));
         for (const [i, text] of fresh.entries()) files.set(pathOf(names[i] ?? ""), { mode: "100644", text });
         const to = await refs.write({ parents, alone: true, message: `cleared: ${message}\n`, at: Date.now(), files });

@@ -33,10 +33,10 @@ const FOLDER = "40000";
 /** True for plain and executable files; links and submodules do not count as files of a workspace. */
 export const isFile = (item: Item | null): item is Item => item?.mode.startsWith("100") === true;
 
-/** The id git gives to these bytes as a blob, in the repository's own hash (40 hex digits: sha1, 64: sha256). */
-export function blobId(bytes: Buffer, oidLength: number): string {
+/** The id git gives to these bytes as an object, in the repository's own hash (40 hex digits: sha1, 64: sha256). */
+export function objectId(type: string, bytes: Buffer, oidLength: number): string {
   return createHash(oidLength === 64 ? "sha256" : "sha1")
-    .update(`blob ${bytes.length}\0`)
+    .update(`${type} ${bytes.length}\0`)
     .update(bytes)
     .digest("hex");
 }
@@ -84,7 +84,16 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
     // Each refusal ends a process, so that content found at many paths is asked for once.
     const known = tooLarge.get(`${name} ${most}`);
     const found = known ?? (await unlessKilled(() => reader.ask(`${name}\n`, (output) => takeObject(output, most))));
-    if (found === null || !("tooLarge" in found)) return found;
+    if (found === null) return null;
+    if (!("tooLarge" in found)) {
+      // Git itself does not compare, so a file of .git/objects that was exchanged would change what a commit says.
+      if (objectId(found.type, found.bytes, found.oid.length) === found.oid) return found;
+      const hint = "Run `git fsck` in the workspace; a clone or a backup may have the object as it was.";
+      throw new ClearedError(
+        "GIT_FAILED",
+        `The ${found.type} ${found.oid} was changed in the repository: its content is not what its id says. ${hint}`,
+      );
+    }
     if (/^[0-9a-f]{40,64}$/.test(name)) tooLarge.set(`${name} ${most}`, found);
     const hint = ` \`git log --all --find-object=${name}\` shows where it comes from, unless it is a commit.`;
     const message = path === undefined ? `The object ${name} of the repository ${found.tooLarge}${hint}` : `${path} ${found.tooLarge}`;
@@ -195,7 +204,7 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>) {
 }
 
 /** Git's blob id of a text. */
-export const sourceBlob = (text: string): string => blobId(Buffer.from(text), 40);
+export const sourceBlob = (text: string): string => objectId("blob", Buffer.from(text), 40);
 
 /** `files`: text by path; null removes the file. */
 export function treeOver(tree: Tree, files: ReadonlyMap<string, string | null>): Tree {

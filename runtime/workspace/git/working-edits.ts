@@ -12,7 +12,7 @@ import { betweenCommits, createIndexLock } from "./index-lock.ts";
 import { findGitDir } from "./git.ts";
 import { git } from "./git-process.ts";
 import { fileOfGit } from "./leftovers.ts";
-import { blobId, createObjects, isFile } from "./tree.ts";
+import { objectId, createObjects, isFile } from "./tree.ts";
 import { type Touched, createWorktree, listIndex } from "./worktree.ts";
 import { STATE } from "../layout.ts";
 
@@ -121,7 +121,7 @@ export async function takeBack(dir: string, head: string, edits: readonly Pick<R
     const tree = objects.tree(head);
     const touched: Touched[] = [];
     for (const { path, item } of edits) touched.push({ path, old: item, next: await tree.item(path) });
-    const empty = blobId(Buffer.alloc(0), head.length);
+    const empty = objectId("blob", Buffer.alloc(0), head.length);
     const entries = touched.map((one, i) => (edits[i]?.intent === true ? { ...one, old: { mode: "100644", oid: empty } } : one));
     if (!(await lock.take(LOCK_WAIT_MS)))
       throw new ClearedError(

@@ -9,7 +9,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { Item } from "../../kernel/ports.ts";
 import { writing, scratchPath } from "./leftovers.ts";
 import { git, tryGit } from "./git-process.ts";
-import { blobId } from "./tree.ts";
+import { objectId } from "./tree.ts";
 import { ifThere } from "../own-folders.ts";
 
 /** One path a commit changes: its entry before and after, null where there is no file. */
@@ -73,7 +73,7 @@ export function createWorktree(dir: string, gitDir: string) {
       if (found === null) return null;
       if (found === "other" || (depth < parts.length ? !found.isDirectory() : !found.isFile() || found.size > 2 ** 28)) return "other";
     }
-    return blobId(await readFile(join(dir, path)), oidLength);
+    return objectId("blob", await readFile(join(dir, path)), oidLength);
   }
 
   /** True when the file has exactly this entry's content, possibly after the line-end filters the user configured. */
