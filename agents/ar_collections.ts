@@ -32,7 +32,7 @@ const calls = steps.flatMap((one: any) => one.calls);
 const title = `Collect ${amount} from ${steps.length} customers, ${calls.length} steps?`;
 const customers = steps.map(({ name, action }: any, i: number) => `${name}: ${action} (${verdicts[i].summary})`);
 const { by, answers: results } = script_run("carry_out", { title, calls, ask, each: true, details: { aging: aging.buckets, customers } });
-const { outcome, failed } = script_run("collection_results", { steps, results, verdicts: verdicts.map((one: any) => one.verdict) });
+const { outcome, failed } = script_run("collection_results", { planned: steps, results, verdicts: verdicts.map((one: any) => one.verdict) });
 fsm_enter("SCHEDULE_NOTIFY");
 const failures = failed.length === 0 ? "none failed" : `failed for ${failed.join(", ")}`;
 const summary = `${amount} overdue from ${steps.length} customers: ${results.length} steps by ${by}, ${failures}`;

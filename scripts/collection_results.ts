@@ -1,12 +1,12 @@
 /*
 name: Collection results
 description: What came of each customer's step; which calls were made and which the tool refused, with its words, and for whom
-input: {steps: {type: list, required: true}, results: {type: list, required: true}, verdicts: {type: list, required: true}}
+input: {planned: {type: list, required: true}, results: {type: list, required: true}, verdicts: {type: list, required: true}}
 */
-const { steps, results, verdicts } = input;
+const { planned, results, verdicts } = input;
 // Results come in the order of the calls, whatever a person changed in them.
 let next = 0;
-const outcome = steps.map(({ customer_id, name, amount, days, action, calls }: any, i: number) => {
+const outcome = planned.map(({ customer_id, name, amount, days, action, calls }: any, i: number) => {
   const tried = results.slice(next, next + calls.length);
   next += calls.length;
   const said = [...new Set(tried.map(({ params }: any) => (params.agency === undefined ? `send ${params.tier}` : `hand over to ${params.agency}`)))];

@@ -26,7 +26,7 @@ interface Scope {
 const CLOSED = /^(?:BlockStatement|StaticBlock)$/;
 
 /** `Object.assign(x, ...)` changes `x` as `x.y = ...` does. */
-const isAssign = (node: Node): boolean =>
+export const isAssign = (node: Node): boolean =>
   node.type === "CallExpression" && (bare(node["callee"] as Node)["property"] as Node | undefined)?.["name"] === "assign";
 
 /** `prefix`: start of all ids, to distinguish names of several scripts. */

@@ -5,7 +5,7 @@
  */
 import type { Compiled } from "../kernel/ports.ts";
 import { calleeOf, methodOf } from "./forms.ts";
-import type { Names } from "./names.ts";
+import { type Names, isAssign } from "./names.ts";
 import { type Node, bare, boundIn, isFunction, literalText, nameOf, readIn, rootOf, valueIn, within } from "./syntax.ts";
 
 export type Planned = NonNullable<Compiled["planned"]>[number];
@@ -20,6 +20,13 @@ const FORMATS =
   /^(?:toFixed|toString|trim|concat|join|padStart|padEnd|String|JSON\.stringify|structuredClone|Object\.(?:freeze|values|entries))$/;
 /** Methods that return parts of their list; their arguments are no elements. */
 const PARTS = /^(?:filter|slice|flat|reverse|sort|toSorted|toReversed|concat|with)$/;
+
+/** Primitives whose answer is made of what they are given. */
+const MAKES = /^(?:compute_.*|script_run)$/;
+/** Methods that call a function with each element of their list. */
+const EACH = /^(?:forEach|map|flatMap|filter|find|findLast|some|every|reduce|reduceRight)$/;
+/** Those of them that answer whole elements. */
+const WHOLE = /^(?:filter|find|findLast)$/;
 
 /** In source order. sites: the calls of primitives, by node. */
 export function plannedOf(
@@ -98,9 +105,7 @@ export function plannedOf(
       size = planned.size;
       for (const [name, given] of named) {
         if (planned.has(name)) continue;
-        const made = [...given, ...(added.get(name) ?? [])].filter(
-          (one) => one.end < before && /^(?:compute_.*|script_run|)$/.test(siteOf(bare(one)) ?? ""),
-        );
+        const made = [...given, ...(added.get(name) ?? [])].filter((one) => one.end < before);
         const from = made.flatMap((one) => [...usesIn(one, planned, { after: 0, formatted })]).find(({ fact }) => fact !== true);
         const form = made.flatMap((one) => [...usesIn(one, planned, { after: 0, formatted, forms: true })])[0];
         if (from === undefined && form !== undefined) formatted.add(name);
@@ -125,6 +130,8 @@ export function plannedOf(
       if (key !== null) yield { name: placeOf(node, false) ?? "", key, at: at(node.start), ...(fact ? { fact } : {}) };
       return;
     }
+    // What another primitive answers about a planned value is not made of it.
+    if (look.after === 0 && sites.has(node) && !MAKES.test(calleeOf(node))) return;
     if (look.forms === true && node.type === "CallExpression" && !FORMATS.test(methodOf(node) || calleeOf(node))) return;
     // What a comparison answers is no figure.
     if (ANSWERS.test(String(node["operator"])) || (node.type === "Property" && nameOf(node) === "planned")) return;
@@ -135,9 +142,14 @@ export function plannedOf(
       ...(node.type === "AssignmentExpression" && bare(node["left"] as Node).type === "Identifier" ? [node["left"]] : []),
     ];
     const method = node.type === "CallExpression" ? bare(node["callee"] as Node) : null;
-    for (const child of valuesIn(node))
-      if (!unsaid.includes(child))
-        yield* usesIn(bare(child) === method && method.type === "MemberExpression" ? (method["object"] as Node) : child, planned, look);
+    // Of a list whose elements are given to a function, what that uses of them.
+    const [names, list] = method === null || WHOLE.test(methodOf(node)) ? [] : givenIn(node);
+    const isUsedByName = names !== undefined && list !== undefined && placeOf(list) !== null;
+    for (const child of valuesIn(node)) {
+      const isMethod = bare(child) === method && method.type === "MemberExpression";
+      if (!unsaid.includes(child) && !(isMethod && isUsedByName))
+        yield* usesIn(isMethod ? (method["object"] as Node) : child, planned, look);
+    }
   }
 
   /** A name that was given another value since the gate. */
@@ -197,28 +209,43 @@ export function plannedOf(
     return object === null || name === null ? null : `${object}.${name}`;
   }
 
-  /** `const { amount } = pay`, `const [first] = calls`, `const kept = pay`: the place that each name stands for. */
+  /** `const { amount } = pay`, `for (const one of calls)`, `calls.forEach((one) => ...)`: the place that each name stands for. */
   function addAliases(): void {
     for (const node of nodes) {
-      const from = node.type === "VariableDeclarator" && node["init"] ? placeOf(node["init"] as Node) : null;
-      if (from === null) continue;
-      for (const { node: bound, way } of boundIn(node["id"] as Node))
-        if (!way.includes("...") && values.get(idOf(bound))?.length === 1) aliases.set(idOf(bound), `${from}${way}`);
+      const [names, value, element] = givenIn(node);
+      const from = value && placeOf(value);
+      if (names === undefined || !from) continue;
+      for (const { node: bound, way } of boundIn(names))
+        if (!way.includes("...") && (values.get(idOf(bound)) ?? []).length === (element === undefined ? 1 : 0))
+          aliases.set(idOf(bound), `${from}${element ?? ""}${way}`);
     }
   }
 
-  /** `list.push(x)` and `pay.amount = x`: the values that each name gets that way. */
+  /** `list.push(x)`, `pay.amount = x` and `Object.assign(pay, x)`: the values that each name gets that way. */
   function addedIn(): Map<string, Node[]> {
     const found = new Map<string, Node[]>();
     for (const node of nodes) {
       const isPush = node.type === "CallExpression" && /^(?:push|unshift)$/.test(methodOf(node));
+      const [target, ...rest] = isAssign(node) ? (node["arguments"] as Node[]) : [];
       const into = isPush ? bare(node["callee"] as Node) : node.type === "AssignmentExpression" ? bare(node["left"] as Node) : null;
-      const root = into?.type === "MemberExpression" ? rootOf(into, false) : undefined;
-      const more = isPush ? (node["arguments"] as Node[]) : [node["right"] as Node];
+      const root = target !== undefined ? rootOf(target, false) : into?.type === "MemberExpression" ? rootOf(into, false) : undefined;
+      const more = isPush ? (node["arguments"] as Node[]) : target === undefined ? [node["right"] as Node] : rest;
       if (root !== undefined) found.set(idOf(root), [...(found.get(idOf(root)) ?? []), ...more]);
     }
     return found;
   }
+}
+
+/** Names that a node gives a value to: of a declaration, or of each element of a list; `element`: the way from the list to one of them. */
+function givenIn(node: Node): [names?: Node | undefined, value?: Node, element?: string] {
+  if (node.type === "VariableDeclarator" && node["init"]) return [node["id"] as Node, node["init"] as Node];
+  if (node.type === "ForOfStatement" && (node["left"] as Node).type === "VariableDeclaration")
+    return [((node["left"] as Node)["declarations"] as Node[])[0]?.["id"] as Node, node["right"] as Node, ".0"];
+  if (node.type !== "CallExpression" || !EACH.test(methodOf(node))) return [];
+  const [callback] = (node["arguments"] as Node[]).map(bare);
+  if (callback === undefined || !isFunction(callback)) return [];
+  const names = (callback["params"] as Node[])[/^reduce/.test(methodOf(node)) ? 1 : 0];
+  return [names, bare(node["callee"] as Node)["object"] as Node, ".0"];
 }
 
 /** What a function may return. */
@@ -249,4 +276,7 @@ function callsAskedFor(gate: Node): Node | null {
 }
 
 /** Children that are read, without names that are being declared. */
-const valuesIn = (node: Node): Node[] => [...readIn(node)].filter((child) => node.type !== "VariableDeclarator" || child !== node["id"]);
+const valuesIn = (node: Node): Node[] => {
+  const declared = isFunction(node) ? (node["params"] as Node[]) : node.type === "VariableDeclarator" ? [node["id"]] : [];
+  return [...readIn(node)].filter((child) => !declared.includes(child));
+};
