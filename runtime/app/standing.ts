@@ -11,7 +11,7 @@ import { amountsIn } from "../rules/tools/trace.ts";
 import { fromExact, plus, toExact, ZERO } from "../workspace/books/amounts.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
 import { profileFor } from "../workspace/settings/people.ts";
-import { keepFor, keptFor } from "../workspace/own-folders.ts";
+import { keepFor, keptAt } from "../workspace/own-folders.ts";
 import { execSource } from "./starts.ts";
 
 /** Of the files in the user's state folder. */
@@ -87,7 +87,7 @@ interface Granted extends Pick<Place, "run" | "day"> {
 
 /**
  * Reserves the amounts of these calls if they fit; a reservation made before a crash stays. False if they do not fit. Kept in the user's own
- * folder: a store that is lost, or that somebody else has written, begins no new day.
+ * folder, for the path: a store or a `.cleared` that is lost, or that somebody else has written, begins no new day.
  */
 function keptWithin(
   { dir, database }: Pick<Around, "dir" | "database">,
@@ -97,7 +97,7 @@ function keptWithin(
 ): boolean {
   const sum = (amounts: readonly string[]) => fromExact(amounts.map((one) => toExact(one.replace("-", ""))).reduce(plus, ZERO));
   const own = sum(calls.flatMap((call) => amountsIn(call.params).map(({ value }) => value)));
-  const granted = Object.entries(keptFor<{ granted: { [name: string]: Granted } }>(GRANTED, dir)?.granted ?? {});
+  const granted = Object.entries(keptAt<{ granted: { [name: string]: Granted } }>(GRANTED, dir)?.granted ?? {});
   const name = `${agent} ${key}`;
   const others = granted.filter(([one]) => one !== name && one.startsWith(`${agent} `)).map(([, one]) => one);
   const of = (field: "run" | "day", value: string) => others.filter((one) => one[field] === value).map(({ amount }) => amount);

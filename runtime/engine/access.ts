@@ -26,7 +26,7 @@ export interface RunState {
   approvals: { by: string; at: number; self?: boolean }[];
   /** Figures an amount may come from: computed, or read in ASSESS. Steps stay `unread` until an amount is first traced. */
   figures: { known: Map<string, number>; unread: Step[] };
-  /** The run's input and what it has read, as JSON: a text found in it is a copy, not built by the script. */
+  /** The run's input, then what it has read, as JSON: a text found in it is a copy, not built by the script. */
   texts: string[];
   writes: VerifiedWrite[];
   /** Records as last seen, by the reading call as canonical text: what the call returned, or what a later write left. */

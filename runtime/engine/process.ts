@@ -14,7 +14,7 @@ import type { Header } from "../scripts/header.ts";
 import type { ProcessState } from "../kernel/states.ts";
 import { amountsOf } from "../rules/tools/trace.ts";
 import { takeBack } from "../rules/tools/undo.ts";
-import { keyOf, scalarsOf } from "../rules/edits.ts";
+import { recordsIn } from "../rules/edits.ts";
 import { type RunState, findBrokenSum, findHole, findUntracedAmount, notJudged } from "./access.ts";
 import type { Demands } from "./approval.ts";
 
@@ -103,18 +103,8 @@ export function whoMay(
     ...(levels.length === 0 ? {} : { levels }),
     ...((verdict?.approvals ?? 1) > 1 ? { approvals: verdict?.approvals ?? 1 } : {}),
     ...(barred ? { not_by: run.by ?? "" } : {}),
-    ...(verdict === null ? {} : { records: recordsIn(card.calls, state) }),
+    ...(verdict === null ? {} : { records: recordsIn(card.calls, [...state.seen.keys()], state.texts.slice(1)) }),
   };
-}
-
-/** Paths of what these calls name as the run's reads did: `employee_id: "E-7"`; and of ids that it has read. */
-function recordsIn(calls: readonly Call[], { seen }: RunState): string[] {
-  const named = (path: string, value: Json) => (typeof value === "string" ? `${keyOf(path)} ${value}` : "");
-  const reads = [...seen.keys()].map((one) => JSON.parse(one) as [tool: string, params: Json]).map(([tool, params]) => ({ tool, params }));
-  const answers = [...seen.values()].map((params) => ({ tool: "", params }));
-  const ids = [...scalarsOf(answers)].filter(([path]) => /(?:^|_)id$/.test(keyOf(path)));
-  const read = new Set([...scalarsOf(reads), ...ids].map(([path, value]) => named(path, value)));
-  return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && read.has(named(path, value)) ? [path] : []));
 }
 
 /** The commit's trailer that names who approved. */

@@ -29,6 +29,23 @@ export function leavesOf(values: Iterable<readonly [path: string, value: unknown
 export const scalarsOf = (calls: readonly Call[]): Map<string, Json> =>
   leavesOf(calls.map(({ params }, i) => [`calls.${i}.params`, params] as const));
 
+/** A word that names something; not a figure, a day or a sentence. */
+const WORD = /^(?=.*[A-Za-z])[\w.:@/+-]{1,200}$/;
+
+/**
+ * Paths of what says in these calls which record they act on: references, by which an act is found again; what the run has read by; and the ids and
+ * other words that it has read under the same name (`employee_id: "E-7"`, `system: "crm"`).
+ * @param reads calls by which records were read, and `answers`: what the run has read; both as JSON
+ */
+export function recordsIn(calls: readonly Call[], reads: readonly string[], answers: readonly string[]): string[] {
+  const parsed = (text: string, i: number) => (text === "" ? [] : [[`${i}`, JSON.parse(text)] as const]);
+  const leaves = (texts: readonly string[]) => [...leavesOf(texts.flatMap(parsed))];
+  const words = leaves(answers).filter(([, value]) => typeof value === "string" && WORD.test(value));
+  const read = new Set([...leaves(reads), ...words].map(([path, value]) => `${keyOf(path)} ${value}`));
+  const isName = (path: string, value: Json) => keyOf(path) === "reference" || read.has(`${keyOf(path)} ${value}`);
+  return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && isName(path, value) ? [path] : []));
+}
+
 /** Scalars that differ, are new or are gone, by path. */
 export const changesIn = (before: readonly Call[], after: readonly Call[]): Edit[] => differences(scalarsOf(before), scalarsOf(after));
 

@@ -103,6 +103,12 @@ export const placeFile = (kind: string, dir: string): string =>
 
 /** What is stored there; null if nothing is, or if another workspace is now at the path. @throws FOLDER_UNSAFE */
 export function keptFor<T extends object>(kind: string, dir: string): (T & { id: string | null }) | null {
+  const kept = keptAt<T>(kind, dir);
+  return kept !== null && kept.id === idOf(dir) ? kept : null;
+}
+
+/** The same, whatever workspace is now at the path. @throws FOLDER_UNSAFE */
+export function keptAt<T extends object>(kind: string, dir: string): (T & { id: string | null }) | null {
   if (ownFolder(userState()) === null || ownFolder(join(userState(), kind)) === null) return null;
   if (isInside(userState(), dir))
     throw new ClearedError(
@@ -110,8 +116,7 @@ export function keptFor<T extends object>(kind: string, dir: string): (T & { id:
       `${userState()} is inside the workspace, so whoever supplied the workspace could have supplied confirmations too. Set XDG_STATE_HOME to a folder outside of it.`,
     );
   const text = readIfThere(placeFile(kind, dir));
-  const kept = text === null ? null : (JSON.parse(text) as T & { id: string | null });
-  return kept !== null && kept.id === idOf(dir) ? kept : null;
+  return text === null ? null : (JSON.parse(text) as T & { id: string | null });
 }
 
 /** @throws FOLDER_UNSAFE */

@@ -53,9 +53,17 @@ const ANOTHER: [string, Json, string, string][] = [
   ["sla_breach", { contract_id: "CTR-441", period: "2024-09" }, "calls.0.params.contract_id", "CTR-500"],
   ["procurement", { requisition_id: "REQ-31" }, "calls.0.params.vendor_id", "V-101"],
   ["order_management", { order_id: "ORD-5592" }, "calls.2.params.customer_id", "C-300"],
+  ["order_management", { order_id: "ORD-5592" }, "calls.2.params.reference", "ORD-5593"],
+  ["incident_response", { incident_id: "INC-501" }, "calls.0.params.deployment_id", "DEP-90"],
+  ["hr_offboarding", { employee_id: "E-2290" }, "calls.1.params.system", "erp"],
+  ["hr_offboarding", { employee_id: "E-2290" }, "calls.3.params.item_id", "OI-1"],
+  ["compliance_audit", { audit_id: "AUD-24" }, "calls.0.params.finding_id", "F-1"],
+  ["ar_collections", { customers: ["C-301", "C-302", "C-304"] }, "calls.0.params.customer_id", "C-300"],
 ];
 test.each(ANOTHER)("%s with %j: an approval cannot be moved to another record", async (agent, input, path, to) => {
-  const waiting = await run(at, agent, input);
+  let waiting = await run(at, agent, input);
+  // First, where the policy escalates, somebody looks at the case.
+  if (gateOf(at, waiting).calls.length === 0) waiting = await answer(at, waiting, "approved", "Lee");
   const before = changes(at).length;
   await expect(answer(at, waiting, "approved", "Mo", { [path]: to })).rejects.toMatchObject({ code: "APPROVAL_EDIT", message: expect.stringContaining("start the run again for that one") });
   expect(changes(at)).toHaveLength(before);

@@ -72,11 +72,13 @@ describe("profiles", () => {
     // Another agent has a limit of its own, and another day begins anew.
     expect((await begin(opened, "asks")).status).toBe("done");
     await close(opened);
-    // A lost store begins no new day.
-    for (const end of ["", "-wal", "-shm"]) rmSync(join(one.dir, `.cleared/store.db${end}`), { force: true });
-    const lost = await host(one);
-    expect((await begin(lost, "simple", ten)).status).toBe("waiting");
-    await close(lost);
+    // A lost store begins no new day, and neither does a lost state folder, after which somebody confirms anew.
+    for (const gone of [...["", "-wal", "-shm"].map((end) => `.cleared/store.db${end}`), ".cleared/id"]) {
+      rmSync(join(one.dir, gone), { force: true });
+      const lost = await host(one);
+      expect((await begin(lost, "simple", ten)).status).toBe("waiting");
+      await close(lost);
+    }
     const next = await host(one, { clock: { now: () => Date.now() + 86_400_000 } });
     expect((await begin(next, "simple", ten)).status).toBe("done");
   });
