@@ -114,9 +114,10 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
           }
         } catch (error) {
           report(error);
-          // A failure of this process, so the run stays as recorded. It is executed again, unless another process owns the workspace now.
+          // A failure of this process, so the run stays as recorded. It is executed again, unless another process owns the workspace now, or
+          // a decision has continued it meanwhile.
           if (error instanceof ClearedError && error.code === "OWNER_FENCED") stopping = true;
-          else strand(row.rid);
+          else if (active.get(row.id) === controller) strand(row.rid);
         } finally {
           // The run may have been claimed again already, once its slow call had returned.
           if (active.get(row.id) === controller) active.delete(row.id);
@@ -129,6 +130,9 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
       const begin = (row: RunRow) => {
         if (row.status === "waiting") return watch.changed(row.id);
         free -= 1;
+        // Something else has continued it: a second execution would act beside this one.
+        const failed = stranded.get(row.rid);
+        if (failed !== undefined) failed.at = Number.POSITIVE_INFINITY;
         const promise: Promise<void> = one(row).finally(() => under.delete(promise));
         under.add(promise);
       };
@@ -156,10 +160,10 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
       const tick = () => {
         try {
           due();
-          for (const [rid, { at, delay }] of stranded) {
-            if (at > performance.now()) continue;
+          for (const [rid, failed] of stranded) {
+            if (failed.at > performance.now()) continue;
             recover(rid);
-            stranded.set(rid, { at: Number.POSITIVE_INFINITY, delay });
+            failed.at = Number.POSITIVE_INFINITY;
           }
         } catch (error) {
           report(error);
