@@ -88,7 +88,7 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
   const { main, functions, given, fields } = flowOf(body, found.sites, names);
   const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {}, fields: fields[i] ?? {} }));
   const guards = guardsOf(body, found.sites, names, place);
-  const planned = plannedOf(body, found.sites, names, place);
+  const planned = plannedOf(body, found.sites, names, place, wrapped);
   const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards, planned };
   if (survey !== true) return { compiled, findings: [] };
   const line = (offset: number): number => place(offset).line ?? 1;

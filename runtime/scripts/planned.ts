@@ -28,15 +28,19 @@ const EACH = /^(?:forEach|map|flatMap|filter|find|findLast|some|every|reduce|red
 /** Those of them that answer whole elements. */
 const WHOLE = /^(?:filter|find|findLast)$/;
 
-/** In source order. sites: the calls of primitives, by node. */
+/** In source order. sites: the calls of primitives, by node. text: the script. */
 export function plannedOf(
   body: readonly Node[],
   sites: ReadonlyMap<Node, number>,
   { ids, fixed, given: values }: Names,
   at: (offset: number) => Planned["at"],
+  text: string,
 ): Planned[] {
   const nodes = body.flatMap((one) => [...within(one)]);
   const aliases = new Map<string, string>();
+  // Computations whose results the calls of a gate have: written again after it, they answer the same.
+  const remade = new Map<string, string>();
+  const written = (node: Node) => text.slice(node.start, node.end).replace(/\s+/g, "");
   addAliases();
   const added = addedIn();
   const [assessed, acting] = assessedIn([...sites.keys()]);
@@ -45,6 +49,7 @@ export function plannedOf(
     if (calls === null) return [];
     // By place, `pay` or `pay.amount`: the key under which the calls have it.
     const planned = new Map<string, string>();
+    remade.clear();
     collect(calls, null, DEEPEST, { planned, before: gate.start, seen: new Set() });
     const formatted = addDerived(planned, gate.start);
     return body.flatMap((node) => [...usesIn(node, planned, { after: gate.end, formatted })]);
@@ -80,6 +85,7 @@ export function plannedOf(
     } else if (one.type === "ConditionalExpression" || one.type === "LogicalExpression") {
       for (const side of ["left", "right", "consequent", "alternate"]) if (one[side]) also(one[side]);
     } else if (one.type === "CallExpression" && sites.has(one)) {
+      if (MAKES.test(calleeOf(one))) remade.set(written(one), key ?? ANY);
       // An answer of a primitive is not a plan of this script; a value passed to another script that makes the calls is.
       if (key === null && depth >= DEEPEST - 1 && calleeOf(one) === "script_run")
         for (const passed of one["arguments"] as Node[]) also(passed, ANY, 0);
@@ -90,7 +96,8 @@ export function plannedOf(
       for (const each of [...(one["arguments"] as Node[]), ...made])
         if (each !== undefined && isFunction(bare(each))) for (const end of returnedBy(bare(each))) also(end, key, depth - 1);
         else if (each !== undefined && (name === "concat" || /^(?:String|structuredClone|Object\.freeze)$/.test(name))) also(each);
-    } else if (key === null) for (const child of valuesIn(one)) also(child);
+    } else if (one.type === "MemberExpression") also(one["object"]);
+    else if (key === null) for (const child of valuesIn(one)) also(child);
   }
 
   /**
@@ -130,6 +137,8 @@ export function plannedOf(
       if (key !== null) yield { name: placeOf(node, false) ?? "", key, at: at(node.start), ...(fact ? { fact } : {}) };
       return;
     }
+    const again = look.after > 0 && node.start > look.after && sites.has(node) ? remade.get(written(node)) : undefined;
+    if (again !== undefined) return yield { name: calleeOf(node), key: again, at: at(node.start) };
     // What another primitive answers about a planned value is not made of it.
     if (look.after === 0 && sites.has(node) && !MAKES.test(calleeOf(node))) return;
     if (look.forms === true && node.type === "CallExpression" && !FORMATS.test(methodOf(node) || calleeOf(node))) return;

@@ -126,7 +126,6 @@ it.each<[from: string, told: string]>([
   ["const total = calls.reduce((sum, one) => sum.plus(one.params.fee), new Decimal(0));", "total.toFixed(2)"],
   ["const told: any = Object.assign({}, pay);", "told.amount"],
   ["const told: any = {}; Object.assign(told, { fee });", "told.fee"],
-  ["", "compute_percent_of({ amount: input.amount, pct: '2' }).result"],
   ["", "input.amount"],
   ["const base = new Decimal(input.amount);", "base.toFixed(2)"],
 ])("a figure of the calls that is told after the gate is found: %s %s", async (from, told) => {
@@ -135,6 +134,16 @@ it.each<[from: string, told: string]>([
   // The same value before the gate, or from what was approved, is not.
   const fine = `${GATED.replace("const asked", `${from}\ndata_put({ path: 'data/a.yaml', value: [${told}] });\nconst asked`)}({ told: paid?.params });\n`;
   expect(await remarksOn(new Map([[file, fine]]))).toEqual([]);
+});
+
+it("a computation of the calls that is written again after the gate is found, another one is not", async () => {
+  const fee = (pct: string) => `compute_percent_of({ amount: found.amount, pct: "${pct}" }).result`;
+  const read = `const found = mcp_record({ tool: "erp/get_invoice", params: { id: "I-1" } });\nconst fee = ${fee("2")};`;
+  const text = GATED.replace(/^const fee.*$/m, () => read);
+  const on = async (told: string) =>
+    (await remarksOn(new Map([[file, `${text}({ told: ${told} });\n`]]))).map(({ message }) => message.split(" ")[0]);
+  expect(await on(fee("2").replace("({", "(\n{"))).toEqual(["compute_percent_of"]);
+  expect(await on(fee("3"))).toEqual([]);
 });
 
 it.each(["params: pay", "params: { ...pay }", "params: first ? pay : other", "params: makes()"])(

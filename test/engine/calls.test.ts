@@ -261,29 +261,6 @@ describe("slow calls", () => {
     expect(await opened.engine.result(id, { ended: true, timeoutMs: 8000 })).toMatchObject({ status: "done", result: { rate: "1.2" } });
   });
 
-  test("a run that a decision continues before it would have been tried again after a failure is executed once", async () => {
-    const asks = 'approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to: "A", amount: "1" } }] });';
-    one.commit({
-      "agents/late.ts": `/*\nname: Late\nuses: [approval, bank]\n*/\n${asks}\nfor (let n = 0; n < 8; n++) bank_slow(150 + n);\n`,
-    });
-    await open({ onError: () => undefined });
-    const { view } = opened.world;
-    // The disk is full just after the run has begun to wait.
-    opened.world.view = async (run, log, now) => {
-      const { wait } = log;
-      log.wait = (...args) => {
-        wait.apply(log, args);
-        throw new ClearedError("STORE_FULL", "full");
-      };
-      opened.world.view = view;
-      return view(run, log, now);
-    };
-    const { id } = await run(opened, "late");
-    await decideAndLeave(id);
-    expect(await opened.engine.result(id, { ended: true, timeoutMs: 8000 })).toMatchObject({ status: "done" });
-    expect(bank()).toEqual(Array<string>(8).fill("slow"));
-  });
-
   test("an outcome that arrives after the cancel is recorded and the run stays canceled", async () => {
     await open();
     const { id } = await run(opened, "slowpay");

@@ -5,8 +5,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { atOnce, describeAgent, disturbed, prepare, type Scenario, undisturbed } from "../modes.ts";
-import { closeAll, removeAll } from "./harness.ts";
+import { closeAll, decide, host, removeAll, run, workspace } from "./harness.ts";
 import { STATEMENT } from "./plugins.ts";
 
 afterEach(closeAll);
@@ -35,4 +36,26 @@ test("a disk that fills up at any of these moments stops the run only until ther
     const { found } = await disturbed(prepared, scenario, at, "full");
     expect(found, `full ${point} (${at})`).toEqual(wanted);
   });
+});
+
+test("a run that a decision continues before it is tried again after a full disk is executed once", async () => {
+  const asks = 'approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to: "A", amount: "1" } }] });';
+  // Its reads take longer together than the time until a failed run is tried again.
+  const late = `/*\nname: Late\nuses: [approval, bank]\n*/\n${asks}\nfor (let n = 0; n < 8; n++) bank_slow(150 + n);\n`;
+  const one = await workspace({ "agents/late.ts": late });
+  const opened = await host(one, { onError: () => undefined });
+  const { view } = opened.world;
+  // Full just after the run has begun to wait.
+  opened.world.view = async (run, log, now) => {
+    const { wait } = log;
+    log.wait = (...args) => {
+      wait.apply(log, args);
+      throw new ClearedError("STORE_FULL", "full");
+    };
+    opened.world.view = view;
+    return view(run, log, now);
+  };
+  const { id } = await run(opened, "late");
+  expect(await decide(opened, id, "approved")).toMatchObject({ status: "done" });
+  expect(one.bank()).toEqual(Array<string>(8).fill("slow"));
 });
