@@ -68,7 +68,7 @@ const REMARKED = `OFXHEADER:100
 </BANKTRANLIST><LEDGERBAL><BALAMT>979.00<DTASOF>20261011</LEDGERBAL></STMTRS></OFX>
 `;
 
-test("a remark on a statement is a note once it is booked, and again only after its import was undone", async () => {
+test("a remark on a statement is a note once it is booked, and again only if an undo closed it unanswered", async () => {
   const dir = await workspace();
   put(dir, { "october.ofx": REMARKED });
   const notes = async () =>
@@ -79,6 +79,10 @@ test("a remark on a statement is a note once it is booked, and again only after 
   const rule = 'statements:\n  - {match: {bank_account: "4711"}, account: 1010}\n';
   put(dir, { "config.yaml": config.replace(/^statements:.*\n/m, rule) });
   await shell(dir, "git commit -qam 'config: 4711'");
+  expect(await receipts(dir)).toMatchObject([{ account: "1010", new: 1 }]);
+  expect(await notes()).toHaveLength(1);
+  await cleared(dir, "undo", "import", "--yes");
+  expect(await notes()).toEqual([]);
   expect(await receipts(dir)).toMatchObject([{ account: "1010", new: 1 }]);
   const [note, ...others] = await notes();
   expect(note).toMatchObject({ kind: "note", title: expect.stringMatching(/opening balance is not known/) });

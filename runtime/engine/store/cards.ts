@@ -45,7 +45,7 @@ export function openCard(database: Database, key: string, card: CardDraft, at: n
   const isOpen = "SELECT 1 FROM cards WHERE id = ? AND decision IS NULL";
   if (proposed !== null && database.get(isOpen, Number(proposed)) !== undefined) return;
   // Decided, and asked again by another run because its import or its decision was undone: a new card beside the old answer. A remark
-  // on a statement is made again only after its import was undone.
+  // on a statement is made again only if an undo closed it unanswered.
   database.run(
     "UPDATE cards SET key = key || '#' || id WHERE key = ? AND decision IS NOT NULL AND (? IS NULL OR run IS NOT ?)" +
       " AND (key NOT GLOB 'note:*' OR decision ->> 'decision' = 'expired')",
