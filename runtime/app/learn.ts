@@ -78,7 +78,7 @@ async function offerFor(host: Host, head: Tree, id: string): Promise<Offer | { w
   const of = (await findEntry(head, id))?.tags["corrects"] ?? id;
   const own = all.find(({ entry }) => entry.id === of);
   if (own?.moved === true) return offerOf(host, head, own, all);
-  return { why: `${id} has not been moved to another account: \`cleared correct\` does that.`, moved: [] };
+  return { why: `${id} has not been moved to another account: \`cleared correct ${id} --account ACCOUNT\` does that.`, moved: [] };
 }
 
 async function offerOf(host: Host, head: Tree, own: Booked, all: readonly Booked[]): Promise<Offer | { why: string; moved: Booked[] }> {

@@ -139,7 +139,7 @@ export const CODES = {
     JOURNAL_FORM: ["The journal text is not in the canonical form.", "`cleared verify` shows the line; restore it from git or correct it."],
     JOURNAL_ROW_GONE: [
       "Rows that a statement's receipt says are booked are not in the books.",
-      "`cleared revive` with the statement's name books them again; with --leave-out they stay out.",
+      "`cleared revive FILE` with the name of the statement books them again; with --leave-out they stay out.",
     ],
     JOURNAL_DUPLICATE: ["Two entries carry the same id.", "Remove the copy; `cleared verify` shows both lines."],
     ACCOUNT_UNKNOWN: ["No account has that number or name.", "Use the account the message suggests, or add it to main.journal."],
@@ -239,7 +239,7 @@ export const CODES = {
     APPROVAL_REQUIRED: ["No approval covers an external call.", "Ask first: approval_wait({ title, calls: [{ tool, params }] })."],
     PRIVACY_REFUSED: [
       "A task asks for secrets, or a text contains data that config.yaml `privacy:` does not allow.",
-      "Leave it out; secrets of tools are stored with `cleared secrets` and are never shown.",
+      "Leave it out; secrets of tools are stored with `cleared secrets set NAME` and are never shown.",
     ],
     FSM_EDGE: [
       "The script asks for a state that does not follow the one it is in.",
