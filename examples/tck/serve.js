@@ -25,6 +25,9 @@ const SKILLS = [
   [/^/, "asks"],
 ];
 
+// Before anything is there that an end would leave behind.
+process.on("SIGINT", () => end());
+process.on("SIGTERM", () => end());
 const place = mkdtempSync(join(tmpdir(), "cleared-tck-"));
 process.on("exit", () => rmSync(place, { recursive: true, force: true }));
 let served = null;
@@ -37,8 +40,6 @@ function end(code = 0) {
   if (served === null) process.exit();
   served.kill("SIGTERM");
 }
-process.on("SIGINT", () => end());
-process.on("SIGTERM", () => end());
 
 /** The body with the skill that its message means, or as it came. */
 function skilled(body) {

@@ -87,13 +87,15 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
       return { files, waiting };
     },
     async undone(hashes) {
-      const there = await receiptHashes(git.tree(await git.head()));
-      const gone = hashes.filter((hash) => !there.has(hash));
-      const touches = await Promise.all(gone.map(async (hash) => (await git.log({ limit: 1, path: receiptFile(hash) }))[0] ?? null));
-      // After `cleared undo` a person decides when it is imported again; until then nothing retries it to the same end.
-      const taken = touches.map((one) => (one?.trailers["Undone-by"] === undefined ? (one?.commit ?? null) : null));
+      const touches = await Promise.all(hashes.map(async (hash) => (await git.log({ limit: 1, path: receiptFile(hash) }))[0] ?? null));
+      // A run that wrote the receipt took nothing back. After `cleared undo` a person decides when it is imported again; until then nothing
+      // retries it to the same end.
+      const taken = touches.map((one) => {
+        const { Run, "Undone-by": by } = one?.trailers ?? {};
+        return one === null || Run !== undefined || by !== undefined ? null : one.commit;
+      });
       const commits = taken.some((one) => one !== null) ? taken.join(" ") : null;
-      return { commits, byUndo: commits === null && touches.some((one) => one !== null) };
+      return { commits, byUndo: commits === null && touches.some((one) => one?.trailers["Undone-by"] !== undefined) };
     },
     async failures(agent, state) {
       const found: Failure[] = [];

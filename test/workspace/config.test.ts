@@ -143,7 +143,7 @@ test("an agent's own limits take precedence over the workspace's, and the wall t
 });
 
 test("dotted keys reach exactly what the file contains", () => {
-  const { raw } = parseConfig("business: {name: A}\nthresholds: {auto_confirm: 0.95}\nsettings: {list: [a, b], __proto__: {x: 1}}\n");
+  const { raw } = parseConfig("business: {name: A}\nthresholds: {auto_confirm: 0.95}\nsettings: {list: [a, b]}\n");
   expect(configValue(raw, "thresholds.auto_confirm")).toBe(0.95);
   expect(configValue(raw, "settings.list.1")).toBe("b");
   for (const key of ["", "thresholds.x", "thresholds.constructor", "settings.list.length", "business.name.length", "toString"])
