@@ -47,6 +47,7 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["an amount with commas for points", "{ amount: found.amount }", '{ amount: "5.000.000,00" }', true],
   ["a day under a name of money", "{ amount: found.amount }", '{ amount: found.amount, payment: "2026-11-06" }', false],
   ["another currency by its value alone", "{ amount: found.amount }", '{ amount: found.amount, unit: "KWD" }', true],
+  ["another currency in small letters", "{ amount: found.amount }", '{ amount: found.amount, unit: "kwd" }', true],
   ["many months of it", "{ amount: found.amount }", "{ amount: found.amount, months: 12 }", true],
 ];
 

@@ -4,7 +4,7 @@ import type { Card, Change, Verdict } from "../../runtime/kernel/ports.ts";
 import { cardView, decidedView } from "../../runtime/web/card-view.ts";
 import { createTimes } from "../../runtime/web/html.ts";
 import { stepList } from "../../runtime/web/run-view.ts";
-import { toldBy } from "../../runtime/web/story.ts";
+import { summaryOf, toldBy } from "../../runtime/web/story.ts";
 import { cardLines, factLines } from "../../runtime/cli/text.ts";
 import { createOutput } from "../../runtime/cli/output.ts";
 
@@ -70,6 +70,30 @@ it("a write shows what changed, and what is not as expected", () => {
   expect(
     texts([{ op: "verified", write: { ...write, read: null, before: null, after: null, status: "UNVERIFIABLE", expected: {}, diff: {} } }]),
   ).toEqual(["attention UNVERIFIABLE erp/pay"]);
+});
+
+it("a write that failed shows what was read, not the values it should have had", () => {
+  const write = {
+    ...{ tool: "erp/pay", params: {}, read: { tool: "erp/get", params: {} }, answer: "error: frozen", expected: { status: "paid" } },
+    ...{ before: { status: "open" }, after: { status: "open" }, diff: {} },
+  };
+  expect(texts([{ op: "verified", write: { ...write, status: "WRITE_FAILED" } }])).toEqual([
+    "bad WRITE_FAILED erp/pay, read back with erp/get",
+  ]);
+});
+
+it("a run is named by its summary, else by its input, which says when the calls were edited", () => {
+  const run = {
+    result: null,
+    input: { amount: "50.00", rows: [1], note: null },
+    cause: { kind: "person", by: "Pat" },
+    meta: null,
+  } as const;
+  const named = (more: object) => summaryOf({ ...run, ...more } as Parameters<typeof summaryOf>[0]);
+  expect(named({})).toBe("amount=50.00");
+  expect(named({ meta: { edited: true } })).toBe("amount=50.00 (before the edit)");
+  expect(named({ meta: { edited: true }, result: { summary: "Paid\n40.00" } })).toBe("Paid 40.00");
+  expect(named({ input: null, cause: { kind: "files", detail: { files: ["a.csv"], again: [] } } })).toBe("a.csv");
 });
 
 it("the page shows them with the step, escaped, with the state that was entered", async () => {
