@@ -3,7 +3,7 @@
  * encrypted with the one-time code and, once the code is used, with the browser's cookie alone. So neither the store nor a used code can
  * decide anything, a decision from the page is verified by the engine like any other, and deleting the record revokes the browser.
  */
-import { createCipheriv, createDecipheriv, createHash, generateKeyPairSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, createPublicKey, generateKeyPairSync, randomBytes } from "node:crypto";
 import type { Database } from "../engine/store/database.ts";
 import { dropFact, dropFacts, factsNamed, getFact, setFact } from "../engine/store/facts.ts";
 import { isSigned, sessionText, signDecision, signText } from "../engine/signature.ts";
@@ -73,14 +73,27 @@ export function pairingLink(host: Pick<Host, "dir" | "trust" | "database" | "clo
 export function isPaired(database: Database, { people }: Trust, now: number): boolean {
   return factsNamed(database, PREFIX)
     .map(({ value }) => JSON.parse(value) as Pairing)
-    .some(({ by, code, until }) => code === null && until > now && people.some((one) => one.name === by));
+    .some((pairing) => pairing.code === null && pairing.until > now && isOfPerson(pairing, people));
+}
+
+/** Signed by somebody in trust.yaml: a row of the store proves nothing. */
+function isOfPerson({ by, key, until, signature }: Pairing, people: Trust["people"]): boolean {
+  const person = people.find((one) => one.name === by);
+  return person !== undefined && isSigned(sessionText(key, by, until), signature, person.key);
+}
+
+/** The cookie opens the private half of the key that is signed: another browser's row, copied under this cookie, is not its own. */
+function isOwn({ key, sealed }: Pairing, secret: string): boolean {
+  try {
+    return createPublicKey(unseal(sealed, secret)).export({ type: "spki", format: "der" }).toString("base64") === key;
+  } catch {
+    return false;
+  }
 }
 
 /** Stores a pairing and removes expired ones. @throws APPROVAL_IDENTITY */
 export function keepPairing(database: Database, { people }: Trust, now: number, name: string, pairing: Pairing): void {
-  const { by, key, until, signature } = pairing;
-  const person = people.find((one) => one.name === by);
-  if (person === undefined || !name.startsWith(PREFIX) || !isSigned(sessionText(key, by, until), signature, person.key))
+  if (!name.startsWith(PREFIX) || !isOfPerson(pairing, people))
     throw new ClearedError("APPROVAL_IDENTITY", "The pairing is not signed by a person of trust.yaml.");
   database.write(() => {
     dropFacts(database, PREFIX, (value) => {
@@ -117,7 +130,8 @@ export function redeem(database: Database, code: string, now: number): string {
 /** Who decides with this cookie, or null. */
 export function pairedPerson(database: Database, { people }: Trust, secret: string, now: number): string | null {
   const found = lookUp(database, secret);
-  return found !== null && found.code === null && found.until > now && people.some((one) => one.name === found.by) ? found.by : null;
+  if (found === null || found.code !== null || found.until <= now) return null;
+  return isOfPerson(found, people) && isOwn(found, secret) ? found.by : null;
 }
 
 /** The decision, signed by this browser. @throws APPROVAL_IDENTITY */

@@ -1,11 +1,12 @@
 /** Deciding on the page of a real workspace: edits, forms, and browsers that are paired with a person's key. */
-import { generateKeyPairSync } from "node:crypto";
+import { createHash, generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { createFacts } from "../../runtime/app/facts.ts";
 import type { Host } from "../../runtime/app/host.ts";
+import { setFact } from "../../runtime/engine/store/facts.ts";
 import { newPairing } from "../../runtime/app/sessions.ts";
 import { type Listening, listen } from "../../runtime/outside/http.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
@@ -173,6 +174,21 @@ test("a code is valid for ten minutes, a pairing for thirty days, and stored pai
   const card = openCard(opened, (await run(opened, "gate")).id);
   clock += 30 * 86_400_000;
   expect((await post(`/cards/${card.id}`, { decision: "approved" }, cookie)).text).toContain("APPROVAL_IDENTITY");
+});
+
+test("a row of the store pairs no browser: neither one that nobody signed, nor another browser's under a new cookie", async () => {
+  const { code } = codeOf(await bobJoins());
+  const cookie = /cleared=([\w-]+)/.exec((await post("/pair", { code })).cookie)?.[1] ?? "";
+  const [kept] = opened.database.all<{ value: string }>("SELECT value FROM facts WHERE name LIKE 'session:%'");
+  const stolen = "s".repeat(43);
+  const name = `session:${createHash("sha256").update(`name ${stolen}`).digest("hex").slice(0, 32)}`;
+  const isTold = async (secret: string) =>
+    !(await (await fetch(site.url, { headers: { cookie: `cleared=${secret}` } })).text()).includes("This browser cannot decide yet");
+  await run(opened, "gate");
+  for (const value of [kept?.value, JSON.stringify({ ...JSON.parse(kept?.value ?? ""), signature: "AAAA" })]) {
+    opened.database.write(() => setFact(opened.database, name, value ?? ""));
+    expect([await isTold(cookie), await isTold(stolen)]).toEqual([true, false]);
+  }
 });
 
 test("an escalation by the policy is shown with one line per rule that applied", async () => {

@@ -1,6 +1,6 @@
 /** What a step did, in the words that `runs show` and the run's page share; and what a card says about who must decide. */
 import { expect, it } from "vitest";
-import type { Card, Change, Verdict } from "../../runtime/kernel/ports.ts";
+import type { Card, Change, RunRecord, Verdict } from "../../runtime/kernel/ports.ts";
 import { cardView, decidedView } from "../../runtime/web/card-view.ts";
 import { createTimes } from "../../runtime/web/html.ts";
 import { stepList } from "../../runtime/web/run-view.ts";
@@ -8,6 +8,7 @@ import { summaryOf, toldBy } from "../../runtime/web/story.ts";
 import { cardLines, factLines } from "../../runtime/cli/text.ts";
 import { createOutput } from "../../runtime/cli/output.ts";
 
+type Named = Pick<RunRecord, "result" | "input" | "cause" | "meta">;
 const NOW = Date.parse("2026-11-21T14:05:00Z");
 const times = createTimes("UTC", NOW);
 const verdict: Verdict = {
@@ -83,17 +84,12 @@ it("a write that failed shows what was read, not the values it should have had",
 });
 
 it("a run is named by its summary, else by its input, which says when the calls were edited", () => {
-  const run = {
-    result: null,
-    input: { amount: "50.00", rows: [1], note: null },
-    cause: { kind: "person", by: "Pat" },
-    meta: null,
-  } as const;
-  const named = (more: object) => summaryOf({ ...run, ...more } as Parameters<typeof summaryOf>[0]);
+  const run: Named = { result: null, input: { amount: "50.00", rows: [1], note: null }, cause: { kind: "watch", key: "" }, meta: null };
+  const named = (more: Partial<Named>) => summaryOf({ ...run, ...more });
   expect(named({})).toBe("amount=50.00");
   expect(named({ meta: { edited: true } })).toBe("amount=50.00 (before the edit)");
   expect(named({ meta: { edited: true }, result: { summary: "Paid\n40.00" } })).toBe("Paid 40.00");
-  expect(named({ input: null, cause: { kind: "files", detail: { files: ["a.csv"], again: [] } } })).toBe("a.csv");
+  expect(named({ input: null, cause: { kind: "watch", key: "", detail: { files: ["a.csv"], again: [] } } })).toBe("a.csv");
 });
 
 it("the page shows them with the step, escaped, with the state that was entered", async () => {
