@@ -5,7 +5,18 @@
  */
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import type { Dirent, Stats } from "node:fs";
-import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { basename, isAbsolute, join, resolve, sep } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
@@ -61,11 +72,16 @@ export function runtimeFolder(): string {
     : join(tmpdir(), `cleared-${uid}`);
 }
 
-/** Places that programs of others must not read: folders, and the key file that CLEARED_KEY names. */
-export function privatePlaces(dir: string): string[] {
-  // Made first: a folder that does not exist cannot be hidden from a server that starts now.
-  mkdirSync(runtimeFolder(), { recursive: true, mode: 0o700 });
-  return [join(dir, STATE), userState(), runtimeFolder(), resolve(process.env["CLEARED_KEY"] || "/nonexistent")];
+/**
+ * Places of a tool server in a workspace. `hidden`: what it must not read, folders and the key file that CLEARED_KEY names. `writes`: the
+ * folders in which it may write, from the workspace, from the user's home with `~/`, or absolute. `programs`: files that its command names.
+ */
+export function placesOf(dir: string, server: { command?: string | undefined; args: readonly string[]; writes: readonly string[] }) {
+  const folders = server.writes.map((path) => (/^~(?:\/|$)/.test(path) ? join(homedir(), path.slice(1)) : resolve(dir, path)));
+  // Made first: a folder that does not exist can be neither shown to a server that starts now, nor hidden from it.
+  for (const path of [runtimeFolder(), ...folders]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  const hidden = [join(dir, STATE), userState(), runtimeFolder(), resolve(process.env["CLEARED_KEY"] || "/nonexistent")];
+  return { programs: [server.command ?? "", ...server.args].filter(isAbsolute), hidden, writes: folders };
 }
 
 /** The file of a person's private key, by its public half, so that all workspaces which name the key share one file. */
@@ -170,9 +186,9 @@ export function readIfThere(path: string): string | null {
 }
 
 /**
- * Refuses a `.cleared` that leads elsewhere: it may have come with an archive, and files written into it would go where its links point. A
- * folder that unpacking left open to others is closed. A pipe or device in it or in `.git` is refused, because reading it would block, and a
- * file of git that would fill the memory.
+ * Refuses a `.cleared` or a `.git` that leads elsewhere: it may have come with an archive, and what is written into it, or removed from it,
+ * would be where its links point. A folder that unpacking left open to others is closed. A pipe or device in it or in `.git` is refused,
+ * because reading it would block, and a file of git that would fill the memory.
  * @throws FOLDER_UNSAFE
  */
 export function assertWorkspaceState(dir: string): void {
@@ -182,9 +198,15 @@ export function assertWorkspaceState(dir: string): void {
   ownFolder(path);
   const odd =
     firstBelow(path, (entry) => entry.isSymbolicLink() || isEndless(entry)) ??
-    firstBelow(join(dir, ".git"), (entry) => isEndless(entry) || isHuge(entry));
+    firstBelow(join(dir, ".git"), (entry) => isEndless(entry) || isHuge(entry) || isWayOut(dir, entry));
   if (odd === null) return;
   const kind = oddKind(lstatSync(odd));
+  if (kind === "a link" && odd.includes("/.git/"))
+    throw unsafe(
+      odd,
+      "is a link out of the repository",
+      "git would write there. Put the file or folder itself in its place, or clone the repository.",
+    );
   if (kind !== null) throw unsafe(odd, `is ${kind}`, "Remove it: neither Cleared nor git makes one there.");
   throw unsafe(odd, "is larger than 256 MiB", "git makes no such file: take the repository from a clone or a backup.");
 }
@@ -194,6 +216,13 @@ export const isEndless = (entry: Dirent): boolean => entry.isFIFO() || entry.isC
 /** A file that git reads as a whole: one of .git itself, or a ref. */
 const isHuge = ({ name, parentPath }: Dirent): boolean =>
   /\/\.git(?:\/refs(?:\/.*)?)?$/.test(parentPath) && (lstatSync(join(parentPath, name), { throwIfNoEntry: false })?.size ?? 0) > 2 ** 28;
+
+/** A link in `.git` to something outside of it; those that people make, git only reads. */
+function isWayOut(dir: string, entry: Dirent): boolean {
+  const path = join(entry.parentPath, entry.name);
+  if (!entry.isSymbolicLink() || /\/\.git\/(?:hooks(?:\/[^/]+)?|info\/(?:exclude|attributes))$/.test(path)) return false;
+  return !existsSync(path) || !isInside(path, join(dir, ".git"));
+}
 
 /** Skips the many folders of git objects: `endlessFile` searches those once a git command has timed out. */
 function firstBelow(folder: string, is: (entry: Dirent) => boolean): string | null {
