@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
-import { TRUST } from "../workspace/layout.ts";
+import { LAUNCHER, TRUST } from "../workspace/layout.ts";
 import { CHILD, SERVER, filterFor } from "./seccomp.ts";
 
 export interface Way {
@@ -128,16 +128,23 @@ function shownAt(wanted: readonly string[]): string[] {
 
 const servers = new Map<string, Promise<Way>>();
 
-/**
- * For a tool server not marked as trusted, started in a workspace (`hidden`: places it must not see): it may use files and the network
- * like its user, but does not see `.cleared`, our keys, sockets of others (a message bus could start programs outside) or other processes,
- * and may not write files that git or we act on.
- */
-export function wayOfServer(workspace: string, hidden: readonly string[]): Promise<Way> {
-  return servers.getOrInsertComputed(workspace, () => tryServer(workspace, hidden));
+/** Of a tool server: `programs`, what it is started from, as paths; `hidden`: places it must not see; `writes`: folders in which it may write. */
+export interface Places {
+  programs: readonly string[];
+  hidden: readonly string[];
+  writes: readonly string[];
 }
 
-async function tryServer(workspace: string, hidden: readonly string[]): Promise<Way> {
+/**
+ * For a tool server not marked as trusted, started in a workspace: it may read files and use the network like its user, and writes in a
+ * temporary folder of its own and in `writes` only: what git, a shell or we act on could be anywhere. It does not see `.cleared`, our keys,
+ * sockets of others (a message bus or a terminal multiplexer could start programs outside) or other processes.
+ */
+export function wayOfServer(workspace: string, places: Places): Promise<Way> {
+  return servers.getOrInsertComputed(JSON.stringify([workspace, places]), () => tryServer(workspace, places));
+}
+
+async function tryServer(workspace: string, places: Places): Promise<Way> {
   const filter = filterFor(SERVER);
   // A shell's message about a missing command is the one people know.
   const run = ["/bin/sh", "-c", 'exec "$@"', "cleared-tool-server"];
@@ -150,7 +157,7 @@ async function tryServer(workspace: string, hidden: readonly string[]): Promise<
     TOOLS.bwrap,
     ...unshared(),
     ...rights,
-    ...seenByServer(realpathSync(workspace), hidden),
+    ...seenByServer(realpathSync(workspace), places),
     "--",
     ...inside,
   ];
@@ -161,16 +168,30 @@ async function tryServer(workspace: string, hidden: readonly string[]): Promise<
 // Parts of /run that a program needs to resolve names in the network, or to find itself (NixOS).
 const KEPT_OF_RUN = ["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system"];
 
-function seenByServer(workspace: string, hidden: readonly string[]): string[] {
-  const kept = KEPT_OF_RUN.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]);
-  const run = existsSync("/run") ? ["--tmpfs", "/run", ...kept] : [];
-  const back = workspace.startsWith("/run/") ? ["--bind", workspace, workspace] : [];
+// Files of other programs, and sockets through which some would start whatever they are asked to. A server finds them empty.
+const OF_OTHERS = ["/dev", "/tmp", ...(existsSync("/run") ? ["/run"] : [])];
+const PRODUCT = dirname(dirname(import.meta.dirname));
+
+function seenByServer(workspace: string, { programs, hidden, writes }: Places): string[] {
+  const isIn = (path: string, folders: readonly string[]) => folders.some((folder) => `${path}/`.startsWith(`${folder}/`));
+  const isGone = (path: string) => isIn(path, OF_OTHERS);
+  // A program loads others from its folder.
+  const started = programs.filter((path) => isGone(path) && existsSync(path));
+  const folders = started.map((path) => (/^\/tmp\/[^/]+\/./.test(path) && !statSync(path).isDirectory() ? dirname(path) : path));
+  const kept = [...KEPT_OF_RUN, ...[PRODUCT, ...folders, workspace].filter(isGone)].filter((path) => existsSync(path));
+  const empty = ["--dev", "/dev", "--proc", "/proc", ...OF_OTHERS.slice(1).flatMap((path) => ["--tmpfs", path])];
+  const own = writes.map((path) => realpathSync(path));
   const hide = (path: string) =>
     statSync(path).isDirectory() ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind", "/dev/null", path];
-  const gone = (path: string) => path.startsWith("/run/") && !path.startsWith(workspace);
-  const own = hidden.filter((path) => existsSync(path) && !gone(path)).flatMap(hide);
-  const fixed = [join(workspace, ".git"), join(workspace, TRUST)].flatMap((path) => ["--ro-bind-try", path, path]);
-  return ["--dev-bind", "/", "/", "--proc", "/proc", ...run, ...back, ...fixed, ...own];
+  const secret = hidden.filter((path) => existsSync(path) && (!isGone(path) || isIn(path, [...kept, ...own])));
+  // Not even if the workspace itself is one of its folders.
+  const fixed = [".git", TRUST, LAUNCHER].map((name) => join(workspace, name)).flatMap((path) => ["--ro-bind-try", path, path]);
+  return [
+    ...["--ro-bind", "/", "/", ...empty, ...kept.flatMap((path) => ["--ro-bind", path, path])],
+    ...own.flatMap((path) => ["--bind", path, path]),
+    ...fixed,
+    ...secret.flatMap(hide),
+  ];
 }
 
 /** Passes the filter to a jail that is starting. */

@@ -10,7 +10,20 @@ import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { parseConfig, parseTrust } from "./settings/config.ts";
 import { git, gitFailed, tryGit } from "./git/git-process.ts";
 import { keepConfirmation, lookAtTrust } from "./settings/confirmation.ts";
-import { agentFile, AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, policyFile, scriptFile, SCRIPTS, STATE, TRUST } from "./layout.ts";
+import {
+  agentFile,
+  AGENTS,
+  CONFIG,
+  IMPORT,
+  IMPORTERS,
+  LAUNCHER,
+  MAIN_JOURNAL,
+  policyFile,
+  scriptFile,
+  SCRIPTS,
+  STATE,
+  TRUST,
+} from "./layout.ts";
 import { keepKey, personKey, readIfThere } from "./own-folders.ts";
 import { parseHeader } from "../scripts/header.ts";
 import { commandEnv, SETTINGS } from "./git/environment.ts";
@@ -170,8 +183,8 @@ async function write(target: string, { config, trust }: Awaited<ReturnType<typeo
 async function writeLauncher(dir: string, product: string): Promise<void> {
   const program = join(resolve(product), "bin", "cleared.js");
   const call = `exec node '${program.replaceAll("'", "'\\''")}' "$@"`;
-  await writeFile(join(dir, "cleared"), `#!/bin/sh\n# Runs Cleared for this workspace; made by cleared init.\n${call}\n`);
-  await chmod(join(dir, "cleared"), 0o755);
+  await writeFile(join(dir, LAUNCHER), `#!/bin/sh\n# Runs Cleared for this workspace; made by cleared init.\n${call}\n`);
+  await chmod(join(dir, LAUNCHER), 0o755);
   await writeFile(join(dir, "cleared.cmd"), `@echo off\r\nnode "${program.replaceAll("%", "%%")}" %*\r\n`);
 }
 

@@ -2,6 +2,8 @@
 
 export const CONFIG = "config.yaml";
 export const TRUST = "trust.yaml";
+/** The command of a workspace, made by `cleared init`; git-ignored. */
+export const LAUNCHER = "cleared";
 export const AGENTS = "agents/";
 export const SCRIPTS = "scripts/";
 /** Synthesized tools: scripts that become primitives. */

@@ -33,8 +33,8 @@ test.runIf(linux)("reports how scripts and tool servers are isolated, without co
   const [mine, theirs] = said(lines, "tool server");
   expect(mine).toBe("mine: node");
   const how = held
-    ? /^theirs: node; untrusted, in bubblewrap with a filter of system calls$/
-    : /^theirs: node; untrusted, no jail.*: it can read \.cleared$/;
+    ? /^theirs: node; untrusted, in bubblewrap with a filter of system calls: writes in a temporary folder only$/
+    : /^theirs: node; untrusted, no jail.*: it can read \.cleared, and write what you can$/;
   expect(theirs).toMatch(how);
   expect(lines.filter((one) => /sandbox|tool server|bubblewrap/.test(one.what)).every((one) => one.ok)).toBe(true);
 });
@@ -46,7 +46,7 @@ test("without isolation everything still runs, and doctor says why and how to ge
   const [sandbox, ...why] = said(lines, "sandbox");
   expect(sandbox).toMatch(/^a process with Node's permission model; no jail/);
   expect(why.join("\n")).toMatch(/did not work: bubblewrap .*It needs user namespaces|did not work: no jail, another user/);
-  expect(said(lines, "tool server")[1]).toMatch(/^theirs: node; untrusted, no jail.*: it can read \.cleared$/);
+  expect(said(lines, "tool server")[1]).toMatch(/^theirs: node; untrusted, no jail.*: it can read \.cleared, and write what you can$/);
   const ran = await shell(dir, `printf '/*\\nname: Sum\\nuses: [ctx]\\n*/\\n1 + 1\\n' >sum.ts; ${BARE} cleared exec sum.ts`);
   expect(ran.stdout, ran.stderr).toMatch(/^done, 0 steps, dry run\n2\n/);
 });

@@ -39,6 +39,7 @@ export async function shop(files: Record<string, string> = {}, trusted = false):
     args: [${join(import.meta.dirname, "shop-server.ts")}, ${folder}]
     timeout_ms: 10000
     trusted: ${trusted}
+    writes: ${trusted ? "[]" : JSON.stringify([folder])}
     tools:
       pay_invoice: {class: mutate, ${verify}}
       pay_keyed: {class: mutate, idempotency_key: request_id}

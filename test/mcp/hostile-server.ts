@@ -3,7 +3,7 @@
  * let it, and appends a line to LOG for each tool call that reached it.
  */
 import { spawn } from "node:child_process";
-import { appendFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, closeSync, existsSync, openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const [mode = "", log = "", ...args] = process.argv.slice(2);
@@ -96,7 +96,12 @@ function probe({ dir, pid, secret }: Record<string, unknown>): Record<string, un
     own: (secret as string[]).map((file) => tried(() => readFileSync(file, "utf8"))),
     hook: tried(() => writeFileSync(`${dir}/.git/hooks/pre-commit`, "#!/bin/sh")),
     trust: tried(() => writeFileSync(`${dir}/trust.yaml`, "plugins: [x.ts]")),
+    launcher: tried(() => writeFileSync(`${dir}/cleared`, "#!/bin/sh")),
     file: tried(() => writeFileSync(`${dir}/mine.txt`, "mine")),
+    settings: tried(() => writeFileSync(`${process.env["HOME"]}/.gitconfig`, "[filter]")),
+    product: tried(() => closeSync(openSync(import.meta.filename, "r+"))),
+    temporary: tried(() => [writeFileSync("/tmp/mine", "mine"), readdirSync("/tmp").length].at(-1)),
+    writes: tried(() => writeFileSync(`${dir}/data/mail/mine.txt`, "mine")),
     bus: tried(() =>
       readdirSync("/run")
         .filter((name) => !/^(?:systemd|resolvconf|NetworkManager|nscd|current-system)$/.test(name))

@@ -1,9 +1,9 @@
 /** Tools as a run gets them, for tests: a trust.yaml as text, real servers, all ended at the end of each test. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach } from "vitest";
 import type { Resolve } from "../../runtime/outside/mcp/addresses.ts";
 import { createTools } from "../../runtime/outside/mcp/tools.ts";
@@ -62,9 +62,10 @@ export function hostile(
   { trusted = true, args = [] as string[] } = {},
 ): { trust: string; dir: string; reached(): string[] } {
   const dir = folder();
-  const log = join(dir, "reached.log");
+  const log = join(dir, "log", "reached.log");
+  mkdirSync(dirname(log));
   const words = [HOSTILE, mode, log, ...args].join(", ");
-  const trust = `mcp: {bad: {command: ${process.execPath}, args: [${words}], timeout_ms: ${timeout_ms}, trusted: ${trusted}${more}}}`;
+  const trust = `mcp: {bad: {command: ${process.execPath}, args: [${words}], timeout_ms: ${timeout_ms}, trusted: ${trusted}${trusted ? "" : ", writes: [log, data/mail]"}${more}}}`;
   return { trust, dir, reached: () => linesOf(log) };
 }
 

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { Json } from "../../runtime/kernel/ports.ts";
-import { folder, hostile, linesOf, run, SERVERS, serve } from "./pool.ts";
+import { folder, hostile, run, SERVERS, serve } from "./pool.ts";
 
 const node = process.execPath;
 const everything = join(SERVERS, "server-everything/dist/index.js");
@@ -222,7 +222,7 @@ test("a server ends with its owner, even if it ignores its closed stdin or SIGTE
   const { call, close } = run(bad.trust, bad);
   await call("bad/get_invoice", {});
   await close();
-  const pid = () => Number(linesOf(join(bad.dir, "reached.log")).at(-1)?.split(" ")[1]);
+  const pid = () => Number(bad.reached().at(-1)?.split(" ")[1]);
   await gone(pid());
   const owner = spawn(
     node,

@@ -10,6 +10,8 @@ import { folder, hostile, run } from "./pool.ts";
 
 const CLASSES = ", tools: {get_invoice: {class: read}, pay_invoice: {class: mutate}}";
 const noJail = whyNoJail();
+/** By a mount, or because the temporary folder of this test is not there. */
+const refused = expect.stringMatching(/^(?:EACCES|EROFS|ENOENT)$/);
 
 test.for([false, true])("a tool server (trusted: %s) gets nothing from the status page, even with a browser's cookie", async (trusted) => {
   const facts = createFacts();
@@ -49,6 +51,7 @@ describe("in the jail", () => {
     mkdirSync(join(bad.dir, ".git/hooks"), { recursive: true });
     writeFileSync(join(bad.dir, ".cleared/approver.key"), "private");
     writeFileSync(join(bad.dir, "trust.yaml"), "plugins: []\n");
+    mkdirSync(join(bad.dir, "data/mail"), { recursive: true });
     const given = { dir: bad.dir, pid: process.pid, secret };
     const told = (await run(bad.trust, bad).call("bad/get_invoice", given)).result as Record<string, unknown>;
     return { told, dir: bad.dir };
@@ -59,10 +62,15 @@ describe("in the jail", () => {
     expect(told).toMatchObject({
       state: "",
       key: "ENOENT",
-      own: ["ENOENT", "ENOENT", "EACCES"],
+      own: ["ENOENT", "ENOENT", refused],
       hook: "EROFS",
       trust: "EROFS",
-      file: "done",
+      launcher: "EROFS",
+      file: "EROFS",
+      settings: refused,
+      product: "EROFS",
+      temporary: 1,
+      writes: "done",
       bus: "",
       signal: "ESRCH",
       parent: "ENOENT",
@@ -73,7 +81,7 @@ describe("in the jail", () => {
     });
     expect(readFileSync(join(dir, "trust.yaml"), "utf8")).toBe("plugins: []\n");
     expect(existsSync(join(dir, ".git/hooks/pre-commit"))).toBe(false);
-    expect(readFileSync(join(dir, "mine.txt"), "utf8")).toBe("mine");
+    expect(readFileSync(join(dir, "data/mail/mine.txt"), "utf8")).toBe("mine");
   });
 
   test("a trusted one runs as its user's own program", async () => {
@@ -84,6 +92,7 @@ describe("in the jail", () => {
       own: ["private", "private", "private"],
       hook: "done",
       trust: "done",
+      file: "done",
       signal: true,
     });
   });

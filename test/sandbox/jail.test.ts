@@ -82,7 +82,9 @@ describe("in the jail", () => {
   test("each child, and each untrusted server, is in it", async () => {
     expect(wallOf(kind.script)).toMatchObject({ says: expect.stringMatching(/^bubblewrap with a filter/), failures: [] });
     expect(statusOf(started.pid)).toMatchObject({ Seccomp: "2", NoNewPrivs: "1" });
-    expect((await wayOfServer(process.cwd(), [])).says).toBe("bubblewrap with a filter of system calls");
+    expect((await wayOfServer(process.cwd(), { programs: [], hidden: [], writes: [] })).says).toBe(
+      "bubblewrap with a filter of system calls",
+    );
   });
 
   test("Node finds no network, no other process and no file but its own, and can write nowhere", async () => {

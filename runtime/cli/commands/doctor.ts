@@ -15,7 +15,7 @@ import { withGit } from "../../workspace/git/git.ts";
 import { assertUntracked } from "../../workspace/git/working-edits.ts";
 import { createImportFolder } from "../../workspace/statements/import-folder.ts";
 import { CONFIG, IMPORT, KEY, TRUST } from "../../workspace/layout.ts";
-import { privatePlaces, userState } from "../../workspace/own-folders.ts";
+import { placesOf, userState } from "../../workspace/own-folders.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
 import { variables } from "../../workspace/settings/variables.ts";
 import { createAgents } from "../../app/agents-at-head.ts";
@@ -123,9 +123,12 @@ async function lookAtWalls(dir: string, trust: Trust, say: Say): Promise<void> {
   else if (TOOLS.bwrap === null) say("bubblewrap", `not installed: ${GET_BWRAP}; scripts run without the second wall`, "/usr/bin");
   for (const name of process.platform === "linux" ? (["setpriv", "prlimit"] as const) : [])
     if (TOOLS[name] === null) say(name, "not installed: `apt install util-linux`; the sandbox runs without what it takes away", "/usr/bin");
-  for (const [name, { command, url, plain, trusted }] of Object.entries(trust.mcp)) {
-    const way = command === undefined || trusted ? null : await wayOfServer(dir, privatePlaces(dir));
-    const how = way === null ? "" : way.filter === null ? `; untrusted, ${way.says}: it can read .cleared` : `; untrusted, in ${way.says}`;
+  for (const [name, server] of Object.entries(trust.mcp)) {
+    const { command, url, plain, trusted, writes } = server;
+    const way = command === undefined || trusted ? null : await wayOfServer(dir, placesOf(dir, server));
+    const free = "it can read .cleared, and write what you can";
+    const held = `writes in ${["a temporary folder", ...writes].join(", ")} only`;
+    const how = way === null ? "" : `; untrusted, ${way.filter === null ? `${way.says}: ${free}` : `in ${way.says}: ${held}`}`;
     say("tool server", `${name}: ${url ?? plain ?? command}${how}`, TRUST);
   }
 }

@@ -86,10 +86,11 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
       const secrets = [...new Set(JSON.stringify([server.env, server.headers, server.oauth]).match(/secret:[\w-]+/g) ?? [])];
       const gets =
         Object.keys(server.env).length + secrets.length === 0 ? "" : `, gives it ${[...Object.keys(server.env), ...secrets].join(", ")}`;
+      const writes = server.writes.length === 0 ? "" : `, which may write in ${server.writes.join(", ")}`;
       const from = server.oauth === undefined ? "" : `, with access by ${JSON.stringify(server.oauth)}`;
       const free = (kind?: string) => (kind === "read" || kind === "compute" ? ", so nobody is asked before a call of it" : "");
       return [
-        `${way} as tool server ${name}${server.trusted ? ", trusted: what it says about its tools is believed" : ""}${gets}${from}`,
+        `${way} as tool server ${name}${server.trusted ? ", trusted: what it says about its tools is believed" : ""}${writes}${gets}${from}`,
         ...Object.entries(server.tools).map(([tool, of]) => `believes of the tool ${name}/${tool}: ${JSON.stringify(of)}${free(of.class)}`),
         ...Object.entries(server.aliases).map(([tool, others]) => `answers reads of a lost ${name}/${tool} by ${others.join(", ")}`),
       ];

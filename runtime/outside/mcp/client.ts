@@ -10,7 +10,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { wayOfServer } from "../../sandbox/jail.ts";
 import type { ToolServer } from "../../workspace/settings/config.ts";
 import { createSlots } from "../../kernel/turns.ts";
-import { privatePlaces } from "../../workspace/own-folders.ts";
+import { placesOf } from "../../workspace/own-folders.ts";
 import type { Fetch } from "./addresses.ts";
 import { ANSWER_BYTES } from "./answer.ts";
 import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, meaningOf } from "./connection.ts";
@@ -62,7 +62,7 @@ export function connectMcp({ name, spec, filled, dir, fetch, issued }: McpOption
   const connect = async (): Promise<Session> => {
     const { env, headers, oauth } = await filled();
     const { command, args, url } = spec;
-    const way = () => (spec.trusted ? Promise.resolve(null) : wayOfServer(dir, privatePlaces(dir)));
+    const way = () => (spec.trusted ? Promise.resolve(null) : wayOfServer(dir, placesOf(dir, spec)));
     const stdio = command === undefined ? null : createStdio({ command, args, env, cwd: dir, maxBytes: ANSWER_BYTES, way });
     const transport = stdio ?? createHttpTransport({ url, headers, oauth }, fetch, context, (token) => issued?.(name, token));
     const client = new Client({ name: "cleared", version: "1" }, { capabilities: {} });

@@ -10,10 +10,11 @@ import { connectPlain } from "./plain-http.ts";
 export const GIVEN = "given";
 
 /** The defaults that trust.yaml would have for it. */
-export const UNDECLARED: Pick<ToolServer, "timeout_ms" | "concurrency" | "trusted" | "tools" | "aliases"> = {
+export const UNDECLARED: Pick<ToolServer, "timeout_ms" | "concurrency" | "trusted" | "writes" | "tools" | "aliases"> = {
   timeout_ms: variables().toolTimeoutMs,
   concurrency: 4,
   trusted: false,
+  writes: [],
   tools: {},
   aliases: {},
 };

@@ -7,6 +7,7 @@ import { devNull } from "node:os";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ClearedError } from "../../kernel/errors.ts";
 import { type Way, giveFilter } from "../../sandbox/jail.ts";
+import { TRUST } from "../../workspace/layout.ts";
 import { toolServers } from "../peer.ts";
 import { tooLong } from "./addresses.ts";
 import { parseJson } from "./answer.ts";
@@ -35,6 +36,8 @@ const INHERITED = process.platform === "win32" ? ["PATH", "SYSTEMROOT", "TEMP", 
 // Python loads and leaves no compiled files: nobody has confirmed them (kernel/registry.ts).
 const UNCOMPILED = Object.entries({ PYTHONDONTWRITEBYTECODE: "1", PYTHONPYCACHEPREFIX: devNull });
 const SAID = 600;
+const READ_ONLY = /EROFS|read-only file ?system/i;
+const WHERE = `(A server that is not trusted writes in a temporary folder and in those of its \`writes:\` in ${TRUST} only.)`;
 // How long a server has to end after its stdin is closed; the guard adds two seconds after SIGTERM.
 const PATIENCE_MS = 1000;
 const GUARD_MS = 3000;
@@ -59,6 +62,7 @@ export function createStdio(options: StdioOptions): Stdio {
   let exited = Promise.withResolvers<void>();
   let fault: ClearedError | null = null;
   let said = "";
+  let jailed = false;
   let [printed, messages] = [0, 0];
   const hear = (text: string) => {
     said = (said + text).slice(-SAID);
@@ -77,6 +81,7 @@ export function createStdio(options: StdioOptions): Stdio {
       const env = Object.fromEntries([...inherited, ...UNCOMPILED, ...Object.entries(options.env)]);
       const guarded = process.platform !== "win32";
       const { prefix, filter } = (await options.way()) ?? { prefix: [], filter: null };
+      jailed = filter !== null;
       const [command, args] = guarded
         ? ["/bin/sh", ["-c", GUARD, "cleared-tool-server", ...prefix, options.command, ...options.args]]
         : [options.command, options.args];
@@ -145,7 +150,7 @@ export function createStdio(options: StdioOptions): Stdio {
     },
     fault: () => fault,
     over: () => fault !== null || child === null || child.exitCode !== null || child.signalCode !== null,
-    said: () => said.trim(),
+    said: () => (jailed && READ_ONLY.test(said) ? `${said.trim()} ${WHERE}` : said.trim()),
   };
   return transport;
 }

@@ -163,6 +163,7 @@ const toolServer = z.lazy(() =>
         })
         .optional(),
       trusted: flag().default(false),
+      writes: z.array(text("a folder")).max(20).default([]),
       timeout_ms: size("milliseconds", 100, 600_000).default(() => variables().toolTimeoutMs),
       concurrency: size("a number of calls", 1, 64).default(4),
       tools: z.record(z.string(), toolSettings).default({}),
@@ -171,6 +172,10 @@ const toolServer = z.lazy(() =>
     .refine(
       ({ command, url, plain }) => [command, url, plain].filter((one) => one !== undefined).length === 1,
       "write one of command, url and plain",
+    )
+    .refine(
+      ({ command, trusted, writes }) => writes.length === 0 || (command !== undefined && !trusted),
+      "writes is for a command that is not trusted",
     )
     .refine(({ oauth, url }) => oauth === undefined || url !== undefined, "oauth needs a url"),
 );
