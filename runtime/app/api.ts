@@ -15,7 +15,7 @@ import { toBalances } from "../workspace/books/amounts.ts";
 import { decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import type { Host } from "./host.ts";
-import { NOBODY } from "./identity.ts";
+import { NOBODY } from "../kernel/text.ts";
 import type { McpApi, createMcpCalls } from "./mcp-api.ts";
 import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
@@ -74,6 +74,7 @@ export function createApi(host: Host) {
       throw new ClearedError("APPROVAL_IDENTITY", `"${by}" is not a person of the trust.yaml that the owner of this workspace has read.`);
     return { by };
   };
+  const startsRun = (by: string | undefined) => ({ by: startedBy(by).by ?? NOBODY });
   /** Refuses a name without that person's key. @throws APPROVAL_IDENTITY */
   const named = <P extends { by: string | null }>(p: P): P => {
     if (p.by !== null && p.by !== NOBODY) startedBy(p.by);
@@ -88,7 +89,7 @@ export function createApi(host: Host) {
         cause: { kind: "command", key: key ?? randomUUID() },
         input,
         mode: dry === true ? "dry" : "live",
-        ...startedBy(by),
+        ...startsRun(by),
         ...(given === undefined ? {} : { given }),
       });
       return settled(id, wait);
@@ -105,7 +106,7 @@ export function createApi(host: Host) {
           cause: { kind: "exec", key: randomUUID(), detail: { file, text, lint: check } },
           input,
           mode: live ? "live" : "dry",
-          ...startedBy(by),
+          ...startsRun(by),
         });
         const run = await settled(id, true);
         const steps = (await engine.steps(id)).length;
@@ -216,7 +217,7 @@ export function createApi(host: Host) {
     /** Ends a person's pairings; returns how many. */
     unpair: async ({ by }: { by: string }) => (await import("./sessions.ts")).endPairings(host.database, by),
     import: async (p: { files: string[]; dryRun: boolean; again: boolean; by?: string }) =>
-      (await import("./imports.ts")).importFiles(host, { ...p, ...startedBy(p.by) }),
+      (await import("./imports.ts")).importFiles(host, { ...p, ...startsRun(p.by) }),
 
     /** Adopts closed runs that are in git and not in the store. */
     reindex: async () => ({ runs: await (await import("../engine/store/packing.ts")).adoptBundles(host.packing) }),

@@ -20,7 +20,7 @@ import { treeOver } from "../workspace/git/tree.ts";
 import { checkFiles, subjectOf, withRecordings } from "./check-api.ts";
 import { modelRolesOf } from "../workspace/settings/models.ts";
 import type { Host } from "./host.ts";
-import { NOBODY } from "./identity.ts";
+import { NOBODY } from "../kernel/text.ts";
 import { judgeFiles, proposeFiles } from "./proposals-api.ts";
 
 export type { Ask, AskEnd, AskRow } from "../meta/requests.ts";

@@ -59,9 +59,6 @@ export function signAs(dir: string, trust: Trust, decision: Omit<Decision, "by" 
   return signDecision({ ...decision, by: person.name, ...(trust.people.length === 1 ? { self: true } : {}) }, key);
 }
 
-/** The author of an act without a person's key. */
-export const NOBODY = "an unidentified user";
-
 /** Who starts a run: `{by}`, or nothing without a key. */
 export function starter(dir: string, trust: Trust): { by?: string } {
   const name = holdersHere(dir, trust)[0]?.person.name;

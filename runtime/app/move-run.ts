@@ -2,6 +2,7 @@
  * Runs on other code: moving one, copying one up to a step, and moving all that wait on older code than HEAD's. The new code must first replay
  * the recording, without acting, in the same state machine; who moved a run, and why, is among its events.
  */
+import { NOBODY } from "../kernel/text.ts";
 import { logTo } from "../engine/store/run-queries.ts";
 import { obstaclesTo } from "../engine/replay.ts";
 import { ClearedError } from "../kernel/errors.ts";
@@ -61,7 +62,7 @@ export async function forkRun(host: Host, moving: Moving & { at?: number | undef
     throw new ClearedError("RUN_STATUS", `${run.id} has ${steps.length} answered steps; --at takes at most that number, not ${kept}.`);
   const pin = moving.head ? await pinAt(host, run, undefined) : run.pin;
   const proof = await prove(host, run, steps.slice(0, kept), pin);
-  const id = await host.engine.fork(run.id, kept, pin, moving.by ?? undefined);
+  const id = await host.engine.fork(run.id, kept, pin, moving.by ?? NOBODY);
   note(host, id, moving, `forked this run from ${run.id} after ${kept} steps, on ${proof.to}`);
   return { ...proof, run: id };
 }

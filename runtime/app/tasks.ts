@@ -4,6 +4,7 @@
  * nothing a caller writes is an approval; the caller's view of a task is a projection (task-view.ts) that is never stored.
  */
 import { createHash, randomUUID } from "node:crypto";
+import { NOBODY } from "../kernel/text.ts";
 import { createWatch } from "../engine/store/rows.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
@@ -108,7 +109,7 @@ function createTasks(host: Host) {
       const detail = { task: place.id, owner: caller.owner, context: place.context, ...after };
       const cause = { kind: caller.via ?? ("a2a" as const), key: place.id, detail };
       // A program of this user counts as the user, as with a command: if two people must agree, they are not the second.
-      const by = caller.owner === LOCAL ? starter(dir, host.trust) : {};
+      const by = caller.owner === LOCAL ? { by: starter(dir, host.trust).by ?? NOBODY } : {};
       await host.start(agent, { cause, input, ...by, ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
         told = true;
         keep({ run, also, draft: known });

@@ -14,6 +14,7 @@ import { nameWords } from "../rules/tools/classify.ts";
 import { amountsIn, decimalOf, isAmountKey, MULTIPLIES, saysCurrency, saysMoney } from "../rules/tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
+import { NOBODY } from "../kernel/text.ts";
 import { changesIn, type Edit, isFilledIn, keyOf, scalarsOf } from "../rules/edits.ts";
 import { verifyDecision } from "./signature.ts";
 
@@ -42,6 +43,11 @@ export function shownIn(card: Card, { by, gate, shown }: Decision): Card {
 /** The roles and ranks a card asks for. */
 function levelsOf(card: Pick<CardDraft, "level" | "levels">): string[] {
   return (card.levels ?? (card.level === null ? [] : [card.level])).map(levelName);
+}
+
+/** What keeps whoever started or proposed something from deciding it alone. Somebody unidentified could be anyone here, so two people must agree. */
+export function notAlone(by: string, approvals = 1): Pick<CardDraft, "approvals" | "not_by"> {
+  return by === NOBODY ? { approvals: Math.max(approvals, 2) } : { not_by: by, ...(approvals > 1 ? { approvals } : {}) };
 }
 
 /** Names of those who may decide this card. */

@@ -7,7 +7,7 @@ import { asksForList, rankedAnswer } from "../rules/answers/ranked.ts";
 import { assertWhole, missingFields } from "../rules/answers/required.ts";
 import { runMetadata, standing } from "../rules/answers/mutations.ts";
 import { ClearedError, type WireError } from "../kernel/errors.ts";
-import { clip } from "../kernel/text.ts";
+import { clip, NOBODY } from "../kernel/text.ts";
 import type { Call, CardDraft, Decision, Json, Outcome, RunRecord, Step } from "../kernel/ports.ts";
 import { End, type Gate, type StepContext } from "../kernel/primitive.ts";
 import type { Header } from "../scripts/header.ts";
@@ -17,6 +17,7 @@ import { takeBack } from "../rules/tools/undo.ts";
 import { recordsIn } from "../rules/edits.ts";
 import { type RunState, findBrokenSum, findHole, findUntracedAmount, notJudged } from "./access.ts";
 import type { Demands } from "./approval.ts";
+import { notAlone } from "./authority.ts";
 
 /**
  * Who must decide a card, and the brief that goes with it. The policy's demands apply whatever the script asks for.
@@ -82,9 +83,9 @@ export function startedBy({ by, cause: { kind, detail } }: Pick<RunRecord, "by" 
 }
 
 /** The card as its run would ask it today: with several people nobody decides what they started, even if it was opened while there was one. */
-export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by">>(card: C, { by }: RunRecord, people: number): C {
+export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approvals">>(card: C, { by }: RunRecord, people: number): C {
   const barred = people > 1 && by !== undefined && card.kind !== "in_doubt" && card.kind !== "form";
-  return barred ? { ...card, not_by: by } : card;
+  return barred ? { ...card, ...notAlone(by, card.approvals) } : card;
 }
 
 /** Who must decide, in the present state of the run. */
@@ -102,7 +103,7 @@ export function whoMay(
     level: verdict?.level ?? card.level,
     ...(levels.length === 0 ? {} : { levels }),
     ...((verdict?.approvals ?? 1) > 1 ? { approvals: verdict?.approvals ?? 1 } : {}),
-    ...(barred ? { not_by: run.by ?? "" } : {}),
+    ...(barred ? notAlone(run.by ?? NOBODY, verdict?.approvals) : {}),
     ...(verdict === null ? {} : { records: recordsIn(card.calls, [...state.seen.keys()], state.texts.slice(1)) }),
   };
 }

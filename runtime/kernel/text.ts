@@ -131,3 +131,6 @@ export function printable(text: string, colour = false): string {
 
 /** Quoted so that a shell reads it as one word. */
 export const quoted = (path: string): string => (/^[\w./:=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
+/** The author of an act without a person's key. */
+export const NOBODY = "an unidentified user";

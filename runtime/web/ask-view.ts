@@ -2,6 +2,7 @@
  * Pages for requests to the meta-agent: the list with costs and results, one request with its events, and its question as a card.
  * A model's words are quoted and escaped like any outside text; facts are computed by the runtime.
  */
+import { NOBODY } from "../kernel/text.ts";
 import type { Ask, AskEnd, AskRow, WatchedAsk } from "../app/asks.ts";
 import { askedAfter } from "../meta/requests.ts";
 import { type Html, frame, html, nothing, plain, type Times } from "./html.ts";
@@ -41,7 +42,7 @@ export function askPage({ ask, rows, cost }: WatchedAsk, { token, times }: { tok
   const notes = rows.flatMap((row) => linesOf(row).map((line) => html`<li><bdi>${plain(line, 500)}</bdi></li>`));
   return frame(
     `Request ${ask.id}`,
-    html`${stateOf(ask)} ${plain(ask.by ?? "an unidentified user", 60)} · ${times.at(ask.at)}${cost === null ? nothing : html` · ${cost}`} · <a href="/asks">All requests</a>`,
+    html`${stateOf(ask)} ${plain(ask.by ?? NOBODY, 60)} · ${times.at(ask.at)}${cost === null ? nothing : html` · ${cost}`} · <a href="/asks">All requests</a>`,
     html`<section><p class="words"><bdi>${plain(ask.text, 10_000)}</bdi></p></section>
 <section aria-labelledby="end"><h2 id="end">${ask.end?.kind === "question" ? "Your answer" : "How it ended"}</h2>${endView(ask, token)}</section>
 <section aria-labelledby="steps"><h2 id="steps">What happened</h2>${notes.length === 0 ? html`<p class="empty">Nothing yet.</p>` : html`<ul class="list">${notes}</ul>`}</section>`,

@@ -1,10 +1,12 @@
 /** Who may decide, what a yes covers, and what a form is told: on real runs, with real keys, against what lies in the store. */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { createApi } from "../../runtime/app/api.ts";
 import { agreed, decideCard } from "../../runtime/app/decide.ts";
 import { wakeWaiting } from "../../runtime/app/wake.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
-import { POLICY, TEAM, begin, ended, keysOf, made, refused, say, signedBy, trustWith } from "./gates.ts";
+import { NOBODY } from "../../runtime/kernel/text.ts";
+import { POLICY, SIMPLE, TEAM, begin, ended, keysOf, made, refused, say, signedBy, trustWith } from "./gates.ts";
 import { abandon, close, closeAll, host, openCard, removeAll } from "./harness.ts";
 
 afterEach(closeAll);
@@ -86,6 +88,33 @@ describe("who may decide", () => {
     expect(await opened.engine.get(later.id)).toMatchObject({ by: "Ann" });
     await say("Bob", opened, id);
     expect(await ended(opened, id)).toMatchObject({ outcome: "completed" });
+  });
+
+  test("who starts a run from a shell without a key decides it alone neither then nor later: any two people, or the other one, must agree", async () => {
+    const { one, opened } = await made(TEAM);
+    const { run, exec } = createApi(opened);
+    const started = await run({ agent: "simple", input: { params: { to: "ACME", amount: "5.00" } }, wait: true });
+    expect(started).toMatchObject({ status: "waiting", by: NOBODY });
+    expect(openCard(opened, started.id)).toMatchObject({ approvals: 2, started_by: NOBODY });
+    await say("Ann", opened, started.id);
+    expect((await opened.engine.result(started.id, { timeoutMs: 9000 })).status).toBe("waiting");
+    expect(one.bank()).toEqual([]);
+    await say("Bob", opened, started.id);
+    expect(await ended(opened, started.id)).toMatchObject({ outcome: "completed" });
+    expect(one.bank()).toEqual(["ACME 5.00"]);
+    await exec({ file: "simple.ts", text: SIMPLE, input: { params: { to: "A", amount: "1.00" } }, live: true, check: false });
+    expect(opened.cards.list({ open: true })).toMatchObject([{ approvals: 2 }]);
+  });
+
+  test("alone, and unidentified at the start, a person does not stand for the other one that the policy requires", async () => {
+    const { opened } = await made({ Ann: {} });
+    const own = await createApi(opened).run({ agent: "asks", input: {}, wait: true });
+    await say("Ann", opened, own.id, "approved", { self: true });
+    expect(await ended(opened, own.id)).toMatchObject({ outcome: "completed" });
+    const other = await createApi(opened).run({ agent: "asks", input: { kind: "other" }, wait: true });
+    expect(openCard(opened, other.id)).toMatchObject({ approvals: 2 });
+    await say("Ann", opened, other.id, "approved", { self: true });
+    expect((await opened.engine.result(other.id, { timeoutMs: 9000 })).status).toBe("waiting");
   });
 
   test("a person who is alone decides what they started, recorded as self, unless the policy requires another person", async () => {

@@ -7,6 +7,7 @@ import { holderHere } from "../../runtime/app/identity.ts";
 import { decideProposal } from "../../runtime/change/proposals/apply.ts";
 import { cardOf as proposalCard } from "../../runtime/change/proposals/card.ts";
 import { type ProposalStore, createProposals } from "../../runtime/change/proposals/store.ts";
+import { NOBODY } from "../../runtime/kernel/text.ts";
 import { type Workspace, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { cardOf, checking, decide, failure, ready, reportOn, says, script } from "./ready.ts";
 
@@ -153,6 +154,9 @@ describe("approve", () => {
       code: "APPROVAL_SELF",
       message: expect.stringContaining("Pat proposed this"),
     });
+    const hidden = await ready(two, { "agents/c.ts": script(3) }, { by: NOBODY, title: "c" });
+    const one = decideProposal(two, cardOf(two, hidden), await sayAs(hidden, "Pat"), checking(two));
+    await expect(one).resolves.toMatchObject({ commit: null, open: { people: ["Pat"] } });
     const both = await ready(two, { "agents/b.ts": script(2) }, { by: "agent:x", title: "b" }, { approvals: 2 });
     const first = await decideProposal(two, cardOf(two, both), await sayAs(both, "Pat"), checking(two));
     expect(first).toMatchObject({ commit: null, open: { people: ["Pat"] }, proposal: { state: "ready" } });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import type { Host } from "../../runtime/app/host.ts";
-import { NOBODY } from "../../runtime/app/identity.ts";
+import { NOBODY } from "../../runtime/kernel/text.ts";
 import { planUndo, undo } from "../../runtime/change/proposals/undo.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { verifyBooks } from "../../runtime/workspace/books/verify.ts";

@@ -2,6 +2,7 @@
  * Who may decide a proposal, and what is decided: the signed question names one content commit, and an approval is valid as long as the
  * report it was given on. Reports and states may come from another clone; only those made here are trusted.
  */
+import { notAlone } from "../../engine/authority.ts";
 import { factsNamed, getFact, setFact } from "../../engine/store/facts.ts";
 import type { Database } from "../../engine/store/database.ts";
 import { canonicalHash } from "../../kernel/canonical.ts";
@@ -28,6 +29,7 @@ export function questionOf(
 ): CardDraft {
   const { title, by, starter, report } = proposal;
   const levels = [...new Set([...(report?.levels ?? []), ...(now?.levels ?? [])])];
+  const approvals = Math.max(report?.approvals ?? 1, now?.approvals ?? 1);
   return {
     kind: "proposal",
     title,
@@ -37,10 +39,10 @@ export function questionOf(
     calls: [],
     level: report?.level ?? now?.level ?? null,
     ...(levels.length === 0 ? {} : { levels }),
-    approvals: Math.max(report?.approvals ?? 1, now?.approvals ?? 1),
+    approvals,
     expires: null,
     // DESIGN.md ruling 15: proposers may approve only if they are the only person; a proposal made in a run belongs to whoever started the run.
-    ...(people > 1 ? { not_by: starter ?? by } : {}),
+    ...(people > 1 ? notAlone(starter ?? by, approvals) : {}),
   };
 }
 

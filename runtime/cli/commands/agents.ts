@@ -2,6 +2,7 @@
  * `cleared agents`: the agents at HEAD of the branch, their next and last runs. `agents show NAME`: its fields, its machine drawn, what each
  * state allows and calls, the rules that judge it.
  */
+import { NOBODY } from "../../kernel/text.ts";
 import { type StateScript, lintStates, toolClassIn } from "../../change/checks/states.ts";
 import { pauseWords } from "../../engine/store/pauses.ts";
 import { loadScript } from "../../engine/script.ts";
@@ -35,11 +36,7 @@ export const run: Command = async ({ output, dir }, [verb, name]) => {
     output.bold(one.name),
     one.header?.name ?? output.red(one.error?.message ?? ""),
     one.header?.trigger.join(", ") ?? "",
-    one.paused !== null
-      ? output.yellow(`paused by ${one.paused.by ?? "an unidentified user"}`)
-      : one.nextRun === null
-        ? ""
-        : `next ${when(one.nextRun)}`,
+    one.paused !== null ? output.yellow(`paused by ${one.paused.by ?? NOBODY}`) : one.nextRun === null ? "" : `next ${when(one.nextRun)}`,
     one.lastRun === null ? "never ran" : `last ${one.lastRun.outcome ?? one.lastRun.status} ${when(one.lastRun.createdAt)}`,
     output.yellow(markWords(one.checked) ?? ""),
   ]);

@@ -1,6 +1,6 @@
 /** `cleared ask` and `cleared asks`: a request to the meta-agent, shown as it progresses; earlier requests and their results. */
+import { NOBODY, oneLine } from "../../kernel/text.ts";
 import { ClearedError, EXIT } from "../../kernel/errors.ts";
-import { oneLine } from "../../kernel/text.ts";
 import type { Api } from "../../app/api.ts";
 import type { Ask, AskEnd, AskRow, WatchedAsk } from "../../app/asks.ts";
 import { withApi } from "../../app/connect.ts";
@@ -148,7 +148,7 @@ function historyLines(output: Output, { ask, rows, cost }: WatchedAsk): string[]
   const { id, at, by, text, base, prompt } = ask;
   return [
     `${output.bold(String(id))}  ${oneLine(text, 500)}`,
-    output.dim(`  asked ${when(at)} by ${by ?? "an unidentified user"}, on commit ${base.slice(0, 7)}, prompt ${prompt}`),
+    output.dim(`  asked ${when(at)} by ${by ?? NOBODY}, on commit ${base.slice(0, 7)}, prompt ${prompt}`),
     ...rows.flatMap((row) => rowLines(output, row)),
     ...endLines(output, ask),
     ...(cost === null ? [] : [output.dim(`  cost: ${cost}`)]),

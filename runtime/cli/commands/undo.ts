@@ -6,9 +6,9 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { UndoPlan } from "../../change/proposals/undo-plan.ts";
 import { RECEIPTS } from "../../workspace/layout.ts";
 import { withApi } from "../../app/connect.ts";
-import { NOBODY, starterHere } from "../../app/identity.ts";
+import { starterHere } from "../../app/identity.ts";
+import { NOBODY, printable } from "../../kernel/text.ts";
 import type { Command } from "../invocation.ts";
-import { printable } from "../../kernel/text.ts";
 import { type Output, table } from "../output.ts";
 import { saysYes } from "../terminal.ts";
 

@@ -3,6 +3,7 @@
  * starts executing, and a running one stops before it next acts outside or commits. Each change is one transaction, so a kill leaves the
  * pause either open or ended. It is read from the store each time, so a pause written by any process takes effect at once.
  */
+import { NOBODY } from "../../kernel/text.ts";
 import { minuteOf } from "../../kernel/day.ts";
 import type { Database } from "./database.ts";
 import { queueRun } from "./history.ts";
@@ -32,7 +33,7 @@ export function openPauses(database: Database): Pause[] {
 export function pauseWords({ agent, by, reason, at }: Pause): string {
   const who = agent === null ? "Every agent is" : `${agent} is`;
   const why = reason === "" ? "" : ` (${reason})`;
-  return `${who} paused by ${by ?? "an unidentified user"} since ${minuteOf(at)}${why}; \`cleared resume${agent === null ? "" : ` ${agent}`}\` continues ${agent === null ? "them" : "it"}`;
+  return `${who} paused by ${by ?? NOBODY} since ${minuteOf(at)}${why}; \`cleared resume${agent === null ? "" : ` ${agent}`}\` continues ${agent === null ? "them" : "it"}`;
 }
 
 /** Returns the pause that is already open and stays unchanged, or null when this one begins. */
@@ -58,7 +59,7 @@ export function endPauses(database: Database, agent: string | null, by: string |
         "SELECT rid, id, agent FROM runs WHERE status = 'waiting' AND reason = 'paused' ORDER BY rid",
       )
       .filter((run) => pauseOf(database, run.agent) === null);
-    for (const { rid } of freed) queueRun(database, rid, at, `resumed by ${by ?? "an unidentified user"}`);
+    for (const { rid } of freed) queueRun(database, rid, at, `resumed by ${by ?? NOBODY}`);
     return { ended, runs: freed.map((run) => run.id) };
   });
 }
