@@ -101,6 +101,12 @@ async function alone<T>(host: Host, card: Card, work: () => Promise<T>): Promise
  */
 async function carryOut(host: Host, card: Card, decision: Decision): Promise<Decided> {
   const fact = `${DECIDING}${card.id}`;
+  const yes = `decision ${decision.signature}`;
+  if (host.world.sent.has(yes))
+    throw new ClearedError(
+      "CARD_CLOSED",
+      `This decision of ${decision.by} was carried out before. Card ${card.id} asks anew: decide it again.`,
+    );
   setFact(host.database, fact, JSON.stringify(decision));
   try {
     const { commit, lesson, proposal, noRule = null } = await changeBooks(host, card, decision);
@@ -113,6 +119,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
       if (classified !== null) markDecision(host, card, decision, classified);
       dropFact(host.database, fact);
     });
+    host.world.sent.keep(yes);
     if (commit !== null) await host.tidy();
     if (card.kind === "same" || card.kind === "gone" || card.kind === "account") await (await import("./rows.ts")).followRows(host);
     const run = card.run === null ? null : await host.engine.get(card.run);

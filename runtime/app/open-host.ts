@@ -212,7 +212,8 @@ function assemble({ ports, local, cache, lease, tools, rechecks, sealer, whole }
   };
 
   const agents = createAgents(git);
-  const starts = createStarts({ git, engine, agents, config, cache, paused: (agent) => pauseOf(database, agent) });
+  const sent = createSent(dir);
+  const starts = createStarts({ git, engine, agents, config, cache, paused: (agent) => pauseOf(database, agent), sent });
   const scripts = new Kept<string, Promise<Script>>(200);
 
   const scriptIn = (tree: Tree, agent: string): Promise<Script> => loadScript(tree, agentFile(agent), sandbox, { ...around, lint: true });
@@ -293,7 +294,7 @@ function assemble({ ports, local, cache, lease, tools, rechecks, sealer, whole }
       const pause = pauseOf(database, run.agent);
       if (pause !== null) throw new Suspend("paused", pauseWords(pause));
     },
-    sent: createSent(dir),
+    sent,
     guard: () => lease?.check(),
     predecessor: (at) => lease?.predecessor(at) ?? null,
   };

@@ -3,7 +3,21 @@ import { type Pause, pauseWords } from "../engine/store/pauses.ts";
 import { startedBy } from "../engine/process.ts";
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import { doubtIn } from "../engine/proven.ts";
-import type { Cause, Children, Engine, Git, Given, Json, Notices, RunLog, RunMode, RunRecord, RunSpec, Tree } from "../kernel/ports.ts";
+import type {
+  Cause,
+  Children,
+  Engine,
+  Git,
+  Given,
+  Json,
+  Notices,
+  Once,
+  RunLog,
+  RunMode,
+  RunRecord,
+  RunSpec,
+  Tree,
+} from "../kernel/ports.ts";
 import { API } from "../kernel/primitive.ts";
 import { type PrivacyPolicy, groupsOf, judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
@@ -67,6 +81,10 @@ function inputFor(header: Header, input: Json, command: string): Json {
   }
 }
 
+/** What starts one run, however often it is seen: a tick, an event, a delivery. Null: each start is another one. */
+const tickOf = ({ agent, cause: { kind, key } }: RunSpec): string | null =>
+  ["schedule", "event", "webhook"].includes(kind) ? `start ${agent} ${kind} ${key}` : null;
+
 export type Starts = ReturnType<typeof createStarts>;
 
 export function createStarts(world: {
@@ -76,8 +94,9 @@ export function createStarts(world: {
   config(tree: Tree): Promise<Pick<Config, "privacy">>;
   cache: DiskCache;
   paused(agent: string): Pause | null;
+  sent: Once;
 }) {
-  const { git, engine, agents, config, cache, paused } = world;
+  const { git, engine, agents, config, cache, paused, sent } = world;
   // Starts in the same moment share one question, which is sent after the last of them has arrived.
   let asked: Promise<string> | null = null;
   const headNow = () =>
@@ -124,7 +143,14 @@ export function createStarts(world: {
   const start = async (agent: string, options: StartOptions, also?: Parameters<Engine["start"]>[1]) => {
     const pause = options.mode === "dry" ? null : paused(agent);
     if (pause !== null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Nothing was started.`);
-    return engine.start(await toSpec(agent, options), also);
+    const spec = await toSpec(agent, options);
+    const once = options.mode === "dry" ? null : tickOf(spec);
+    const known = once === null || !sent.has(once) ? [] : await engine.list({ agent, cause: spec.cause, limit: 1 });
+    // It was started before, and the store has lost it or is an older one: a person decides what it does.
+    const doubted = spec.doubted === true || (once !== null && sent.has(once) && known.length === 0);
+    const started = await engine.start({ ...spec, doubted }, also);
+    if (once !== null) sent.keep(once);
+    return started;
   };
 
   /** A run scheduled by a script: it starts later, with the rights of its own header. */

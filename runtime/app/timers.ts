@@ -30,6 +30,7 @@ export function senderOf(host: Host, page: string | null, note: (message: string
     channels: trust.notices,
     asked: (notice, channel) => askedFor(host, notice, channel),
     isAnswer: (decision, card, question) => decision.card === card && decision.gate === question && isSaid(trust, decision),
+    sent: host.world.sent,
     secret: async (name) => (await readSecrets(host.dir))(name),
     page,
     note,

@@ -10,9 +10,13 @@ const READ_ATTEMPTS = 3;
 
 const UNRECORDED = "This call was sent before, although the run's history does not have it: the run store is an older one, or was changed.";
 
+/** A call of a run, as the record beside the store names it. */
+export const callOf = ({ id }: RunRecord, { seq, name, params }: DoorCall): string => `call ${id}/${seq} ${name} ${params}`;
+
 /** The doubt about a call that was sent, by the record beside the store, and is not in the run's history. */
-export function unrecorded({ seq, name, params, ...call }: DoorCall, run: RunRecord, { sent }: Pick<World, "sent">): Step | undefined {
-  if (run.mode !== "live" || sent?.has(run, { seq, name, params, ...call }) !== true) return undefined;
+export function unrecorded(call: DoorCall, run: RunRecord, { sent }: Pick<World, "sent">): Step | undefined {
+  if (run.mode !== "live" || !sent.has(callOf(run, call))) return undefined;
+  const { seq, name, params } = call;
   const error = { code: "HISTORY_GONE", message: UNRECORDED };
   return { seq, name, params, effect: "external", state: "intent", result: null, error, changes: [], at: run.createdAt, attempts: 1 };
 }

@@ -11,7 +11,17 @@ import { redact } from "../rules/privacy/scan.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
 import { actOf, allowed, canonical, covers, applyStep, newRunState } from "./access.ts";
 import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
-import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, unrecorded, withRetries } from "./attempt.ts";
+import {
+  callOf,
+  committedOrSuspended,
+  isOurs,
+  mayBeSlow,
+  retryLostCall,
+  detachIfSlow,
+  toText,
+  unrecorded,
+  withRetries,
+} from "./attempt.ts";
 import { toReleased } from "./store/cards.ts";
 import {
   answerOf,
@@ -129,7 +139,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const attempt = () => {
           if (outside) world.mayAct(run);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });
-          if (outside && primitive.idempotent !== "key") world.sent?.keep(run, call);
+          if (outside && primitive.idempotent !== "key") world.sent.keep(callOf(run, call));
           // No retries in a backtest: its recording would give the same answer each time.
           const repeatable = run.mode === "backtest" ? "control" : effect;
           return withRetries(repeatable, step, () => callPrimitive(primitive, params, ctx, effect));

@@ -1,5 +1,5 @@
 /** What an execution needs from its surroundings; built by the composition root. */
-import type { Change, Decision, DoorCall, Git, Limits, RunLog, RunRecord, Sandbox, WorkspaceView } from "../kernel/ports.ts";
+import type { Change, Decision, DoorCall, Git, Limits, Once, RunLog, RunRecord, Sandbox, WorkspaceView } from "../kernel/ports.ts";
 import type { Gate } from "../kernel/primitive.ts";
 import type { Authority, Settling, Standing } from "./approval.ts";
 import type { Callable, Script } from "./script.ts";
@@ -21,8 +21,8 @@ export interface World extends Callable, Settling {
   mayAct(run: RunRecord): void;
   /** Called before a run acts outside: why the run would not reach this act on the data of today, in words, or null. */
   changedSince?(log: RunLog, act: DoorCall, server: string, decided: readonly Change[]): Promise<string | null>;
-  /** Calls sent outside, as kept beside the store. */
-  sent?: { has(run: RunRecord, call: DoorCall): boolean; keep(run: RunRecord, call: DoorCall): void };
+  /** What was done once, as kept beside the store. */
+  sent: Once;
   /** Number of people in trust.yaml: with two or more, nobody approves what they started. */
   people: number;
   /** @throws OWNER_FENCED */

@@ -9,6 +9,13 @@ import type { verdictShape } from "./verdict.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+/** What was done and must not be done again without a person, kept where the workspace's own files cannot change it (settings/sent.ts). */
+export interface Once {
+  has(what: string): boolean;
+  /** @throws FOLDER_UNSAFE */
+  keep(what: string): void;
+}
+
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;

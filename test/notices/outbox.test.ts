@@ -1,4 +1,5 @@
 /** The outbox against a real mail sink and a real receiver: each key is told once across kills, and what cannot be told is an alert. */
+import { randomUUID } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { createCards } from "../../runtime/engine/store/cards.ts";
 import { Database } from "../../runtime/engine/store/database.ts";
@@ -25,12 +26,11 @@ function setup(channels: Partial<NoticeChannels>, config = CONFIG) {
   databases.push(database);
   const all: NoticeChannels = { webhooks: {}, ...channels };
   const clock = { at: NOON, now: () => clock.at };
-  const notes: string[] = [];
+  const [notes, sent]: [string[], Set<string>] = [[], new Set()];
   const sender = (secret = async (name: string) => `value of ${name}`) =>
     createSender({
-      database,
-      clock,
-      channels: all,
+      ...{ database, clock, channels: all },
+      sent: { has: (one) => sent.has(one), keep: (one) => void sent.add(one) },
       asked: async (notice) => notice,
       isAnswer: () => true,
       ...{ secret, page: "http://127.0.0.1:4310" },
@@ -52,7 +52,7 @@ function setup(channels: Partial<NoticeChannels>, config = CONFIG) {
     alerts: () => openAlerts(database, clock.at),
     decide(decision: Decision["decision"]) {
       const [card] = createCards(database).list({ open: true });
-      createCards(database).decide(card?.id ?? 0, { card: card?.id ?? 0, decision, by: "Pat", at: clock.at });
+      createCards(database).decide(card?.id ?? 0, { card: card?.id ?? 0, decision, by: "Pat", at: clock.at, signature: randomUUID() });
     },
   };
 }

@@ -2,8 +2,14 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
-import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
-import { close, closeAll, decide, host, openCard, removeAll, run, withStore } from "../engine/harness.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
+import { settleApproved } from "../../runtime/change/proposals/apply.ts";
+import { DECIDING } from "../../runtime/engine/store/cards.ts";
+import type { Card, Json, RunRecord } from "../../runtime/kernel/ports.ts";
+import { close, closeAll, decide, host, openCard, removeAll, run, withStore, workspace } from "../engine/harness.ts";
+import { checking, decide as decideProposed, ready, script } from "../proposals/ready.ts";
 import { header, type Shop, shop, STATES } from "../gate/shop.ts";
 
 afterEach(closeAll);
@@ -100,4 +106,87 @@ it("a mismatch that a row says somebody has accepted is looked at by a person", 
   });
   const [end, title] = await goesOn(at, id);
   expect([end.status, title]).toEqual(["waiting", expect.stringMatching(/^MISMATCH/)]);
+});
+
+it("a tick that a store from a backup does not know is started again, and pays nothing without a person", async () => {
+  const policy = BY_POLICY("pay_blind").replace(/^approval_form.*\n/m, "");
+  const at = await shop({ "agents/pays.ts": policy });
+  const tick = { cause: { kind: "schedule" as const, key: "0 6 * * *@2026-11-06T06:00" }, input: {} };
+  await close(await host(at));
+  copyFileSync(join(at.dir, ".cleared/store.db"), `${at.dir} backup.db`);
+  const unread = "UNVERIFIABLE: shop/pay_blind wrote, but its record could not be read";
+  const paid = [];
+  for (let i = 0; i < 2; i++) {
+    const owner = await host(at);
+    for (let again = 0; again < 2; again++) {
+      const { id } = await owner.start("pays", tick);
+      await owner.engine.result(id, { timeoutMs: 100_000 });
+      paid.push([openCard(owner, id).title, at.wrote().length]);
+    }
+    await close(owner);
+    copyFileSync(`${at.dir} backup.db`, join(at.dir, ".cleared/store.db"));
+  }
+  expect(paid).toEqual([
+    [unread, 1],
+    [unread, 1],
+    ["Allow shop/pay_blind?", 1],
+    ["Allow shop/pay_blind?", 1],
+  ]);
+});
+
+it("a decision on the books that somebody took back is not carried out again from a row", async () => {
+  const at = await workspace();
+  at.write("import/s.csv", "Date,Description,Amount\n2026-01-05,Lunch with ACME,-12.00\n");
+  const owner = await host(at);
+  await createApi(owner).import({ files: [join(at.dir, "import/s.csv")], dryRun: false, again: false });
+  const [card] = owner.cards.list({ open: true }).filter(({ kind }) => kind === "entry");
+  const yes = signAs(at.dir, owner.trust, { ...asked(card as Card), decision: "approved", account: "5020", at: 1 });
+  const { commit } = await decideCard(owner, yes);
+  await close(owner);
+  at.git("revert", "--no-edit", commit ?? "");
+  const head = at.git("rev-parse", "HEAD");
+  withStore(at.dir, (db) => {
+    db.prepare("UPDATE cards SET decision = NULL WHERE id = ?").run(card?.id ?? 0);
+    db.prepare("INSERT OR REPLACE INTO facts VALUES (?, ?)").run(`${DECIDING}${card?.id}`, JSON.stringify(yes));
+  });
+  const next = await host(at);
+  await expect(decideCard(next, yes)).rejects.toMatchObject({
+    code: "CARD_CLOSED",
+    message: expect.stringMatching(/carried out before.*decide it again/),
+  });
+  expect([at.git("rev-parse", "HEAD"), next.cards.get(card?.id ?? 0)?.decision]).toEqual([head, null]);
+  const { commit: again } = await decideCard(
+    next,
+    signAs(at.dir, next.trust, { ...asked(card as Card), decision: "approved", account: "5020", at: 2 }),
+  );
+  expect(again).not.toBeNull();
+});
+
+it("an applied proposal that somebody took back is not applied again from an older state", async () => {
+  const at = await workspace({ "agents/hello.ts": script(0) });
+  const owner = await host(at);
+  const proposal = await ready(owner, { "agents/hello.ts": script(1) });
+  await decideProposed(owner, proposal);
+  at.git("revert", "--no-edit", "HEAD");
+  const head = at.git("rev-parse", "HEAD").trim();
+  const ref = `refs/cleared/proposals/${proposal.id}/state`;
+  const approved =
+    at
+      .git("log", "--format=%H %s", ref)
+      .split("\n")
+      .find((line) => / approved /.test(line))
+      ?.split(" ")[0] ?? "";
+  const said = owner.cards.get(proposal.number)?.decision?.signature;
+  await close(owner);
+  at.git("update-ref", ref, approved);
+  withStore(at.dir, (db) => {
+    const set = db.prepare("INSERT OR REPLACE INTO facts VALUES (?, ?)");
+    set.run(`proposal approved ${proposal.id}`, `${proposal.commit} 0 ${said}`);
+    set.run("proposals on the branch", JSON.stringify({ head, marks: {}, commits: {} }));
+    db.prepare("UPDATE cards SET decision = NULL WHERE id = ?").run(proposal.number);
+  });
+  const next = await host(at);
+  const settled = await settleApproved(next, checking(next));
+  expect(settled).toMatchObject({ applied: [], waiting: [{ why: expect.stringMatching(/applied before, and was taken back/) }] });
+  expect(at.git("rev-parse", "HEAD").trim()).toBe(head);
 });

@@ -204,6 +204,7 @@ async function execute(
     suppose: (seq, gate) => answered(gate, recording, recorded, isWhole && seq === steps.length, attempt.supposed),
     supposeCommit: () => recorded.commit(),
     mayAct: () => undefined,
+    sent: { has: () => false, keep: () => undefined },
     // Somebody is waiting: code that makes far more calls than the recorded run is stopped.
     async limits() {
       const limits = await bench.world.limits(run);

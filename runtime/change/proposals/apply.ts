@@ -6,7 +6,7 @@ import { type Tally, tally } from "../../engine/approval.ts";
 import { createAuthority } from "../../engine/authority.ts";
 import { closed } from "../../engine/store/cards.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Card, Decision, Engine, Tree } from "../../kernel/ports.ts";
+import type { Card, Decision, Engine, Once, Tree } from "../../kernel/ports.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
 import { conflictOf, filesOf, messageOf } from "./commit.ts";
 import {
@@ -31,7 +31,7 @@ export interface ApplyWorld extends ProposalWorld {
   engine: Pick<Engine, "list">;
   config(tree?: Tree): Promise<Config>;
   /** Throws when this process no longer owns the workspace. */
-  world: { guard(): void };
+  world: { guard(): void; sent: Once };
 }
 
 /** Checks a proposal on HEAD; afterwards its state is ready or blocked, with a new report. */
@@ -239,6 +239,9 @@ async function applyApproved(
   const { policy } = await world.config();
   const authority = createAuthority(trust.people, policy);
   const { report } = proposal;
+  const once = `proposal ${proposal.id} ${proposal.commit}`;
+  if (proposal.applied === null && world.world.sent.has(once))
+    throw await block(store, proposal, "it was applied before, and was taken back or is an older state. Propose it again.", ["approved"]);
   if (report === null || !isOwnReport(world.database, proposal))
     throw await block(store, proposal, "what it was approved on is not a report of this workspace. Propose it again.", ["approved"]);
   const now = demandsOf(report.widening, trust, policy, proposal.asked);
@@ -281,5 +284,6 @@ async function applyApproved(
   if (commit === null) throw await block(store, proposal, "its files are already on the branch as proposed.", ["approved"]);
   const applied = await store.update(proposal.id, { state: "applied", applied: commit }, { from: ["approved", "applied"] });
   forgetApproval(world.database, applied);
+  world.world.sent.keep(once);
   return applied;
 }

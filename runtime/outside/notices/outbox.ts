@@ -10,7 +10,7 @@ import { type NoticeRow, addNotice, answeredNotices, moveNotice } from "../../en
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { groupsOf } from "../../rules/privacy/judge.ts";
 import { redact, scan } from "../../rules/privacy/scan.ts";
-import type { Decision, Json, Notice, Notices, NoticeState } from "../../kernel/ports.ts";
+import type { Decision, Json, Notice, Notices, NoticeState, Once } from "../../kernel/ports.ts";
 import { oneLine } from "../../kernel/text.ts";
 import type { Config, NoticeChannels } from "../../workspace/settings/config.ts";
 
@@ -115,16 +115,21 @@ export function raise(database: Database, row: NoticeRow, state: "doubt" | "dead
 /** Whether a person gave this answer to that question: a row of the store alone proves nothing. */
 export type IsAnswer = (decision: Decision, card: number, question: string) => boolean;
 
-/** Carries out answers: a dead notice is sent again or dropped, one in doubt counts as sent or is sent again. */
-export function heedAnswers(database: Database, now: number, isAnswer: IsAnswer): void {
+/** Carries out answers, each once: a dead notice is sent again or dropped, one in doubt counts as sent or is sent again. Keys of those sent again. */
+export function heedAnswers(database: Database, now: number, isAnswer: IsAnswer, sent: Once): string[] {
+  const released: string[] = [];
   for (const row of answeredNotices(database)) {
     const decision = JSON.parse(row.decision) as Decision;
-    if (!isAnswer(decision, row.card, `card/${ALERT}notice:${row.key}`)) continue;
+    const answer = `answer ${row.key} ${decision.signature}`;
+    if (!isAnswer(decision, row.card, `card/${ALERT}notice:${row.key}`) || sent.has(answer)) continue;
     const yes = decision.decision === "approved";
     const again = (row.state === "dead") === yes;
     if (again) moveNotice(database, row.key, "queued", { due: now, attempts: 0 });
     else moveNotice(database, row.key, row.state === "dead" ? "dropped" : "sent");
+    if (again) released.push(row.key);
+    sent.keep(answer);
   }
+  return released;
 }
 
 /** Quiet hours: what is not urgent waits for the next minute outside of them. Every minute is tested, so midnight and clock changes are handled. */

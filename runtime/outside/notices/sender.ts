@@ -5,7 +5,7 @@
 import type { Database } from "../../engine/store/database.ts";
 import { type NoticeRow, dueNotices, moveNotice, sendingNotices } from "../../engine/store/notices.ts";
 import { toWire } from "../../kernel/errors.ts";
-import type { Clock, Notice } from "../../kernel/ports.ts";
+import type { Clock, Notice, Once } from "../../kernel/ports.ts";
 import type { NoticeChannels } from "../../workspace/settings/config.ts";
 import { type Delivered, type IsAnswer, type Letter, heedAnswers, noticeId, raise } from "./outbox.ts";
 import { mailNotice } from "./smtp.ts";
@@ -18,6 +18,8 @@ interface SenderOptions {
   /** The notice as requested by a run or a card: a row of the outbox alone proves nothing. False: not requested; null: the run is not finished. */
   asked(notice: Notice, channel: string): Promise<Notice | false | null>;
   isAnswer: IsAnswer;
+  /** Mails that were sent, as kept beside the store. */
+  sent: Once;
   /** Value of a secret by name. @throws SECRET_MISSING */
   secret(name: string): Promise<string>;
   /** Address of the status page, or null. */
@@ -37,8 +39,10 @@ export function waitAfter(failures: number): number {
 }
 
 /** Mails that an earlier process left in flight become doubtful. */
-export function createSender({ database, clock, channels, asked, isAnswer, secret, page, note }: SenderOptions) {
+export function createSender({ database, clock, channels, asked, isAnswer, sent, secret, page, note }: SenderOptions) {
   let pass: Promise<void> | null = null;
+  // A person has just said that they are to be sent again.
+  const released = new Set<string>();
 
   const stop = (row: NoticeRow, state: "doubt" | "dead", why: string) => {
     database.write(() => raise(database, row, state, why, clock.now()));
@@ -64,7 +68,14 @@ export function createSender({ database, clock, channels, asked, isAnswer, secre
   };
 
   const one = async (row: NoticeRow, notice: Notice): Promise<Delivered["status"]> => {
+    const mail = `mail ${row.key} ${noticeId(notice)}`;
+    if (row.channel === "smtp" && !released.has(row.key) && sent.has(mail)) {
+      stop(row, "doubt", "it was sent before, although the run store does not say so: the store is an older one, or was changed");
+      return "unknown";
+    }
     const end = await send(row, notice);
+    if (row.channel === "smtp" && (end.status === "sent" || end.status === "unknown")) sent.keep(mail);
+    if (end.status !== "retry") released.delete(row.key);
     const failures = row.attempts + 1;
     if (end.status === "sent") moveNotice(database, row.key, "sent", { attempts: failures });
     else if (end.status === "unknown") stop(row, "doubt", end.why);
@@ -74,7 +85,7 @@ export function createSender({ database, clock, channels, asked, isAnswer, secre
   };
 
   const deliverAll = async () => {
-    heedAnswers(database, clock.now(), isAnswer);
+    for (const key of heedAnswers(database, clock.now(), isAnswer, sent)) released.add(key);
     // Channels are independent; behind a server that is down, the rest of its channel waits for the next pass.
     await Promise.all(
       [...Map.groupBy(dueNotices(database, clock.now()), (row) => row.channel).values()].map(async (rows) => {

@@ -1,25 +1,20 @@
 /**
- * Which calls a run has sent outside, kept in the user's state folder: a store that comes from a backup, or that somebody has changed, does not
- * make them again. Written after the run's own record of the call, so that a crash between the two leaves that record.
+ * What happens once: calls sent outside, mails, decisions carried out, runs started by a schedule or an event. Kept in the user's state folder, so
+ * that a store which comes from a backup, or which somebody has changed, repeats none of it without a person. Each is written after the store's own
+ * record of it, so that a crash between the two leaves that record.
  */
 import { hash } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DoorCall, RunRecord } from "../../kernel/ports.ts";
+import type { Once } from "../../kernel/ports.ts";
 import { makeOwnFolder, placeFile, userState, writePrivate } from "../own-folders.ts";
 
 const FOLDER = "sent";
-// Some 80 bytes a call; of a longer file the newer half is kept.
+const lineOf = (what: string): string => hash("sha256", what);
+// Some 70 bytes each; of a longer file the newer half is kept.
 const MOST_BYTES = 2 ** 24;
 
-export interface Sent {
-  has(run: RunRecord, call: DoorCall): boolean;
-  /** @throws FOLDER_UNSAFE */
-  keep(run: RunRecord, call: DoorCall): void;
-}
-
-export function createSent(dir: string): Sent {
-  const lineOf = ({ id }: RunRecord, { seq, name, params }: DoorCall) => `${id}/${seq} ${hash("sha256", `${name} ${params}`).slice(0, 32)}`;
+export function createSent(dir: string): Once {
   const file = `${placeFile(FOLDER, dir)}l`;
   let known: Set<string> | null = null;
   const read = (): Set<string> => {
@@ -30,9 +25,9 @@ export function createSent(dir: string): Sent {
     return (known = new Set(lines));
   };
   return {
-    has: (run, call) => read().has(lineOf(run, call)),
-    keep(run, call) {
-      const line = lineOf(run, call);
+    has: (what) => read().has(lineOf(what)),
+    keep(what) {
+      const line = lineOf(what);
       if (read().has(line)) return;
       makeOwnFolder(userState());
       makeOwnFolder(join(userState(), FOLDER));
