@@ -1,6 +1,6 @@
 /** Locks of git: what a kill of ours left is removed and the work done again; what is somebody else's is waited for by its name, and stays. */
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { toWire } from "../../runtime/kernel/errors.ts";
@@ -55,6 +55,25 @@ test.each(["packed-refs.lock", "config.lock", "shallow.lock"])("somebody's %s is
   git = await createGit(repository.dir, { branch: () => "main" });
   expect((await git.commit(setFiles({ "a.txt": "b\n" }))).status).toBe("committed");
   expect(existsSync(at(name))).toBe(true);
+});
+
+test("a note of a dead process, which may have come with the folder, removes nothing outside of the repository, through links neither", async () => {
+  await git.close();
+  const outside = join(repository.dir, "theirs");
+  for (const name of ["a.lock", "deep/b.lock", "tmp_c/d.txt"]) {
+    mkdirSync(dirname(join(outside, name)), { recursive: true });
+    writeFileSync(join(outside, name), "");
+  }
+  const [own, theirs] = [at("refs/cleared/mine.lock"), readdirSync(outside, { recursive: true }).sort()];
+  mkdirSync(dirname(own), { recursive: true });
+  writeFileSync(own, "");
+  symlinkSync(outside, at("refs/cleared/linked"));
+  symlinkSync(outside, at("objects/infox"));
+  const moves = ["../theirs/a", "refs/../../theirs/a", "refs/cleared/linked/a"].map((ref) => ({ at: Date.now(), refs: { [ref]: "" } }));
+  writeFileSync(at("cleared-git-4194000-1-abcdef01"), JSON.stringify([{ at: Date.now(), refs: {} }, ...moves]));
+  git = await createGit(repository.dir, { branch: () => "main" });
+  expect(readdirSync(outside, { recursive: true }).sort()).toEqual(theirs);
+  expect([existsSync(own), ...leftovers().filter((name) => !/infox|linked/.test(name))]).toEqual([false]);
 });
 
 test("while a ref beside the branch is locked by somebody, moving that ref names the lock", async () => {

@@ -4,12 +4,12 @@
  * a ref. Any other lock belongs to someone else and is never removed; whatever waits for it names it.
  */
 import { randomBytes } from "node:crypto";
-import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync, mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { identityOf, lives } from "../../kernel/processes.ts";
 import { isOurGit, unlessKilled } from "./git-process.ts";
 import { STATE } from "../layout.ts";
-import { namesIn, readOr } from "../own-folders.ts";
+import { isInside, namesIn, readOr } from "../own-folders.ts";
 
 /** A move of refs that has begun: when (ms), and the refs outside refs/cleared with their new commits. */
 interface Move {
@@ -147,13 +147,22 @@ export function standingLock(gitDir: string, ref: string): string | null {
   return standing() ?? null;
 }
 
-/** The moves in a note; none if it was written incompletely. */
+const isRef = (name: string): boolean =>
+  /^refs\/./.test(name) && !name.split("/").some((part) => part === "" || part === "." || part === "..");
+
+/** The moves in a note, which may have come with the folder; none if it was written incompletely. */
 function movesIn(file: string): Move[] {
   try {
-    return JSON.parse(readOr(file, "[]")) as Move[];
+    return (JSON.parse(readOr(file, "[]")) as Move[]).filter(({ refs }) => Object.keys(refs).every(isRef));
   } catch {
     return [];
   }
+}
+
+/** Removes what is in the repository itself, never through a link in it. */
+function discard(gitDir: string, path: string): void {
+  if (existsSync(dirname(path)) && [gitDir, commonOf(gitDir)].some((folder) => isInside(dirname(path), folder)))
+    rmSync(path, { recursive: true, force: true });
 }
 
 function sweepLocks(gitDir: string, { at, refs }: Move): void {
@@ -161,7 +170,7 @@ function sweepLocks(gitDir: string, { at, refs }: Move): void {
   const remove = (file: string, is: (text: string) => boolean, withinMs = MOVE_MS) => {
     const found = statOf(file);
     if (found === null || found.mtimeMs < at - STAMP_MS || found.mtimeMs > at + withinMs) return;
-    if (is(readOr(file, "unreadable").trim())) rmSync(file, { force: true });
+    if (is(readOr(file, "unreadable").trim())) discard(gitDir, file);
   };
   // A new lock is empty; then git writes the new value of the ref into it.
   for (const [ref, to] of Object.entries(refs)) remove(join(common, `${ref}.lock`), (text) => text === "" || text === to);
@@ -181,10 +190,9 @@ function sweepObjects(gitDir: string): void {
   const objects = join(commonOf(gitDir), "objects");
   for (const folder of [...namesIn(objects), "info/commit-graphs"]) {
     // Objects of a batch are first written into a temporary folder.
-    if (folder.startsWith("tmp_objdir")) rmSync(join(objects, folder), { recursive: true, force: true });
+    if (folder.startsWith("tmp_objdir")) discard(gitDir, join(objects, folder));
     else if (/^(?:pack|info.*|[0-9a-f]{2})$/.test(folder))
-      for (const name of namesIn(join(objects, folder)))
-        if (/^\.?tmp[_-]|\.lock$/.test(name)) rmSync(join(objects, folder, name), { recursive: true, force: true });
+      for (const name of namesIn(join(objects, folder))) if (/^\.?tmp[_-]|\.lock$/.test(name)) discard(gitDir, join(objects, folder, name));
   }
   // git honors this file for twelve hours, even if its pid now belongs to another process.
   for (const name of ["gc.pid", "gc.pid.lock"]) rmSync(join(commonOf(gitDir), name), { force: true });
