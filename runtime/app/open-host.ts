@@ -16,8 +16,8 @@ import type { World } from "../engine/world.ts";
 import { type Script, callableIn, loadScript } from "../engine/script.ts";
 import { type Packing, adoptBundles, isEmpty } from "../engine/store/packing.ts";
 import { createEngine } from "../engine/store/sqlite.ts";
-import { type ClearedError, toWire } from "../kernel/errors.ts";
-import type { Clock, RunRecord, Sealer, Tree } from "../kernel/ports.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
+import type { Clock, RunRecord, Once, Sealer, Tree } from "../kernel/ports.ts";
 import { createRemoteAgents } from "../outside/a2a/agents.ts";
 import type { ToolPool } from "../outside/mcp/tools.ts";
 import { Suspend } from "../kernel/primitive.ts";
@@ -105,7 +105,16 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     const packing: Packing = { database, archive, guard: () => lease?.check() };
     let known: Sealer | null = null;
     const sealer: Sealer = (...parts) => (known ??= sealerOf(dir))(...parts);
-    const engine = createEngine(database, clock, onError, archive, sealer);
+    const sent = createSent(dir);
+    const stored = createEngine(database, clock, onError, archive, sealer);
+    const engine: typeof stored = {
+      ...stored,
+      async cancel(run, reason) {
+        const canceled = await stored.cancel.call(this, run, reason);
+        if (canceled) sent.keep(`canceled ${run}`);
+        return canceled;
+      },
+    };
     const assertTrust = (code: boolean): void => {
       const same = () => trustTextOf(dir) === local.trustText && (!code || readLocal(dir).unconfirmed === local.unconfirmed);
       if ((!code && options.onTrustChanged === undefined) || same()) return;
@@ -122,7 +131,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
         ...{ dir, clock, git, engine, cards: createCards(database), sandbox, registry, trust, database, packing, afar },
         assertTrust: () => assertTrust(false),
       },
-      ...{ local, cache, lease, tools, rechecks, sealer, whole: () => made },
+      ...{ local, cache, lease, tools, rechecks, sealer, sent, whole: () => made },
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {
@@ -189,11 +198,12 @@ interface Parts {
   tools: ToolPool;
   rechecks: Pick<World, "changedSince">;
   sealer: Sealer;
+  sent: Once;
   /** The finished host, for parts that need all of it. */
   whole(): Host;
 }
 
-function assemble({ ports, local, cache, lease, tools, rechecks, sealer, whole }: Parts): Omit<Host, "close"> {
+function assemble({ ports, local, cache, lease, tools, rechecks, sealer, sent, whole }: Parts): Omit<Host, "close"> {
   const { dir, clock, git, engine, cards, sandbox, registry, trust, database, afar, assertTrust } = ports;
   const configs = new Map<string, Config>();
   const { globals } = registry;
@@ -212,7 +222,6 @@ function assemble({ ports, local, cache, lease, tools, rechecks, sealer, whole }
   };
 
   const agents = createAgents(git);
-  const sent = createSent(dir);
   const starts = createStarts({ git, engine, agents, config, cache, paused: (agent) => pauseOf(database, agent), sent });
   const scripts = new Kept<string, Promise<Script>>(200);
 
@@ -293,6 +302,8 @@ function assemble({ ports, local, cache, lease, tools, rechecks, sealer, whole }
       assertTrust();
       const pause = pauseOf(database, run.agent);
       if (pause !== null) throw new Suspend("paused", pauseWords(pause));
+      if (sent.has(`canceled ${run.id}`))
+        throw new ClearedError("RUN_STATUS", `${run.id} was canceled. A run store that lets it go on is an older one, or was changed.`);
     },
     sent,
     guard: () => lease?.check(),

@@ -71,7 +71,7 @@ export async function assertAsBooked({ cards }: Host, card: Card, head: Tree): P
   const body = card.body as { entry: string; booked?: string[] };
   const entry = await findEntry(head, body.entry);
   const booked = entry === null ? [] : await bookedNow(head, entry);
-  if (body.booked === undefined || canonicalJson(body.booked) === canonicalJson(booked)) return;
+  if (canonicalJson(body.booked ?? []) === canonicalJson(booked)) return;
   cards.restate(card.id, { title: card.title, body: { ...body, booked } });
   const now = `Card ${card.name} no longer shows ${body.entry} as the books have it: ${booked.join("; ")}`;
   const name = cards.get(card.id)?.name ?? card.name;

@@ -8,7 +8,7 @@ import { signAs } from "../../runtime/app/identity.ts";
 import { settleApproved } from "../../runtime/change/proposals/apply.ts";
 import { DECIDING } from "../../runtime/engine/store/cards.ts";
 import type { Card, Json, RunRecord } from "../../runtime/kernel/ports.ts";
-import { close, closeAll, decide, host, openCard, removeAll, run, withStore, workspace } from "../engine/harness.ts";
+import { close, closeAll, decide, host, openCard, removeAll, run, signed, withStore, workspace } from "../engine/harness.ts";
 import { checking, decide as decideProposed, ready, script } from "../proposals/ready.ts";
 import { header, type Shop, shop, STATES } from "../gate/shop.ts";
 
@@ -189,4 +189,30 @@ it("an applied proposal that somebody took back is not applied again from an old
   const settled = await settleApproved(next, checking(next));
   expect(settled).toMatchObject({ applied: [], waiting: [{ why: expect.stringMatching(/applied before, and was taken back/) }] });
   expect(at.git("rev-parse", "HEAD").trim()).toBe(head);
+});
+
+it("a run that a person canceled does not use an old approval, whatever its row says", async () => {
+  const at = await shop({ "agents/pays.ts": ASKS("pay_blind") });
+  const owner = await host(at);
+  const { id } = await run(owner, "pays");
+  owner.database.run("UPDATE runs SET reason = 'paused' WHERE id = ?", id);
+  const card = openCard(owner, id);
+  await owner.engine.signal(id, card.gate ?? "", signed(owner, id, card.gate), "yes");
+  await owner.engine.cancel(id, "not any more");
+  await close(owner);
+  withStore(at.dir, (db) => db.exec(`UPDATE runs SET ${AGAIN}`));
+  const next = await host(at);
+  const end = await next.engine.result(id, { timeoutMs: 100_000, ended: true });
+  expect([end.error?.message, at.wrote()]).toEqual([expect.stringMatching(/was canceled\. A run store that lets it go on/), []]);
+});
+
+it("a run that was scheduled for later and is made to begin now does nothing by policy", async () => {
+  const at = await shop({ "agents/pays.ts": BY_POLICY("pay_blind").replace(/^approval_form.*\n/m, "") });
+  const owner = await host(at);
+  const cause = { kind: "command" as const, key: "later" };
+  const { id } = await owner.start("pays", { cause, input: {}, notBefore: Date.now() + 30 * 86_400_000 });
+  await close(owner);
+  withStore(at.dir, (db) => db.exec("UPDATE runs SET not_before = 1"));
+  const [, title] = await goesOn(at, id);
+  expect([title, at.wrote()]).toEqual(["Allow shop/pay_blind?", []]);
 });

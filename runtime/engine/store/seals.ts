@@ -15,7 +15,7 @@ const textOf = ({ seq, name, effect, params, state, result, error, changes, at, 
 const originOf = (run: RunRow): string =>
   JSON.stringify([
     ...[run.agent, run.cause_kind, run.cause_key, run.cause_detail, run.mode, run.pin_commit, run.pin_blob, run.pin_api],
-    ...[run.input, run.parent, run.given, run.started_by, run.created_at],
+    ...[run.input, run.parent, run.given, run.started_by, run.created_at, run.not_before],
   ]);
 
 const endOf = ({ ended_at, status, outcome, result, error }: RunRow): string =>
