@@ -4,9 +4,11 @@
  * out by starting: ways are tried from the best to none, and the first that starts a process is used from then on.
  */
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
+import { ClearedError } from "../kernel/errors.ts";
 import { LAUNCHER, TRUST } from "../workspace/layout.ts";
 import { CHILD, SERVER, filterFor } from "./seccomp.ts";
 
@@ -52,7 +54,8 @@ function createWall() {
   return wall;
 }
 
-const NOBODY = 65534;
+/** A user of its own, which no account has: another process of `nobody` could read and write the memory of the children. */
+const ALONE = randomInt(61_184, 65_520);
 const isRoot = (): boolean => process.getuid?.() === 0;
 
 const LINUX = process.platform === "linux";
@@ -70,7 +73,7 @@ const SERVER_LIMITS = ["--core=0"];
 function withoutPrivileges(drop: boolean, ...more: string[]): string[] {
   if (TOOLS.setpriv === null) return [];
   // Only root may empty the bounding set; for others it contains nothing that no-new-privs would let them gain.
-  const user = drop ? [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"] : [];
+  const user = drop ? [`--reuid=${ALONE}`, `--regid=${ALONE}`, "--clear-groups"] : [];
   const bounding = isRoot() ? ["--bounding-set=-all"] : [];
   return [TOOLS.setpriv, ...more, "--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", ...bounding, ...user, "--"];
 }
@@ -152,17 +155,14 @@ async function tryServer(workspace: string, places: Places): Promise<Way> {
   if (TOOLS.bwrap === null || filter === null) return bare;
   const inside = isRoot() ? [...withoutPrivileges(false), ...run] : run;
   const rights = isRoot() ? ["--cap-add", "CAP_SETPCAP"] : [];
-  const prefix = [
-    ...limits(SERVER_LIMITS),
-    TOOLS.bwrap,
-    ...unshared(),
-    ...rights,
-    ...seenByServer(realpathSync(workspace), places),
-    "--",
-    ...inside,
-  ];
+  const begin = [...limits(SERVER_LIMITS), TOOLS.bwrap, ...unshared(), ...rights];
+  const prefix = [...begin, ...seenByServer(realpathSync(workspace), places), "--", ...inside];
   const why = await refusalOf({ ...bare, prefix, filter });
-  return why === null ? { says: JAIL, prefix, filter, reaper: false } : { ...bare, says: `${PLAIN.says}: ${why}` };
+  if (why === null) return { says: JAIL, prefix, filter, reaper: false };
+  // Where bubblewrap can start nothing, doctor says so; a jail that only our mounts prevent must not be missing unnoticed.
+  const bad = await refusalOf({ ...bare, prefix: [...begin, "--ro-bind", "/", "/", "--", ...inside], filter });
+  if (bad !== null) return { ...bare, says: `${PLAIN.says}: ${why}` };
+  throw new ClearedError("TOOL_DOWN", `The jail of a tool server that is not trusted does not start, so neither does the server: ${why}`);
 }
 
 // Parts of /run that a program needs to resolve names in the network, or to find itself (NixOS).
@@ -183,7 +183,8 @@ function seenByServer(workspace: string, { programs, hidden, writes }: Places): 
   const own = writes.map((path) => realpathSync(path));
   const hide = (path: string) =>
     statSync(path).isDirectory() ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind", "/dev/null", path];
-  const secret = hidden.filter((path) => existsSync(path) && (!isGone(path) || isIn(path, [...kept, ...own])));
+  const real = hidden.filter((path) => existsSync(path)).map((path) => realpathSync(path));
+  const secret = real.filter((path) => !isGone(path) || isIn(path, [...kept, ...own]));
   // Not even if the workspace itself is one of its folders.
   const fixed = [".git", TRUST, LAUNCHER].map((name) => join(workspace, name)).flatMap((path) => ["--ro-bind-try", path, path]);
   return [

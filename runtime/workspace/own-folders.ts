@@ -24,6 +24,8 @@ import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
 import { CACHE, ID, STATE } from "./layout.ts";
 
 const WINDOWS = process.platform === "win32";
+/** Kind of the file with a confirmed trust.yaml, in the user's state folder. */
+export const CONFIRMED = "confirmed";
 // Of one of our own files; a few kB of an archive can be unpacked to a file of any size.
 const MOST_BYTES = 2 ** 24;
 
@@ -80,7 +82,13 @@ export function placesOf(dir: string, server: { command?: string | undefined; ar
   const folders = server.writes.map((path) => (/^~(?:\/|$)/.test(path) ? join(homedir(), path.slice(1)) : resolve(dir, path)));
   // Made first: a folder that does not exist can be neither shown to a server that starts now, nor hidden from it.
   for (const path of [runtimeFolder(), ...folders]) mkdirSync(path, { recursive: true, mode: 0o700 });
-  const hidden = [join(dir, STATE), userState(), runtimeFolder(), resolve(process.env["CLEARED_KEY"] || "/nonexistent")];
+  const named = ["CLEARED_KEY", "CLEARED_AGE_IDENTITY"].flatMap((name) => process.env[name] || []);
+  const hidden = [
+    ...[dir, ...workspacesHere()].map((one) => join(one, STATE)),
+    userState(),
+    runtimeFolder(),
+    ...named.map((one) => resolve(one)),
+  ];
   return { programs: [server.command ?? "", ...server.args].filter(isAbsolute), hidden, writes: folders };
 }
 
@@ -133,6 +141,12 @@ export function keptAt<T extends object>(kind: string, dir: string): (T & { id: 
     );
   const text = readIfThere(placeFile(kind, dir));
   return text === null ? null : (JSON.parse(text) as T & { id: string | null });
+}
+
+/** Folders of the workspaces that this user has confirmed. */
+function workspacesHere(): string[] {
+  const files = namesIn(join(userState(), CONFIRMED)).map((name) => readOr(join(userState(), CONFIRMED, name), ""));
+  return files.flatMap((text) => /^\s*"path": (".*"),$/m.exec(text)?.[1] ?? []).map((text) => JSON.parse(text) as string);
 }
 
 /** @throws FOLDER_UNSAFE */

@@ -1,10 +1,11 @@
 /** What a tool server that nobody has called trusted finds of this machine, tried from inside. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { whyNoJail } from "../../tools/system-tools.ts";
 import { listen } from "../../runtime/outside/http.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
+import { confirm } from "../confirm.ts";
 import { createFacts, NOW } from "../web/busy-day.ts";
 import { folder, hostile, run } from "./pool.ts";
 
@@ -36,14 +37,23 @@ test.for([false, true])("a tool server (trusted: %s) gets nothing from the statu
 describe("in the jail", () => {
   beforeEach(({ skip }) => skip(noJail !== null, noJail ?? ""));
   afterEach(() => void vi.unstubAllEnvs());
-  const probed = async (trusted: boolean) => {
+  const probed = async (trusted: boolean, linked = false) => {
     const bad = hostile("probe", CLASSES, 10_000, { trusted });
-    const home = folder();
+    const [real, link] = [folder(), join(folder(), "home")];
+    symlinkSync(real, link);
+    const home = linked ? link : real;
+    // Not in the temporary folder, which a jailed server finds empty.
+    const other = mkdtempSync("/var/tmp/cleared-other-");
+    onTestFinished(() => rmSync(other, { recursive: true }));
     // Set and empty counts as not set.
     const names = { HOME: home, XDG_STATE_HOME: "", CLEARED_KEY: join(home, "mine.pem"), XDG_RUNTIME_DIR: home };
     for (const [name, value] of Object.entries(names)) vi.stubEnv(name, value);
-    const secret = [".local/state/cleared/key.pem", "cleared/a.sock", "mine.pem"].map((name) => join(home, name));
-    for (const file of secret) {
+    writeFileSync(join(other, "trust.yaml"), "plugins: []\n");
+    confirm(other);
+    writeFileSync(join(other, ".cleared/secrets.key"), "private");
+    const own = [".local/state/cleared/key.pem", "cleared/a.sock", "mine.pem"].map((name) => join(home, name));
+    const secret = [...own, join(other, ".cleared/secrets.key")];
+    for (const file of own) {
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, "private");
     }
@@ -57,39 +67,42 @@ describe("in the jail", () => {
     return { told, dir: bad.dir };
   };
 
-  test("an untrusted server finds no state, keys, sockets or other processes, and cannot write what others act on", async () => {
-    const { told, dir } = await probed(false);
-    expect(told).toMatchObject({
-      state: "",
-      key: "ENOENT",
-      own: ["ENOENT", "ENOENT", refused],
-      hook: "EROFS",
-      trust: "EROFS",
-      launcher: "EROFS",
-      file: "EROFS",
-      settings: refused,
-      product: "EROFS",
-      temporary: 1,
-      writes: "done",
-      bus: "",
-      signal: "ESRCH",
-      parent: "ENOENT",
-      capabilities: "0000000000000000",
-      bounding: "0000000000000000",
-      no_new_privs: "1",
-      seccomp: "2",
-    });
-    expect(readFileSync(join(dir, "trust.yaml"), "utf8")).toBe("plugins: []\n");
-    expect(existsSync(join(dir, ".git/hooks/pre-commit"))).toBe(false);
-    expect(readFileSync(join(dir, "data/mail/mine.txt"), "utf8")).toBe("mine");
-  });
+  test.for([false, true])(
+    "an untrusted server finds no state, keys, sockets or other processes, and cannot write what others act on (home is a link: %s)",
+    async (linked) => {
+      const { told, dir } = await probed(false, linked);
+      expect(told).toMatchObject({
+        state: "",
+        key: "ENOENT",
+        own: ["ENOENT", "ENOENT", refused, "ENOENT"],
+        hook: "EROFS",
+        trust: "EROFS",
+        launcher: "EROFS",
+        file: "EROFS",
+        settings: refused,
+        product: "EROFS",
+        temporary: 1,
+        writes: "done",
+        bus: "",
+        signal: "ESRCH",
+        parent: "ENOENT",
+        capabilities: "0000000000000000",
+        bounding: "0000000000000000",
+        no_new_privs: "1",
+        seccomp: "2",
+      });
+      expect(readFileSync(join(dir, "trust.yaml"), "utf8")).toBe("plugins: []\n");
+      expect(existsSync(join(dir, ".git/hooks/pre-commit"))).toBe(false);
+      expect(readFileSync(join(dir, "data/mail/mine.txt"), "utf8")).toBe("mine");
+    },
+  );
 
   test("a trusted one runs as its user's own program", async () => {
     const { told } = await probed(true);
     expect(told).toMatchObject({
       state: "approver.key",
       key: "private",
-      own: ["private", "private", "private"],
+      own: ["private", "private", "private", "private"],
       hook: "done",
       trust: "done",
       file: "done",

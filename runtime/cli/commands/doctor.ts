@@ -125,7 +125,11 @@ async function lookAtWalls(dir: string, trust: Trust, say: Say): Promise<void> {
     if (TOOLS[name] === null) say(name, "not installed: `apt install util-linux`; the sandbox runs without what it takes away", "/usr/bin");
   for (const [name, server] of Object.entries(trust.mcp)) {
     const { command, url, plain, trusted, writes } = server;
-    const way = command === undefined || trusted ? null : await wayOfServer(dir, placesOf(dir, server));
+    const way = command === undefined || trusted ? null : await wayOfServer(dir, placesOf(dir, server)).catch(toWire);
+    if (way !== null && "code" in way) {
+      say("tool server", `${name}: ${way.message}`, TRUST, false);
+      continue;
+    }
     const free = "it can read .cleared, and write what you can";
     const held = `writes in ${["a temporary folder", ...writes].join(", ")} only`;
     const how = way === null ? "" : `; untrusted, ${way.filter === null ? `${way.says}: ${free}` : `in ${way.says}: ${held}`}`;

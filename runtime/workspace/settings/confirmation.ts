@@ -13,7 +13,7 @@ import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from "n
 import type { Json, Sealer } from "../../kernel/ports.ts";
 import { readTrust, type Trust, trustOf } from "./config.ts";
 import { AGENTS, ID, SCRIPTS, STATE, TRUST } from "../layout.ts";
-import { assertWorkspaceState, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
+import { assertWorkspaceState, CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
 import { codeBelow, codeBeside, pluginFiles } from "../../kernel/registry.ts";
 
 /** The present trust.yaml, for a person to read and confirm. */
@@ -37,7 +37,7 @@ export function lookAtTrust(dir: string): Seen {
 }
 
 /** The last confirmation for the workspace at this path, whatever has changed since; null if there is none. @throws FOLDER_UNSAFE */
-const lastOf = (dir: string) => keptFor<Confirmed>("confirmed", dir);
+const lastOf = (dir: string) => keptFor<Confirmed>(CONFIRMED, dir);
 
 /** trust.yaml if a person has confirmed exactly this text and code here; else the earlier confirmation, or null. @throws CONFIG_INVALID, FOLDER_UNSAFE */
 export function confirmedTrust(dir: string, text: string): { trust: Trust } | { before: { trust: Trust; code: Seen["code"] } | null } {
@@ -55,7 +55,7 @@ export function keepConfirmation(dir: string, { text, value, code }: Seen): void
   // An id that came with the folder is known to its maker, so a new one is made.
   writePrivate(join(dir, ID), lastOf(dir)?.id ?? randomBytes(16).toString("hex"));
   const seal = lastOf(dir)?.seal ?? randomBytes(32).toString("hex");
-  keepFor("confirmed", dir, { text: hash("sha256", text), value, code, seal } satisfies Confirmed);
+  keepFor(CONFIRMED, dir, { text: hash("sha256", text), value, code, seal } satisfies Confirmed);
   // Throws FOLDER_UNSAFE now, not at the next command.
   lastOf(dir);
 }
