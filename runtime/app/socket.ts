@@ -7,10 +7,10 @@ import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { type Server, type Socket, connect, createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { LEASE_MS } from "../engine/store/lease.ts";
 import { type WireError, fromWire, toWire } from "../kernel/errors.ts";
 import { afterAwake, whileAwake } from "../kernel/processes.ts";
+import { cutLines } from "../kernel/text.ts";
 import { SOCKET } from "../workspace/layout.ts";
 import { makeOwnFolder, ownFolder, runtimeFolder } from "../workspace/own-folders.ts";
 
@@ -61,13 +61,7 @@ export function serveSocket(
     open.add(socket);
     socket.on("close", () => open.delete(socket));
     socket.on("error", () => socket.destroy());
-    let unended = 0;
-    socket.on("data", (chunk: Buffer) => {
-      const end = chunk.lastIndexOf(10);
-      unended = end === -1 ? unended + chunk.length : chunk.length - end - 1;
-      if (unended > LONGEST_LINE) socket.destroy();
-    });
-    hear(socket, (line) => {
+    hear(socket, LONGEST_LINE, (line) => {
       void answer(line).then((reply) => socket.writable && socket.write(`${JSON.stringify(reply)}\n`));
     });
   });
@@ -144,7 +138,7 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
       end("ended while it worked on this command");
     });
     socket.once("connect", () => {
-      hear(socket, (line) => {
+      hear(socket, Number.POSITIVE_INFINITY, (line) => {
         silent = 0;
         const reply = replyIn(line);
         const caller = reply === null ? undefined : waiting.get(reply.id);
@@ -163,11 +157,10 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
   });
 }
 
-/** Lines as they arrive. A reset connection is an error of the socket, which readline repeats as its own, without a listener. */
-function hear(socket: Socket, each: (line: string) => void): void {
-  createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
-    .on("line", each)
-    .on("error", () => socket.destroy());
+/** Lines as they arrive; one of more than `most` bytes ends the connection. */
+function hear(socket: Socket, most: number, each: (line: string) => void): void {
+  const cut = cutLines(most, (line) => (line === null ? socket.destroy() : each(line.toString("utf8"))));
+  socket.on("data", cut).on("error", () => socket.destroy());
 }
 
 /** Null for a line cut off by the owner's end. */

@@ -3,7 +3,7 @@
  * the amounts it would write, and for an act outside on a person's approval where one is demanded. Each approval covers one call.
  */
 import { ClearedError } from "../kernel/errors.ts";
-import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
+import type { Access, Call, Change, Demanded, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../kernel/primitive.ts";
 import { type Machine, type ProcessState, type Refusal, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
 import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } from "../rules/tools/trace.ts";
@@ -35,6 +35,8 @@ export interface RunState {
   made: Call[];
   /** Why the policy decides nothing alone, as a sentence: what it judged may not be so. */
   doubted: string | null;
+  /** Whom the policies ask for with any facts. */
+  most: Demanded | null;
   /** Tools of calls outside: asked for at gates, made, and refused by a person (spec/worker.md 17.3). */
   calls: { planned: string[]; executed: string[]; declined: string[] };
   /** A person has approved other figures than the script asked for. */
@@ -64,7 +66,19 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
   const answered = { approved: [], rejected: null, approvals: [], about: {}, strategy: null, doubtful: [] };
   const acted = { writes: [], seen: new Map<string, Json>(), made: [], open: [], calls: { planned: [], executed: [], declined: [] } };
-  return { uses, process, readOnly, ...answered, ...acted, doubted: null, edited: false, figures, texts: [JSON.stringify(input)], judged };
+  return {
+    uses,
+    process,
+    readOnly,
+    ...answered,
+    ...acted,
+    doubted: null,
+    most: null,
+    edited: false,
+    figures,
+    texts: [JSON.stringify(input)],
+    judged,
+  };
 }
 
 /**
@@ -135,6 +149,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
     else if (process === null) continue;
     else if (change.op === "verdict") {
       judged(process, change.verdict);
+      state.most = change.most ?? change.verdict;
       const { facts = {} } = JSON.parse(step.params) as { facts?: Record<string, Json> };
       // A fact that the policy does not declare is not judged by any rule.
       const seen = Object.entries(facts).filter(([name]) => change.declared?.includes(name) !== false);

@@ -96,7 +96,9 @@ export function whoMay(
   people: number,
 ): Pick<CardDraft, "level"> & Partial<Demands> {
   if (card.kind === "in_doubt" || card.kind === "form") return { level: card.level };
-  const verdict = state.process?.verdict ?? null;
+  const said = state.process?.verdict ?? null;
+  // What was judged may not be so: whoever any of the rules asks for decides.
+  const verdict = said === null || state.doubted === null ? said : { ...said, ...state.most };
   const barred = run.by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
   const levels = [...new Set([...(verdict?.levels ?? []), ...(card.level === null ? [] : [card.level])])];
   return {

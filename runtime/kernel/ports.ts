@@ -804,8 +804,11 @@ export type Change =
   | { op: "answered"; by: string; values: Json }
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
   | { op: "entered"; state: State; machine: string; why?: string }
-  /** `declared`: names of the facts that its policies declare; `currency`: the currency of amounts that name none. */
-  | { op: "verdict"; verdict: Verdict; declared?: string[]; currency?: string }
+  /**
+   * `declared`: names of the facts that its policies declare; `most`: what they ask for with any facts; `currency`: the currency of amounts that
+   * name none.
+   */
+  | { op: "verdict"; verdict: Verdict; declared?: string[]; most?: Demanded; currency?: string }
   /** What the answer says about the case where the run ends before its script does. */
   | { op: "about"; about: { [field: string]: Json } }
   /** A script whose header names a `strategy:` was called. */
@@ -828,6 +831,8 @@ export type State = (typeof ORDER)[number] | "ESCALATE" | "FAILED";
 
 export type Verdict = z.output<typeof verdictShape>;
 export type VerdictWord = Verdict["verdict"];
+/** Who must approve. */
+export type Demanded = Pick<Verdict, "level" | "levels" | "approvals" | "distinct_from_requester">;
 
 export type ToolClass = "read" | "compute" | "mutate";
 

@@ -134,3 +134,24 @@ export const quoted = (path: string): string => (/^[\w./:=-]+$/.test(path) ? pat
 
 /** The author of an act without a person's key. */
 export const NOBODY = "an unidentified user";
+
+/** Cuts a stream into lines at LF alone, as JSON may contain U+2028; calls back once with null if a line is longer than `max` bytes. */
+export function cutLines(max: number, each: (line: Buffer | null) => void): (chunk: Buffer) => void {
+  let parts: Buffer[] = [];
+  let length = 0;
+  return (chunk) => {
+    let from = 0;
+    for (;;) {
+      const end = chunk.indexOf(10, from);
+      const part = chunk.subarray(from, end === -1 ? undefined : end);
+      if (length <= max && length + part.length > max) each(null);
+      length += part.length;
+      if (length <= max) parts.push(part);
+      if (end === -1) return;
+      if (length > 0 && length <= max) each(Buffer.concat(parts));
+      parts = [];
+      length = 0;
+      from = end + 1;
+    }
+  };
+}

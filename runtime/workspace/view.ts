@@ -88,8 +88,8 @@ export function createView(options: ViewOptions): WorkspaceView {
       policies: {
         evaluate: async (name, facts, own) => {
           const judges = await (policies ??= loadPolicies());
-          const { declared, ...verdict } = await judges.evaluate(name, facts, own);
-          overlay.record({ op: "verdict", verdict, declared, currency: config.currency });
+          const { declared, most, ...verdict } = await judges.evaluate(name, facts, own);
+          overlay.record({ op: "verdict", verdict, declared, most, currency: config.currency });
           return verdict;
         },
       },

@@ -216,3 +216,24 @@ it("a run that was scheduled for later and is made to begin now does nothing by 
   const [, title] = await goesOn(at, id);
   expect([title, at.wrote()]).toEqual(["Allow shop/pay_blind?", []]);
 });
+
+it("a run whose rows were changed asks for the levels of all rules of its policy, not for what the changed figures ask for", async () => {
+  const pack = `process: open
+source: test
+facts: {fine: boolean, amount: decimal}
+rules:
+  - {id: OVER, when: amount > 100, action: require_approval, level: manager, description: a test}
+  - {id: NOT_FINE, when: "!fine", action: escalate, level: cfo, approvals: 2, description: a test}
+`;
+  const at = await shop({ "agents/pays.ts": BY_POLICY("pay_blind"), "policies/open.yaml": pack });
+  const owner = await host(at);
+  const { id } = await run(owner, "pays");
+  await close(owner);
+  withStore(at.dir, (db) => db.exec("UPDATE steps SET result = replace(result, 'open', 'open ') WHERE name = 'mcp_call'"));
+  const next = await host(at);
+  const end = await decide(next, id, "approved", { result: { word: "go" } });
+  expect([openCard(next, end.id), at.wrote()]).toMatchObject([
+    { title: "Allow shop/pay_blind?", level: "cfo", levels: ["cfo"], approvals: 2 },
+    [],
+  ]);
+});

@@ -37,6 +37,15 @@ async function answers(): Promise<unknown> {
   }
 }
 
+it("any text crosses it, line separators of Unicode and an empty line too, and so do a hundred requests at once", async () => {
+  const served = await serveSocket(deep, async (method, said) => [method, said]);
+  const connection = await connectSocket(deep);
+  const texts = ["a\u2028b\u2029c", "a\nb\r\nc\u0085d", "", "é".repeat(100_000), ...Array.from({ length: 100 }, (_, i) => `${i}`)];
+  expect(await Promise.all(texts.map((text) => connection?.call("say", { text })))).toEqual(texts.map((text) => ["say", { text }]));
+  connection?.close();
+  await served.close();
+});
+
 it("a workspace with a long path has its socket in the user's runtime folder, else in one in the temporary folder", async () => {
   expect(dirname(socketPath(deep))).toBe(join(place, "run/cleared"));
   expect(await answers()).toBe("you said hello");

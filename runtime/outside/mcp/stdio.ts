@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { devNull } from "node:os";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ClearedError } from "../../kernel/errors.ts";
+import { cutLines } from "../../kernel/text.ts";
 import { type Way, giveFilter } from "../../sandbox/jail.ts";
 import { TRUST } from "../../workspace/layout.ts";
 import { toolServers } from "../peer.ts";
@@ -115,7 +116,7 @@ export function createStdio(options: StdioOptions): Stdio {
         if (printed > MAX_PRINTED || messages > MAX_MESSAGES) broken(server, new ClearedError("TOOL_ANSWER", why));
       };
       server.stderr?.setEncoding("utf8").on("data", hear).on("data", count);
-      const cut = lines(options.maxBytes, (line) => {
+      const cut = cutLines(options.maxBytes, (line) => {
         if (line === null) return broken(server, tooLong(options.maxBytes));
         const message = messageOf(line);
         if (message === null) hear(line.toString("utf8", 0, SAID));
@@ -164,25 +165,4 @@ function messageOf(line: Buffer): Message | null {
   } catch {
     return null;
   }
-}
-
-/** Cuts a stream into lines; calls back once with null if a line is longer than `max`. */
-function lines(max: number, each: (line: Buffer | null) => void): (chunk: Buffer) => void {
-  let parts: Buffer[] = [];
-  let length = 0;
-  return (chunk) => {
-    let from = 0;
-    for (;;) {
-      const end = chunk.indexOf(10, from);
-      const part = chunk.subarray(from, end === -1 ? undefined : end);
-      if (length <= max && length + part.length > max) each(null);
-      length += part.length;
-      if (length <= max) parts.push(part);
-      if (end === -1) return;
-      if (length > 0 && length <= max) each(Buffer.concat(parts));
-      parts = [];
-      length = 0;
-      from = end + 1;
-    }
-  };
 }

@@ -2,7 +2,7 @@
  * What the rules of all policies say about the facts of a run: the strictest triggered rule decides, and a rule that cannot be decided
  * demands approval at its level. Adding a rule never makes the verdict milder.
  */
-import type { Verdict, VerdictWord, Json } from "../../kernel/ports.ts";
+import type { Demanded, Verdict, VerdictWord, Json } from "../../kernel/ports.ts";
 import { STRICTNESS } from "../../kernel/verdict.ts";
 import { type Condition, type Atom, type Operand, printOperand } from "./condition.ts";
 import { type Scope, evaluate, unknownFields, fieldValue } from "./evaluate.ts";
@@ -105,6 +105,19 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
     triggered,
     indeterminate,
     summary: summarize({ verdict, level, triggered, indeterminate }),
+  };
+}
+
+/** What the rules ask for at most, whatever the facts are. */
+export function judgeStrictest(sets: readonly RuleSet[], ladder: Ladder): Demanded {
+  const rules = sets.flatMap((set) => set.rules).filter(({ action }) => action !== "inform");
+  return {
+    ...strictest(
+      ladder,
+      rules.flatMap((rule) => rule.level ?? []),
+    ),
+    approvals: Math.max(1, ...rules.map((rule) => rule.approvals)),
+    distinct_from_requester: rules.some((rule) => rule.distinct_from_requester),
   };
 }
 

@@ -13,7 +13,7 @@ import { KINDS, type Kind } from "../../rules/policy/evaluate.ts";
 import { isProse, readGiven } from "../../rules/policy/given.ts";
 import { type Ladder, levelName, levelNames } from "../../rules/policy/levels.ts";
 import { type PolicyFinding, lintRules, undeclared } from "../../rules/policy/lint.ts";
-import { ACTION_WORDS, type Action, type Judgement, type RuleSet, actionOf, judge } from "../../rules/policy/verdict.ts";
+import { ACTION_WORDS, type Action, type Judgement, type RuleSet, actionOf, judge, judgeStrictest } from "../../rules/policy/verdict.ts";
 import { isCurrency } from "../../rules/tools/trace.ts";
 import type { Json, Policies, Tree } from "../../kernel/ports.ts";
 import { STRICTNESS } from "../../kernel/verdict.ts";
@@ -195,7 +195,7 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
     return { pack, hash: sha256([pack.hash, text ?? null, ladder]) };
   };
   return {
-    /** As in the Policies port; `declared`: names of the facts that a pack declares. */
+    /** As in the Policies port; `declared`: names of the facts that a pack declares; `most`: what the rules ask for with any facts. */
     async evaluate(...[name, facts, own = { name, required: true }]: Parameters<Policies["evaluate"]>) {
       const names = [name];
       if (own.name !== name && (own.required || (await base.blob(policyFile(own.name))) !== null)) names.unshift(own.name);
@@ -209,7 +209,13 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
       }
       const hashes = loaded.map(({ hash }) => hash);
       const policy_hash = hashes.length === 1 ? (hashes[0] ?? "") : sha256(hashes);
-      return { ...judge(sets, ladder), inputs_hash: sha256(sets.map((set) => set.facts)), policy_hash, declared };
+      return {
+        ...judge(sets, ladder),
+        inputs_hash: sha256(sets.map((set) => set.facts)),
+        policy_hash,
+        declared,
+        most: judgeStrictest(sets, ladder),
+      };
     },
   };
 }
