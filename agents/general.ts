@@ -50,9 +50,9 @@ if (tool === undefined && call === null && (worked === null ? found.length === 0
   fsm_enter("POLICY_CHECK");
   policy_evaluate({ facts: { amount, irreversible: input.irreversible }, about: { key_entity } });
   // A person, whatever the policy says: nobody has written down what this call is for.
-  const { by, calls, answers } = script_run("carry_out", { title: `${task}: call ${call.tool}?`, calls: [call], ask: true });
+  const { by, calls, answers, changed } = script_run("carry_out", { title: `${task}: call ${call.tool}?`, calls: [call], ask: true });
   key_entity = textIn(calls[0].params) ?? key_entity;
-  done = { decision_or_status: "done", action_taken: `${call.tool} called, approved by ${by}`, result: answers[0] };
+  done = { decision_or_status: "done", action_taken: `${call.tool} called${changed === "" ? "" : ` with ${changed}`}, approved by ${by}`, result: answers[0] };
 }
 const facts = primed.facts.length === 0 ? {} : { facts: primed.facts };
 script_run("reflect", {

@@ -10,8 +10,8 @@ input:
   each: {type: boolean, default: false, describe: a call that a tool refuses does not stop the others}
   details: {type: object}
 */
-// Answers {by, no, calls, answers, made}: who said yes, the calls as approved, what each answered, and their params by tool. What is told
-// afterwards comes from these. `each`: an answer is {tool, params, ok, problem}.
+// Answers {by, no, calls, answers, made, changed}: who said yes, the calls as approved, what each answered, their params by tool, and what the
+// approval changed in them, in words. What is told afterwards comes from these. `each`: an answer is {tool, params, ok, problem}.
 const { each, ...question } = input;
 const { by, no, calls } = script_run("ask", question);
 const trial = ({ tool, params }: any) => {
@@ -21,4 +21,8 @@ const trial = ({ tool, params }: any) => {
 const answers = [];
 for (const call of calls) answers.push(each ? trial(call) : mcp_call(call));
 const made = Object.fromEntries([...new Set(calls.map((call) => call.tool))].map((tool) => [tool, calls.filter((call) => call.tool === tool).map((call) => call.params)]));
-({ by, no, calls, answers, made });
+const asked = question.calls.map(({ params }: any) => params);
+const differs = ([key, value]: [string, any], i: number) =>
+  no === null && asked[i]?.[key] !== "@approver" && JSON.stringify(value) !== JSON.stringify(asked[i]?.[key]);
+const changed = calls.flatMap(({ params }, i) => Object.entries<any>(params).filter((one) => differs(one, i)).map(([key, value]) => `${key} ${value}`));
+({ by, no, calls, answers, made, changed: changed.join(", ") });

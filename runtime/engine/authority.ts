@@ -132,8 +132,9 @@ function assertEdit(card: CardDraft, decision: Decision): void {
   if (changesIn(card.calls, calls).length === 0 && (card.approvals ?? 1) < 2 && levelsOf(card).length < 2)
     throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);
   // A brief means that a policy judged these figures.
-  if (levelsOf(card).length === 0 && card.brief === undefined) return;
-  assertReadable(card, changesIn(card.calls, calls));
+  const judged = levelsOf(card).length > 0 || card.brief !== undefined;
+  assertReadable(card, changesIn(card.calls, calls), judged);
+  if (!judged) return;
   for (const [i, call] of calls.entries()) {
     const before = new Map(amountsIn(card.calls[i]?.params ?? null).map((one) => [one.path, one.value]));
     for (const { path, value } of amountsIn(call.params)) {
@@ -154,17 +155,17 @@ const changesAmounts = (key: string, to: Json): boolean =>
   saysCurrency(key, to) || nameWords(key).some((word) => MULTIPLIES.includes(word));
 
 /** Refuses changes that could raise what was judged: to an amount that cannot be compared, a new figure, a quantity, a currency or the record that was judged. @throws APPROVAL_EDIT */
-function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
+function assertReadable(card: CardDraft, changes: readonly Edit[], judged: boolean): void {
   for (const { path, from, to } of changes) {
     const key = keyOf(path);
     const isNew = from === null && (isAmountKey(key) === true || plainDecimal(to) !== null);
     const unread = isAmountKey(key) === true && plainDecimal(to) === null;
     const isOther = card.records?.includes(path) === true;
-    if (!isNew && !unread && !isOther && !changesAmounts(key, to)) continue;
+    if (!isOther && (!judged || (!isNew && !unread && !changesAmounts(key, to)))) continue;
     const [what, anew] = isOther ? ["is not", "for that one"] : ["could raise", "with the new figure"];
     throw new ClearedError(
       "APPROVAL_EDIT",
-      `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)} ${what} what "${card.title}" was judged by. Reject it, and start the run again ${anew}.`,
+      `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)} ${what} what "${card.title}" was ${judged ? "judged by" : "asked about"}. Reject it, and start the run again ${anew}.`,
     );
   }
 }

@@ -106,7 +106,7 @@ export function whoMay(
     ...(levels.length === 0 ? {} : { levels }),
     ...((verdict?.approvals ?? 1) > 1 ? { approvals: verdict?.approvals ?? 1 } : {}),
     ...(barred ? notAlone(run.by ?? NOBODY, verdict?.approvals) : {}),
-    ...(verdict === null ? {} : { records: recordsIn(card.calls, [...state.seen.keys()], state.texts.slice(1)) }),
+    records: recordsIn(card.calls, [...state.seen.keys()], state.texts),
   };
 }
 

@@ -6,6 +6,7 @@ import { isDay } from "../kernel/day.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
 import type { Call, Card, CardKind, Decision, Json } from "../kernel/ports.ts";
+import { nameWords } from "./tools/classify.ts";
 import { isAmountKey } from "./tools/trace.ts";
 
 /** `path`: `calls.0.params.lines.2.amount` */
@@ -32,16 +33,25 @@ export const scalarsOf = (calls: readonly Call[]): Map<string, Json> =>
 /** A word that names something; not a figure, a day or a sentence. */
 const WORD = /^(?=.*[A-Za-z])[\w.:@/+-]{1,200}$/;
 
+/** Words of a name whose value says for whom or about what something is done. */
+const WHOM = new Set(
+  "id ids to payee recipient beneficiary vendor supplier customer employee user email iban account reference order invoice ticket".split(
+    " ",
+  ),
+);
+
 /**
  * Paths of what says in these calls which record they act on: references, by which an act is found again; what the run has read by; and the ids and
- * other words that it has read under the same name (`employee_id: "E-7"`, `system: "crm"`).
- * @param reads calls by which records were read, and `answers`: what the run has read; both as JSON
+ * other words that it has read under the same name (`employee_id: "E-7"`, `system: "crm"`); and whom or what its input names.
+ * @param reads calls by which records were read, and `answers`: the run's input, then what it has read; all as JSON
  */
-export function recordsIn(calls: readonly Call[], reads: readonly string[], answers: readonly string[]): string[] {
+export function recordsIn(calls: readonly Call[], reads: readonly string[], [input = "", ...answers]: readonly string[]): string[] {
   const parsed = (text: string, i: number) => (text === "" ? [] : [[`${i}`, JSON.parse(text)] as const]);
   const leaves = (texts: readonly string[]) => [...leavesOf(texts.flatMap(parsed))];
   const words = leaves(answers).filter(([, value]) => typeof value === "string" && WORD.test(value));
-  const read = new Set([...leaves(reads), ...words].map(([path, value]) => `${keyOf(path)} ${value}`));
+  const isWhom = ([path, value]: [string, Json]) =>
+    (WORD.test(`${value}`) && /\d/.test(`${value}`)) || nameWords(keyOf(path)).some((word) => WHOM.has(word));
+  const read = new Set([...leaves(reads), ...words, ...leaves([input]).filter(isWhom)].map(([path, value]) => `${keyOf(path)} ${value}`));
   const isName = (path: string, value: Json) => keyOf(path) === "reference" || read.has(`${keyOf(path)} ${value}`);
   return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && isName(path, value) ? [path] : []));
 }

@@ -42,8 +42,8 @@ const EDITED: [string, Json, Record<string, [string, string]>, object][] = [
   [
     "general",
     { task: "close the ticket about Contoso", tool: "erp/close_ticket", params: { ticket_id: "T-1003", resolution: "withdrawn" } },
-    { "calls.0.params.ticket_id": ["T-1003", "T-1001"] },
-    { key_entity: "T-1001" },
+    { "calls.0.params.resolution": ["withdrawn", "solved"] },
+    { action_taken: "erp/close_ticket called with resolution solved, approved by Mo" },
   ],
 ];
 
@@ -59,6 +59,7 @@ const ANOTHER: [string, Json, string, string][] = [
   ["hr_offboarding", { employee_id: "E-2290" }, "calls.3.params.item_id", "OI-1"],
   ["compliance_audit", { audit_id: "AUD-24" }, "calls.0.params.finding_id", "F-1"],
   ["ar_collections", { customers: ["C-301", "C-302", "C-304"] }, "calls.0.params.customer_id", "C-300"],
+  ["general", { task: "Cancel ORD-5592", tool: "erp/cancel_order", params: { order_id: "ORD-5592" } }, "calls.0.params.order_id", "ORD-5593"],
 ];
 test.each(ANOTHER)("%s with %j: an approval cannot be moved to another record", async (agent, input, path, to) => {
   let waiting = await run(at, agent, input);

@@ -32,6 +32,18 @@ describe("edit, then approve", () => {
     if (fine !== null) expect(agreed(card, { [key]: fine }).calls).toEqual([{ tool: "erp/pay", params: { [key]: fine } }]);
   });
 
+  test("whom the run's input names is not exchanged, policy or not; what is paid may be less", async () => {
+    const { one, opened } = await made(TEAM);
+    const { id } = await begin(opened, "simple", { params: { to: "ACME", amount: "120.00" } });
+    const edit = (sets: Record<string, string>) => say("Ann", opened, id, "edited", agreed(openCard(opened, id), sets));
+    await expect(edit({ to: "MALLORY", amount: "119.00" })).rejects.toMatchObject(
+      refused("APPROVAL_EDIT", /is not what "Pay\?" was asked about/),
+    );
+    await edit({ amount: "119.00" });
+    expect(await ended(opened, id)).toMatchObject({ outcome: "completed" });
+    expect(one.bank()).toEqual(["ACME 119.00"]);
+  });
+
   test("with a required level no amount may rise, and nothing else may be added", async () => {
     const { opened } = await made(TEAM);
     const { id } = await begin(opened, "asks");
