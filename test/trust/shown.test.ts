@@ -53,3 +53,27 @@ test("a role that an unconfirmed trust.yaml would set is shown as such, as is on
   expect(after.roles.slice(0, 2)).toEqual([{ role: "small", model: "near/small-1", origin: "config.yaml models.small" }, none]);
   expect(after.servers).toMatchObject([{ name: "near", origin: "trust.yaml" }]);
 });
+
+test("a change of trust.yaml or its code is never shown as none: values given to a server, what the words leave out, an order", async () => {
+  const dir = await workspace();
+  const text = readFileSync(join(dir, "trust.yaml"), "utf8").replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, "");
+  const key = /key: (\S+)/.exec(text)?.[1] ?? "";
+  const [ann, ben] = ["A", "B"].map((letter) => `- {name: ${letter}nn, key: ${key.slice(0, -3)}${letter}${letter === "A" ? "A" : "E"}=}`);
+  const shown = async (server: string, people = [ann, ben]) => {
+    const file = text.replace(/^people:\n.*\n.*$/m, `people:\n  ${people.join("\n  ")}`);
+    put(dir, { "trust.yaml": `${file}\nmcp: {s: {command: node, args: [srv/main.mjs], ${server}}}\n`, "srv/main.mjs": "1;\n" });
+    return (await cleared(dir, "trust", "--accept-trust")).stdout;
+  };
+  const first = await shown("env: {NODE_OPTIONS: --max-old-space-size=512, TOKEN: 'secret:one'}");
+  expect(first).toMatch(/starts node srv\/main\.mjs .*NODE_OPTIONS=--max-old-space-size=512, TOKEN=secret:one$/m);
+  const run = "--import=data:text/javascript,run()";
+  const env = await shown(`env: {NODE_OPTIONS: '${run}', TOKEN: 'secret:one'}`);
+  expect(env).toContain(`NODE_OPTIONS='${run}'`);
+  expect(env).toMatch(/^\+ starts node/m);
+  expect(env).toMatch(/^- starts node .*=512/m);
+  expect(await shown(`env: {NODE_OPTIONS: '${run}'}, timeout_ms: 5000`)).toMatch(/^\+ trust\.yaml: mcp\.s\.timeout_ms: 5000$/m);
+  expect(await shown(`env: {NODE_OPTIONS: '${run}'}, timeout_ms: 5000`, [ben, ann])).toMatch(/^\+ trust\.yaml: people\.0\.name: "Bnn"$/m);
+  expect(await shown(`env: {NODE_OPTIONS: '${run}'}, timeout_ms: 5000`, [ben, ann])).toMatch(/has confirmed here/);
+  put(dir, { "srv/main.mjs": "2;\n" });
+  expect((await cleared(dir, "trust", "--accept-trust")).stdout).toMatch(/^\+ code srv\/main\.mjs [0-9a-f]{64}$/m);
+});

@@ -6,13 +6,14 @@ import { pluginName } from "../../kernel/registry.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { type Seen, confirmedTrust, keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { assertUntracked } from "../../workspace/git/working-edits.ts";
-import { KEY } from "../../workspace/layout.ts";
+import { KEY, TRUST } from "../../workspace/layout.ts";
 import { keepKey, personKey } from "../../workspace/own-folders.ts";
 import { holdersHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import { withStore } from "../../app/look.ts";
 import { saysYes } from "../terminal.ts";
-import { printable } from "../../kernel/text.ts";
+import type { Json } from "../../kernel/ports.ts";
+import { printable, quoted } from "../../kernel/text.ts";
 
 export const run: Command = async ({ output, dir }, _, options) => {
   const name = options["newKey"];
@@ -30,11 +31,13 @@ export const run: Command = async ({ output, dir }, _, options) => {
   const found = confirmedTrust(dir, seen.text);
   const before = "trust" in found ? null : found.before;
   const now = wordsOf(dir, seen);
-  const then = before === null ? null : wordsOf(dir, before);
-  const says = [
-    ...now.map((line) => `${then === null || then.includes(line) ? " " : "+"} ${line}`),
-    ...(then ?? []).filter((line) => !now.includes(line)).map((line) => `- ${line}`),
-  ];
+  const [added, gone] = before === null ? [[], []] : changes(wordsOf(dir, before), now);
+  const says = [...now.map((line) => `${added.includes(line) ? "+" : " "} ${line}`), ...gone.map((line) => `- ${line}`)];
+  // Also what the words leave out, such as a timeout or the order of people: no change may look as if there were none.
+  if (before !== null) {
+    const [set, unset] = changes(leavesOf(before.value), leavesOf(seen.value));
+    says.push(...set.map((line) => `+ ${TRUST}: ${printable(line)}`), ...unset.map((line) => `- ${TRUST}: ${printable(line)}`));
+  }
   for (const line of says) output.line(line.startsWith("+") ? output.green(line) : line.startsWith("-") ? output.red(line) : line);
   if (now.length === 0) output.line("  It names no code, no people and nothing outside.");
   if ("trust" in found) output.line("This is what a person has confirmed here.");
@@ -57,6 +60,19 @@ export const run: Command = async ({ output, dir }, _, options) => {
   output.lines(moved);
   output.result({ dir, confirmed: true, says: now, moved });
 };
+
+/** The lines that are new, and those that are gone. */
+const changes = (then: string[], now: string[]): [string[], string[]] => [
+  now.filter((line) => !then.includes(line)),
+  then.filter((line) => !now.includes(line)),
+];
+
+/** Each value in a file with its place: `mcp.erp.args.0: "serve"`. */
+function leavesOf(value: Json, place: string[] = []): string[] {
+  const inner = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  if (inner.length > 0) return inner.flatMap(([key, one]) => leavesOf(one, [...place, /^[\w-]+$/.test(key) ? key : JSON.stringify(key)]));
+  return [`${place.join(".")}: ${JSON.stringify(value)}`];
+}
 
 /** Older versions kept a person's key inside the workspace, where a copy includes it. Returns what was moved, in sentences. */
 function moveKeys(dir: string, trust: Trust): string[] {
@@ -82,10 +98,14 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
     ...plugins.map((one) => `runs plugin ${pluginName(one)}, with all your rights`),
     ...Object.entries(mcp).flatMap(([name, server]) => {
       const { command, args } = server;
-      const way = command === undefined ? `asks tools at ${server.url ?? server.plain}` : `starts ${[command, ...args].join(" ")}`;
-      const secrets = [...new Set(JSON.stringify([server.env, server.headers, server.oauth]).match(/secret:[\w-]+/g) ?? [])];
-      const gets =
-        Object.keys(server.env).length + secrets.length === 0 ? "" : `, gives it ${[...Object.keys(server.env), ...secrets].join(", ")}`;
+      const asks = server.url ?? `${server.plain} (plain HTTP)`;
+      const way = command === undefined ? `asks tools at ${asks}` : `starts ${[command, ...args].map(quoted).join(" ")}`;
+      // With their values: NODE_OPTIONS, LD_PRELOAD and PATH choose what runs.
+      const given = [
+        ...Object.entries(server.env).map(([name, value]) => `${name}=${quoted(value)}`),
+        ...Object.entries(server.headers).map(([name, value]) => `${name}: ${quoted(value)}`),
+      ];
+      const gets = given.length === 0 ? "" : `, gives it ${given.join(", ")}`;
       const writes = server.writes.length === 0 ? "" : `, which may write in ${server.writes.join(", ")}`;
       const from = server.oauth === undefined ? "" : `, with access by ${JSON.stringify(server.oauth)}`;
       const free = (kind?: string) => (kind === "read" || kind === "compute" ? ", so nobody is asked before a call of it" : "");
@@ -108,7 +128,7 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
         ? `answers as model ${name} come from ${one.file}`
         : `sends texts of this business to the model server ${name} at ${one.url}${one.sends.length === 0 ? "" : `, with data of the groups ${one.sends.join(", ")}`}${one.key === undefined ? "" : `, and ${one.key}`}`,
     ),
-    ...Object.entries(code).map(([path, hash]) => `code ${path} ${hash.slice(0, 16)}`),
+    ...Object.entries(code).map(([path, hash]) => `code ${path} ${hash}`),
     ...people.map(
       (one) =>
         `${one.name} may decide${one.roles.length === 0 ? "" : ` as ${one.roles.join(", ")}`}, by the key ...${one.key.slice(-12)}${mine.includes(one) ? " (yours)" : ""}${one.ids === undefined ? "" : `, known to tool servers as ${JSON.stringify(one.ids)}`}${one.email === undefined ? "" : `, mail to ${one.email}`}`,
@@ -124,9 +144,11 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
     ...addresses.allow.map((one) => `whoever starts a run may name tool servers and push addresses at ${one}`),
     ...(smtp === undefined
       ? []
-      : [`sends mail through ${smtp.host}:${smtp.port} from ${smtp.from}, with ${smtp.password ?? "no password"}`]),
-    ...Object.entries(notices.webhooks).map(([name, { url }]) => `sends notices ${name} to ${url}`),
-    ...Object.keys(webhooks).map((name) => `signed requests to /hooks/${name} start agents`),
+      : [
+          `sends mail through ${smtp.host}:${smtp.port} from ${smtp.from}, with ${smtp.password === undefined ? "no password" : `${smtp.password} of ${smtp.user}`}`,
+        ]),
+    ...Object.entries(notices.webhooks).map(([name, { url, secret }]) => `sends notices ${name} to ${url}, signed with ${secret}`),
+    ...Object.entries(webhooks).map(([name, { secret }]) => `requests to /hooks/${name} signed with ${secret} start agents`),
     ...Object.entries(trust.limits.agents).map(([agent, limits]) => `limits of ${agent}: ${JSON.stringify(limits)}`),
     ...(trust.sandbox.jit ? ["scripts run with a just-in-time compiler"] : []),
   ].map((line) => printable(line.replaceAll("\n", "\\n")));

@@ -40,12 +40,12 @@ export function lookAtTrust(dir: string): Seen {
 const lastOf = (dir: string) => keptFor<Confirmed>(CONFIRMED, dir);
 
 /** trust.yaml if a person has confirmed exactly this text and code here; else the earlier confirmation, or null. @throws CONFIG_INVALID, FOLDER_UNSAFE */
-export function confirmedTrust(dir: string, text: string): { trust: Trust } | { before: { trust: Trust; code: Seen["code"] } | null } {
+export function confirmedTrust(dir: string, text: string): { trust: Trust } | { before: Omit<Seen, "text"> | null } {
   const kept = lastOf(dir);
   if (kept === null) return { before: null };
   const trust = trustOf(kept.value);
   const same = kept.text === hash("sha256", text) && JSON.stringify(broughtCode(dir, trust)) === JSON.stringify(kept.code);
-  return same ? { trust } : { before: { trust, code: kept.code } };
+  return same ? { trust } : { before: { trust, value: kept.value, code: kept.code } };
 }
 
 /** Stores a confirmation by a person, or by a script on their behalf. @throws FOLDER_UNSAFE */
