@@ -65,12 +65,23 @@ export interface CodeFile {
   hash: string;
 }
 
+// Cleared and its tool servers write there without anybody's confirmation.
+export const NO_CODE = "where no code may be. Move it to another folder of the workspace";
+
+/** True for a path in `.cleared`, by its name or by where it leads. */
+export function leadsIntoState(root: string, path: string): boolean {
+  const at = resolve(root, path);
+  const real = behindLink(at) === undefined ? at : realpathSync(at);
+  return [at, real].some((one) => /^\.cleared(?:[\\/]|$)/i.test(relative(root, one)));
+}
+
 /** The code whose content a person confirms with trust.yaml; a plugin's import of any other file of the workspace fails. */
 export function pluginFiles(dir: string, sources: readonly PluginSource[]): CodeFile[] {
   const root = realpathSync(dir);
   return sources.flatMap((source) => {
+    const at = typeof source === "string" ? resolve(root, source) : join(root, "node_modules", source.package);
+    if (leadsIntoState(root, at)) throw invalid(pluginName(source), `it is in .cleared, ${NO_CODE}`);
     if (typeof source === "string") return codeBeside(root, source);
-    const at = join(root, "node_modules", source.package);
     return existsSync(at) && realpathSync(at).startsWith(`${root}${sep}`) ? codeBelow(root, relative(root, realpathSync(at))) : [];
   });
 }
@@ -92,7 +103,7 @@ export const namesProgram = (name: string): boolean => PROGRAM.test(name) || SET
 /** `path`: in the workspace. */
 function isCode(path: string): boolean {
   const name = basename(path);
-  if (path.startsWith(`import${sep}`)) return PROGRAM.test(name);
+  if (/^(?:import|\.cleared)[\\/]/.test(path)) return PROGRAM.test(name);
   const isHidden = path.split(sep).some((part) => part.startsWith(".") && !part.startsWith(".git"));
   const hasEnding = name.replace(/^\./, "").includes(".");
   if (isHidden || path.startsWith(`data${sep}`)) return isHidden || namesProgram(name);
@@ -102,13 +113,16 @@ function isCode(path: string): boolean {
 // No person can confirm more at once, and a larger folder holds more than plugins.
 const MOST_FILES = 2000;
 
+// What Cleared itself writes: typings, parsed files, and files that exist for a moment.
+const MADE = /^\.cleared[\\/](?:types|cache|tmp)$/;
+
 /** A file of the workspace with the code beside and below it; at the workspace's top only beside it. Empty for a path that is not a file in it. */
 export function codeBeside(root: string, file: string): CodeFile[] {
   const at = resolve(root, file);
   const real = statSync(at, { throwIfNoEntry: false })?.isFile() === true ? realpathSync(at) : null;
   if (real === null || !real.startsWith(`${root}${sep}`)) return [];
   const [own, folder] = [relative(root, real), relative(root, dirname(real))];
-  if (own.startsWith(`.cleared${sep}`)) return [];
+  if (leadsIntoState(root, own)) return [];
   return [codeFile(root, own), ...codeBelow(root, folder)];
 }
 
@@ -118,8 +132,8 @@ export function codeBelow(root: string, folder: string, deep = folder !== ""): C
   const walk = (at: string): void => {
     for (const entry of readdirSync(join(root, at), { withFileTypes: true })) {
       const path = join(at, entry.name);
-      if (entry.isDirectory() && deep && path !== ".cleared" && !isInstalled(join(root, path))) walk(path);
-      else if (!entry.isDirectory() && (isCode(path) || isProgram(join(root, path)))) found.push(codeFile(root, path));
+      if (entry.isDirectory() && deep && !MADE.test(path) && !isInstalled(join(root, path))) walk(path);
+      else if (!entry.isDirectory() && (isCode(path) || isProgram(root, path))) found.push(codeFile(root, path));
       if (found.length > MOST_FILES)
         throw new ClearedError(
           "PLUGIN_INVALID",
@@ -135,7 +149,9 @@ export function codeBelow(root: string, folder: string, deep = folder !== ""): C
 const isInstalled = (path: string): boolean =>
   ["node_modules", "__pycache__", ".git"].includes(basename(path)) || existsSync(join(path, "pyvenv.cfg"));
 
-const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
+// Unpacking an archive may have made everything executable, also the run store.
+const isProgram = (root: string, path: string): boolean =>
+  !path.startsWith(".cleared") && ((lstatSync(join(root, path), { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
 
 /** Undefined for a link that leads nowhere, or to itself. */
 function behindLink(at: string): Stats | undefined {
@@ -150,6 +166,8 @@ function codeFile(root: string, path: string): CodeFile {
   const at = join(root, path);
   const found = lstatSync(at);
   const behind = found.isSymbolicLink() ? behindLink(at) : found;
+  if (found.isSymbolicLink() && leadsIntoState(root, path))
+    throw new ClearedError("PLUGIN_INVALID", `${path} is a link into .cleared, ${NO_CODE}.`);
   if (!found.isSymbolicLink() && !found.isFile()) throw new ClearedError("PLUGIN_INVALID", `${path} is not a file. Remove it.`);
   if (behind?.isFile() === true && behind.size > 2 ** 28)
     throw new ClearedError("PLUGIN_INVALID", `${path} is larger than 256 MiB, too much to confirm. Move it elsewhere.`);

@@ -11,10 +11,11 @@ import { createHmac, hash, randomBytes } from "node:crypto";
 import { join, posix, relative, resolve } from "node:path";
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import type { Json, Sealer } from "../../kernel/ports.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import { readTrust, type Trust, trustOf } from "./config.ts";
 import { AGENTS, ID, SCRIPTS, STATE, TRUST } from "../layout.ts";
 import { assertWorkspaceState, CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
-import { codeBelow, codeBeside, pluginFiles } from "../../kernel/registry.ts";
+import { codeBelow, codeBeside, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
 
 /** The present trust.yaml, for a person to read and confirm. */
 export interface Seen {
@@ -80,6 +81,7 @@ export function broughtCode(dir: string, { plugins, mcp }: Pick<Trust, "plugins"
   const commands = Object.values(mcp).filter(({ command }) => command !== undefined);
   if (commands.length + plugins.length === 0) return {};
   const root = realpathSync(dir);
+  for (const [name, server] of Object.entries(mcp)) assertOutsideState(root, name, server);
   const words = commands.flatMap(({ command = "", args, env }) => [
     ...[command, ...args].flatMap(wordsIn),
     ...Object.entries(env).flatMap(([name, value]) => wordsIn(value).filter((word) => INTERPRETER.test(name) || !DATA.test(word))),
@@ -101,6 +103,23 @@ export function broughtCode(dir: string, { plugins, mcp }: Pick<Trust, "plugins"
   // A tsconfig.json includes files to type-check them, not to run them.
   for (const path of [...all.keys()]) if (posix.basename(path) !== "tsconfig.json") count(posix.dirname(path), namesIn(root, path));
   return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * Refuses a server whose program, or a file it may load, is in `.cleared`, which changes without a confirmation. Data may be there: in an
+ * argument after that of a program, or in a variable of the server's own. @throws PLUGIN_INVALID
+ */
+function assertOutsideState(root: string, name: string, { command, args, env }: Trust["mcp"][string]): void {
+  if (command === undefined) return;
+  const program = args.findIndex((arg) => !arg.startsWith("-"));
+  const found = [
+    ...[command, ...args].flatMap((arg, i) => wordsIn(arg).filter((word) => program === -1 || i - 1 <= program || !DATA.test(word))),
+    ...Object.entries(env).flatMap(([key, value]) => wordsIn(value).filter((word) => INTERPRETER.test(key) || !DATA.test(word))),
+  ].find((word) => leadsIntoState(root, word));
+  if (found !== undefined)
+    throw new ClearedError("PLUGIN_INVALID", `The tool server ${name} names ${found}, which is in .cleared, ${NO_CODE}.`, {
+      at: { file: TRUST },
+    });
 }
 
 /** Possible paths in an argument, which may be an option or a shell command. */

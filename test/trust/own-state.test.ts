@@ -1,0 +1,51 @@
+/** What is in `.cleared` is never code that a person has confirmed: Cleared and its tool servers write there. */
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, expect, it } from "vitest";
+import { readLocal } from "../../runtime/app/local.ts";
+import { confirm } from "../confirm.ts";
+import { type Workspace, closeAll, removeAll, workspace } from "../engine/harness.ts";
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+const standing = (one: Workspace) => readLocal(one.dir).unconfirmed;
+
+const trusts = (one: Workspace, key: string, value: string) =>
+  one.write("trust.yaml", one.read("trust.yaml").replace(new RegExp(`^${key}: .*\\n(?: {2}#.*\\n)*`, "m"), `${key}: ${value}\n`));
+
+const INTO: [way: string, key: string, value: string][] = [
+  ["a plugin", "plugins", "[.cleared/bank.ts]"],
+  ["a program", "mcp", "{erp: {command: .cleared/run}}"],
+  ["a program's file", "mcp", "{erp: {command: node, args: [.cleared/srv.mjs]}}"],
+  ["a file that does not exist yet", "mcp", "{erp: {command: node, args: [--no-warnings, ./.cleared/later.mjs]}}"],
+  ["data as a program", "mcp", "{erp: {command: node, args: [.cleared/erp.db]}}"],
+  ["a line of shell", "mcp", '{erp: {command: sh, args: [-c, "cd .cleared && node srv.mjs"]}}'],
+  [
+    "a variable of the interpreter",
+    "mcp",
+    '{erp: {command: node, args: [srv.mjs], env: {NODE_OPTIONS: "--require=./.cleared/first.txt"}}}',
+  ],
+  ["a link to a folder", "mcp", "{erp: {command: node, args: [srv.mjs]}}"],
+];
+
+it.for(INTO)("nothing in .cleared is confirmed as %s", async ([way, key, value]) => {
+  const one = await workspace({ "srv.mjs": 'import "./lib/x.mjs";\n' });
+  for (const file of ["bank.ts", "srv.mjs", "erp.db", "lib/x.mjs", "run"]) one.write(`.cleared/${file}`, "1;\n");
+  if (way === "a link to a folder") symlinkSync(".cleared/lib", join(one.dir, "lib"));
+  trusts(one, key, value);
+  expect(() => confirm(one.dir)).toThrow(expect.objectContaining({ code: "PLUGIN_INVALID", message: expect.stringContaining(".cleared") }));
+  expect(standing(one)).not.toBeNull();
+});
+
+it("a database that a confirmed program keeps in .cleared may change; a program there, which its code could load, may not", async () => {
+  const one = await workspace({ "srv.mjs": 'import "./.cleared/lib/x.mjs";\n' });
+  for (const file of ["erp.db", "lib/x.mjs"]) one.write(`.cleared/${file}`, "1;\n");
+  trusts(one, "mcp", "{erp: {command: node, args: [srv.mjs, --db, .cleared/erp.db], env: {ERP_DB: .cleared/erp.db}}}");
+  confirm(one.dir);
+  one.write(".cleared/erp.db", "2;\n");
+  one.write(".cleared/types/more.d.ts", "2;\n");
+  expect(standing(one)).toBeNull();
+  one.write(".cleared/lib/x.mjs", "2;\n");
+  expect(standing(one)).toBe("changed");
+});
