@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Git } from "../../runtime/kernel/ports.ts";
 import { createGit, type GitOptions } from "../../runtime/workspace/git/git.ts";
+import { fetchRefs } from "../../runtime/workspace/git/proposal-refs.ts";
 import { createRepository, type Repository, setFiles } from "./git-repository.ts";
 
 let repository: Repository;
@@ -210,4 +211,31 @@ test("a repository with line-end filters behaves the same", async () => {
   expect(await git.edited(["notes.txt"])).toEqual([]);
   expect((await git.commit(setFiles({ "notes.txt": "ours\n" }))).status).toBe("committed");
   expect(status()).toBe("");
+});
+
+test("settings of a received repository open no file to other users, and change neither the form nor the place of what is written", async () => {
+  const remote = createRepository({ "x.txt": "theirs\n" });
+  remote.git("update-ref", "refs/cleared/proposals/a", "HEAD");
+  repository.git("remote", "add", "origin", remote.dir);
+  for (const [key, value] of [
+    ["core.sharedRepository", "0666"],
+    ["core.bigFileThreshold", "1"],
+    ["fastimport.unpackLimit", "1"],
+    ["i18n.commitEncoding", "ISO-8859-1"],
+    ["i18n.logOutputEncoding", "UTF-16"],
+    ["remote.origin.fetch", "+refs/cleared/*:refs/heads/*"],
+  ] as const)
+    repository.git("config", key, value);
+  await reopen();
+  expect((await git.commit({ ...setFiles({ [JOURNAL]: "two\n" }), message: "import: Zürich" })).status).toBe("committed");
+  expect(await git.log({ limit: 1 })).toMatchObject([{ subject: "import: Zürich", trailers: { Run: "run_1" } }]);
+  expect(repository.git("cat-file", "commit", "HEAD")).not.toContain("encoding");
+  await fetchRefs(repository.dir, "origin", "refs/cleared/proposals/", "refs/cleared/remote/");
+  expect(repository.git("for-each-ref", "--format=%(refname)", "refs/heads", "refs/cleared/remote")).toBe(
+    "refs/cleared/remote/a\nrefs/heads/main\n",
+  );
+  const written = readdirSync(join(repository.dir, ".git"), { recursive: true }).map((name) => join(repository.dir, ".git", String(name)));
+  expect(written.filter((path) => !lstatSync(path).isSymbolicLink() && (lstatSync(path).mode & 0o022) !== 0)).toEqual([]);
+  expect(written.filter((path) => path.endsWith(".pack"))).toEqual([]);
+  remote.remove();
 });

@@ -28,6 +28,15 @@ export const SETTINGS = [
   ["fetch.recurseSubmodules", "false"],
   ["push.recurseSubmodules", "no"],
   ["core.quotePath", "false"],
+  // Who may write what git writes, and its form: a received .git/config could open the books to every user of the machine.
+  ["core.sharedRepository", "false"],
+  ["core.preferSymlinkRefs", "false"],
+  ["core.ignoreStat", "false"],
+  ["core.bigFileThreshold", "512m"],
+  ["fastimport.unpackLimit", "100"],
+  ["i18n.commitEncoding", "UTF-8"],
+  ["i18n.logOutputEncoding", "UTF-8"],
+  ["log.follow", "false"],
   ["core.filesRefLockTimeout", "2000"],
   ["core.packedRefsTimeout", "2000"],
 ] as const;

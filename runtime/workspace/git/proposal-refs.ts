@@ -168,7 +168,8 @@ async function otherEnd(dir: string, remote: string, kind: "upload-pack" | "rece
 /** Fetches the remote's refs below `from` to below `to`, overwriting those. @throws GIT_STATE, GIT_FAILED with the message of git */
 export async function fetchRefs(dir: string, remote: string, from: string, to: string): Promise<void> {
   await assertRemote(dir, remote);
-  const flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--prune", await otherEnd(dir, remote, "upload-pack")];
+  // Without --refmap, git would also write the refs that remote.NAME.fetch names for what it fetches.
+  const flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--prune", "--refmap=", await otherEnd(dir, remote, "upload-pack")];
   await writing(gitDirOf(dir), {}, () => git(dir, ["fetch", ...flags, remote, `+${from}*:${to}*`]));
 }
 

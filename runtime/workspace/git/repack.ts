@@ -16,6 +16,7 @@ const MODEST = [
   "gc.cruftPacks=true",
   "pack.threads=1",
   "pack.windowMemory=100m",
+  "pack.packSizeLimit=0",
   "gc.packRefs=false",
   "gc.reflogExpire=never",
   "gc.reflogExpireUnreachable=never",
