@@ -72,7 +72,7 @@ export function createFacts(host: Host, api: Api) {
   const person = async (session: string | null): Promise<string | null> => {
     if (session !== null) return pairedPerson(database, trust, session, clock.now());
     // If trust.yaml has one person, programs of this user act as that person, as on the command line.
-    return trust.people.length > 1 ? null : (starter(dir, trust).by ?? null);
+    return trust.people.length > 1 ? null : (starter(trust).by ?? null);
   };
 
   return {

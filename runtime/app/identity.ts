@@ -1,7 +1,8 @@
 /**
- * Whose key this shell has: the file named by CLEARED_KEY, else one of the user's keys outside of every workspace (own-folders.ts), else
- * .cleared/person.key of older versions. This proves only that whoever runs the command can read the file.
+ * Whose key this shell has: the file named by CLEARED_KEY, else one of the user's keys outside of every workspace (own-folders.ts). No key of
+ * the workspace itself: who made it may have it, too. This proves only that whoever runs the command can read the file.
  */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isSigned, signDecision, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
@@ -21,20 +22,18 @@ interface Holder {
 }
 
 /** The people of trust.yaml whose keys are here; none if it is unconfirmed. */
-export function holdersHere(dir: string, { people }: Pick<Trust, "people">): Holder[] {
+export function holdersHere({ people }: Pick<Trust, "people">): Holder[] {
   const named = process.env["CLEARED_KEY"];
-  const shared = named ?? join(dir, KEY);
-  const key = readIfThere(shared);
   return people.flatMap((person) => {
-    const own = named === undefined ? readIfThere(keyFile(person.key)) : null;
-    if (own !== null) return fits(own, person) ? [{ person, key: own, file: keyFile(person.key) }] : [];
-    return key !== null && fits(key, person) ? [{ person, key, file: shared }] : [];
+    const file = named ?? keyFile(person.key);
+    const key = readIfThere(file);
+    return key !== null && fits(key, person) ? [{ person, key, file }] : [];
   });
 }
 
 /** The person who decides here, with their key. @throws APPROVAL_IDENTITY */
 export function holderHere(dir: string, trust: Trust, by?: string): Holder {
-  const here = holdersHere(dir, trust);
+  const here = holdersHere(trust);
   const found = by === undefined ? here[0] : here.find(({ person }) => person.name === by);
   if (found !== undefined) return found;
   const named = process.env["CLEARED_KEY"];
@@ -44,7 +43,7 @@ export function holderHere(dir: string, trust: Trust, by?: string): Holder {
     throw new ClearedError(
       "APPROVAL_IDENTITY",
       named === undefined
-        ? "You have no key of a person in trust.yaml, so you cannot decide from here. `cleared trust --new-key NAME` makes a key to add there; CLEARED_KEY can name another key file."
+        ? `You have no key of a person in trust.yaml, so you cannot decide from here. \`cleared trust --new-key NAME\` makes a key to add there; CLEARED_KEY can name another key file.${existsSync(join(dir, KEY)) ? ` ${KEY} of an older version is not used: \`cleared trust\` moves it.` : ""}`
         : `The key in ${named} belongs to no person in trust.yaml.`,
     );
   throw new ClearedError(
@@ -60,15 +59,16 @@ export function signAs(dir: string, trust: Trust, decision: Omit<Decision, "by" 
 }
 
 /** Who starts a run: `{by}`, or nothing without a key. */
-export function starter(dir: string, trust: Trust): { by?: string } {
-  const name = holdersHere(dir, trust)[0]?.person.name;
+export function starter(trust: Trust): { by?: string } {
+  const name = holdersHere(trust)[0]?.person.name;
   return name === undefined ? {} : { by: name };
 }
 
 /** The same, with the trust.yaml that is valid here. */
-export const starterHere = (dir: string): { by?: string } => starter(dir, readLocal(dir).trust);
+export const starterHere = (dir: string): { by?: string } => starter(readLocal(dir).trust);
 
-function fits(key: string, { name, key: half }: Person): boolean {
+/** True for the private half of this person's key. */
+export function fits(key: string, { name, key: half }: Person): boolean {
   try {
     return isSigned({ probe: name }, signText({ probe: name }, key), half);
   } catch {

@@ -199,7 +199,7 @@ function createMcpApi(host: Host) {
       assertLocal(caller);
       const { beginAsk, continueAsk, watchAsk } = await import("./asks.ts");
       // Whoever asks is the proposer, who may not be allowed to approve.
-      const by = starter(host.dir, host.trust);
+      const by = starter(host.trust);
       const id = request ?? (await beginAsk(host, { text: text ?? "", ...by })).id;
       if (request !== undefined && text !== undefined) await continueAsk(host, { id, answer: text, ...by });
       const until = clock.now() + waitMs;

@@ -165,7 +165,7 @@ export async function withdrawProposal(host: Host, id: string | number, by: stri
 
 /** The proposer's signed rejection, which proves the withdrawal to other clones; none for a proposer without a key, such as an agent. */
 function ownNo({ dir, trust, clock }: Host, proposal: Proposal, reason: string): Decision[] {
-  if (!holdersHere(dir, trust).some(({ person }) => person.name === proposal.by)) return [];
+  if (!holdersHere(trust).some(({ person }) => person.name === proposal.by)) return [];
   const no = { card: proposal.number, gate: gateOf(proposal), decision: "rejected" as const, at: clock.now(), reason };
   return [signAs(dir, trust, no, proposal.by)];
 }

@@ -63,7 +63,7 @@ export function newPairing(dir: string, trust: Trust, now: number): { code: stri
 /** A link that pairs one browser, once, for the person whose key this process has; null without a key. `url`: of the page. */
 export function pairingLink(host: Pick<Host, "dir" | "trust" | "database" | "clock">, url: string): { by: string; link: string } | null {
   const { dir, trust, database, clock } = host;
-  if (holdersHere(dir, trust).length === 0) return null;
+  if (holdersHere(trust).length === 0) return null;
   const { code, name, pairing } = newPairing(dir, trust, clock.now());
   keepPairing(database, trust, clock.now(), name, pairing);
   return { by: pairing.by, link: `${url}/pair?code=${code}` };

@@ -56,7 +56,7 @@ const shared = new WeakMap<Host, ReturnType<typeof createTasks>>();
 export const tasksOf = (host: Host): Tasks => shared.getOrInsertComputed(host, createTasks);
 
 function createTasks(host: Host) {
-  const { database, engine, clock, dir } = host;
+  const { database, engine, clock } = host;
   const store = createTaskStore(database);
   const watch = createWatch();
   const { caller, owners, limits, hold, room } = createCallers(host);
@@ -109,7 +109,7 @@ function createTasks(host: Host) {
       const detail = { task: place.id, owner: caller.owner, context: place.context, ...after };
       const cause = { kind: caller.via ?? ("a2a" as const), key: place.id, detail };
       // A program of this user counts as the user, as with a command: if two people must agree, they are not the second.
-      const by = caller.owner === LOCAL ? { by: starter(dir, host.trust).by ?? NOBODY } : {};
+      const by = caller.owner === LOCAL ? { by: starter(host.trust).by ?? NOBODY } : {};
       await host.start(agent, { cause, input, ...by, ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
         told = true;
         keep({ run, also, draft: known });

@@ -27,8 +27,10 @@ export const AUDIT = "audit/";
 export const STATE = ".cleared/";
 export const STORE = ".cleared/store.db";
 export const SOCKET = ".cleared/sock";
-/** Where older versions stored the person's key; now it is in the user's own folder (own-folders.ts). */
+/** Where older versions stored the person's key; now it is in the user's own folder (own-folders.ts). Nothing uses it where it is. */
 export const KEY = ".cleared/person.key";
+/** The same of a folder that was not confirmed here: whoever made the folder has the key, too. */
+export const FOREIGN_KEY = ".cleared/person.key.foreign";
 /** Identifies this copy of the workspace; a confirmation of trust.yaml names it. */
 export const ID = ".cleared/id";
 /** Values that trust.yaml names as secret:NAME, encrypted with age, and the identity that reads them. */

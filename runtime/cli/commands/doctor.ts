@@ -1,5 +1,6 @@
 /** `cleared doctor`: each setting in force and its source, plugins, tool servers and secrets, the sandbox, outside tools, the repository. */
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { primitives } from "../../../primitives/index.ts";
 import { formatAt, toWire } from "../../kernel/errors.ts";
@@ -49,10 +50,8 @@ export const run: Command = async ({ output, dir }) => {
   }
   const confirmed = unconfirmed === null ? "confirmed by a person of this machine" : `${WHY[unconfirmed]}: \`cleared trust\``;
   say(TRUST, confirmed, userState(), unconfirmed === null);
-  for (const { person, file } of holdersHere(dir, trust)) {
-    const inside = file === join(dir, KEY) ? ", inside the workspace: whoever copies it has your key. `cleared trust` moves it" : "";
-    say("your key", `${person.name}${inside}`, file);
-  }
+  for (const { person, file } of holdersHere(trust)) say("your key", person.name, file);
+  if (existsSync(join(dir, KEY))) say("your key", `${KEY} of an older version is not used: \`cleared trust\` moves it`, KEY, false);
   const defaults = limitsFor({ ...trust, limits: { agents: {} } }, "");
   for (const [key, value] of Object.entries(limitsFor(trust, "")))
     say(`limits.${key}`, value, value === defaults[key as keyof typeof defaults] ? "default" : TRUST);

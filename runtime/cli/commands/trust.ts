@@ -1,14 +1,15 @@
 /** `cleared trust`: what this workspace's trust.yaml would run, connect to and allow, in words; a person's confirmation puts it into force here. */
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { pluginName } from "../../kernel/registry.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { type Seen, confirmedTrust, keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
+import { openSecrets } from "../../workspace/settings/secrets.ts";
 import { assertUntracked } from "../../workspace/git/working-edits.ts";
-import { KEY, TRUST } from "../../workspace/layout.ts";
-import { keepKey, personKey } from "../../workspace/own-folders.ts";
-import { holdersHere } from "../../app/identity.ts";
+import { FOREIGN_KEY, KEY, TRUST } from "../../workspace/layout.ts";
+import { keepKey, personKey, readIfThere } from "../../workspace/own-folders.ts";
+import { fits, holdersHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import { withStore } from "../../app/look.ts";
 import { saysYes } from "../terminal.ts";
@@ -30,8 +31,8 @@ export const run: Command = async ({ output, dir }, _, options) => {
   const seen = lookAtTrust(dir);
   const found = confirmedTrust(dir, seen.text);
   const before = "trust" in found ? null : found.before;
-  const now = wordsOf(dir, seen);
-  const [added, gone] = before === null ? [[], []] : changes(wordsOf(dir, before), now);
+  const now = wordsOf(seen);
+  const [added, gone] = before === null ? [[], []] : changes(wordsOf(before), now);
   const says = [...now.map((line) => `${added.includes(line) ? "+" : " "} ${line}`), ...gone.map((line) => `- ${line}`)];
   // Also what the words leave out, such as a timeout or the order of people: no change may look as if there were none.
   if (before !== null) {
@@ -40,9 +41,17 @@ export const run: Command = async ({ output, dir }, _, options) => {
   }
   for (const line of says) output.line(line.startsWith("+") ? output.green(line) : line.startsWith("-") ? output.red(line) : line);
   if (now.length === 0) output.line("  It names no code, no people and nothing outside.");
-  if ("trust" in found) output.line("This is what a person has confirmed here.");
+  const foreign = await openSecrets(dir).foreign();
+  if (foreign !== null)
+    output.line(
+      `  The folder brings stored secrets, whose values its maker knows: ${foreign.join(", ") || "none that can be read here"}. If you did not store them, set each anew: \`cleared secrets set NAME\`.`,
+    );
+  const first = before === null && !("trust" in found);
+  if (first && existsSync(join(dir, KEY)))
+    output.line(`  The folder brings a private key, which its maker has, too: ${KEY} is not used and becomes ${FOREIGN_KEY}.`);
+  if ("trust" in found && foreign === null) output.line("This is what a person has confirmed here.");
   else {
-    const brought = before === null ? await unfinishedRuns(dir) : 0;
+    const brought = first ? await unfinishedRuns(dir) : 0;
     if (brought > 0)
       output.line(
         `  The folder brings a run store with ${brought} unfinished ${brought === 1 ? "run" : "runs"}, which would continue here.`,
@@ -56,7 +65,7 @@ export const run: Command = async ({ output, dir }, _, options) => {
     keepConfirmation(dir, seen);
     output.line("Confirmed for this folder on this machine. You are asked again when trust.yaml or this code changes.");
   }
-  const moved = moveKeys(dir, seen.trust);
+  const moved = moveKey(dir, seen.trust);
   output.lines(moved);
   output.result({ dir, confirmed: true, says: now, moved });
 };
@@ -74,25 +83,28 @@ function leavesOf(value: Json, place: string[] = []): string[] {
   return [`${place.join(".")}: ${JSON.stringify(value)}`];
 }
 
-/** Older versions kept a person's key inside the workspace, where a copy includes it. Returns what was moved, in sentences. */
-function moveKeys(dir: string, trust: Trust): string[] {
-  return holdersHere(dir, trust)
-    .filter(({ file }) => file === join(dir, KEY))
-    .map(({ person, key, file }) => {
-      const kept = keepKey(person.key, key);
-      rmSync(file);
-      return `The key of ${printable(person.name)} was in ${KEY} and is in ${kept} now.`;
-    });
+/**
+ * Older versions kept a person's key inside the workspace, where a copy includes it. Only a workspace that was confirmed here before still has
+ * one: the first confirmation puts a key aside. Returns what was moved, in sentences.
+ */
+function moveKey(dir: string, { people }: Trust): string[] {
+  const file = join(dir, KEY);
+  const key = readIfThere(file);
+  const person = key === null ? undefined : people.find((one) => fits(key, one));
+  if (key === null || person === undefined) return [];
+  const kept = keepKey(person.key, key);
+  rmSync(file);
+  return [`The key of ${printable(person.name)} was in ${KEY} and is in ${kept} now.`];
 }
 
 const unfinishedRuns = async (dir: string): Promise<number> =>
   (await withStore(dir, (look) => look.runs({ status: ["queued", "running", "waiting"], limit: 10_000 }))).length;
 
 /** One line per item that would be in force, most dangerous first. Text of the file is untrusted. */
-function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): string[] {
+function wordsOf({ trust, code }: Pick<Seen, "trust" | "code">): string[] {
   const { plugins, mcp, people, approvals, notices, webhooks, addresses, changes, anonymous } = trust;
   const { smtp } = notices;
-  const mine = holdersHere(dir, trust).map(({ person }) => person);
+  const mine = holdersHere(trust).map(({ person }) => person);
   const profiles: [string, Trust["approvals"]["default"]][] = [["every agent", approvals.default], ...Object.entries(approvals.agents)];
   return [
     ...plugins.map((one) => `runs plugin ${pluginName(one)}, with all your rights`),

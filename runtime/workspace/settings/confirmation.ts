@@ -9,13 +9,14 @@
  */
 import { createHmac, hash, randomBytes } from "node:crypto";
 import { join, posix, relative, resolve } from "node:path";
-import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, renameSync, statSync } from "node:fs";
 import type { Json, Sealer } from "../../kernel/ports.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { readTrust, type Trust, trustOf } from "./config.ts";
-import { AGENTS, ID, SCRIPTS, STATE, TRUST } from "../layout.ts";
+import { AGENTS, ID, SCRIPTS, STATE, TRUST, FOREIGN_KEY, KEY } from "../layout.ts";
 import { assertWorkspaceState, CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
 import { codeBelow, codeBeside, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
+import { adoptSecrets } from "./secrets.ts";
 
 /** The present trust.yaml, for a person to read and confirm. */
 export interface Seen {
@@ -53,10 +54,12 @@ export function confirmedTrust(dir: string, text: string): { trust: Trust } | { 
 export function keepConfirmation(dir: string, { text, value, code }: Seen): void {
   assertWorkspaceState(dir);
   makeOwnFolder(join(dir, STATE).slice(0, -1));
+  if (lastOf(dir) === null && existsSync(join(dir, KEY))) renameSync(join(dir, KEY), join(dir, FOREIGN_KEY));
   // An id that came with the folder is known to its maker, so a new one is made.
   writePrivate(join(dir, ID), lastOf(dir)?.id ?? randomBytes(16).toString("hex"));
   const seal = lastOf(dir)?.seal ?? randomBytes(32).toString("hex");
   keepFor(CONFIRMED, dir, { text: hash("sha256", text), value, code, seal } satisfies Confirmed);
+  adoptSecrets(dir);
   // Throws FOLDER_UNSAFE now, not at the next command.
   lastOf(dir);
 }

@@ -1,11 +1,15 @@
 /**
  * Secrets of tool servers and mail, in one file encrypted with age; the one door to age-encryption. The identity is .cleared/secrets.key
- * (made at the first `set`), or the file CLEARED_AGE_IDENTITY names: age identities, or a passphrase on a single line. Values are never logged.
+ * (made at the first `set`), or the file CLEARED_AGE_IDENTITY names: age identities, or a passphrase on a single line. Values are never logged. The user's state folder
+ * has the hash of the file: one that came with the folder counts only once a person has confirmed it with trust.yaml.
  */
+import { hash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { SECRETS, SECRETS_KEY } from "../layout.ts";
+import { keepFor, keptFor } from "../own-folders.ts";
 
 const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 // A shorter value would occur by chance in amounts and names, and redacting it from answers would change them.
@@ -13,6 +17,28 @@ const SHORTEST = 8;
 const LONGEST = 65_536;
 
 type Identity = { keys: string[] } | { passphrase: string };
+
+const FOLDER = "secrets";
+interface Own {
+  /** Hashes of secrets.age as this user has stored or confirmed it. */
+  files: string[];
+}
+
+/** Takes the stored secrets for this user's own: a person has seen their names and confirmed them. @throws FOLDER_UNSAFE */
+export const adoptSecrets = (dir: string): void => {
+  const file = join(dir, SECRETS);
+  keepFor(FOLDER, dir, { files: existsSync(file) ? [hash("sha256", readFileSync(file))] : [] } satisfies Own);
+};
+
+/** True for secrets that this user has neither stored nor confirmed: whoever made the folder knows them. @throws FOLDER_UNSAFE */
+function isForeign(dir: string, sealed: Buffer): boolean {
+  const kept = keptFor<Own>(FOLDER, dir);
+  if (kept !== null) return !kept.files.includes(hash("sha256", sealed));
+  // A confirmation by an older version includes them.
+  if (keptFor("confirmed", dir) === null) return true;
+  adoptSecrets(dir);
+  return false;
+}
 
 /** The present values by name. @throws SECRET_MISSING, now if they cannot be read, or later for an unknown name */
 export async function readSecrets(dir: string): Promise<(name: string) => string> {
@@ -33,9 +59,13 @@ export function openSecrets(dir: string) {
     return { passphrase };
   };
 
-  const read = async (): Promise<Map<string, string>> => {
+  const read = async (foreign = false): Promise<Map<string, string>> => {
     const sealed = await readIf(file);
     if (sealed === null) return new Map();
+    if (!foreign && isForeign(dir, sealed))
+      throw missing(
+        `${SECRETS} came with this folder, and whoever made it knows the values, so they are not used. \`cleared trust\` names them and asks.`,
+      );
     const who = await identity();
     if (who === null) throw missing(`${SECRETS} cannot be read: ${keyFile} does not exist.`);
     const { Decrypter } = await import("age-encryption");
@@ -65,13 +95,26 @@ export function openSecrets(dir: string) {
     const aside = `${file}.new`;
     await writeFile(aside, sealed, { mode: 0o600, flush: true });
     await chmod(aside, 0o600);
+    // Both until the file is in its place: a crash in between leaves readable secrets.
+    const before = await readIf(file);
+    keepFor(FOLDER, dir, { files: [sealed, ...(before === null ? [] : [before])].map((one) => hash("sha256", one)) } satisfies Own);
     await rename(aside, file);
+    adoptSecrets(dir);
   };
 
   return {
     /** Values by name. @throws SECRET_MISSING when the file cannot be read */
-    all: read,
+    all: () => read(),
     names: async () => [...(await read()).keys()].sort(),
+    /** Names of secrets that came with the folder and that nobody has confirmed; null if there are none. Empty if they cannot be read. */
+    foreign: async (): Promise<string[] | null> => {
+      const sealed = await readIf(file);
+      if (sealed === null || !isForeign(dir, sealed)) return null;
+      return read(true).then(
+        (values) => [...values.keys()].sort(),
+        () => [],
+      );
+    },
     /** @throws USAGE for a name or value that cannot be stored */
     set: async (name: string, value: string): Promise<void> => {
       if (!SECRET_NAME.test(name)) throw new ClearedError("USAGE", `"${name}" cannot name a secret: use letters, digits, - and _.`);
