@@ -1,8 +1,9 @@
 /** What is in `.cleared` is never code that a person has confirmed: Cleared and its tool servers write there. */
-import { symlinkSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { readLocal } from "../../runtime/app/local.ts";
+import { placeFile } from "../../runtime/workspace/own-folders.ts";
 import { confirm } from "../confirm.ts";
 import { type Workspace, closeAll, removeAll, workspace } from "../engine/harness.ts";
 
@@ -48,4 +49,14 @@ it("a database that a confirmed program keeps in .cleared may change; a program 
   expect(standing(one)).toBeNull();
   one.write(".cleared/lib/x.mjs", "2;\n");
   expect(standing(one)).toBe("changed");
+});
+
+it("a trust.yaml that an older version accepted, and that is refused now, is no longer confirmed", async () => {
+  const one = await workspace();
+  confirm(one.dir);
+  const file = placeFile("confirmed", one.dir);
+  writeFileSync(file, readFileSync(file, "utf8").replace(/"plugins": \[[^\]]*\]/, '"plugins": "all"'));
+  expect(standing(one)).toBe("never");
+  confirm(one.dir);
+  expect(standing(one)).toBeNull();
 });

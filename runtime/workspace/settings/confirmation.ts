@@ -45,9 +45,19 @@ const lastOf = (dir: string) => keptFor<Confirmed>(CONFIRMED, dir);
 export function confirmedTrust(dir: string, text: string): { trust: Trust } | { before: Omit<Seen, "text"> | null } {
   const kept = lastOf(dir);
   if (kept === null) return { before: null };
-  const trust = trustOf(kept.value);
+  const trust = stillValid(kept.value);
+  if (trust === null) return { before: null };
   const same = kept.text === hash("sha256", text) && JSON.stringify(broughtCode(dir, trust)) === JSON.stringify(kept.code);
   return same ? { trust } : { before: { trust, value: kept.value, code: kept.code } };
+}
+
+/** A file that an older version confirmed; null if it is refused now. */
+function stillValid(value: Json): Trust | null {
+  try {
+    return trustOf(value);
+  } catch {
+    return null;
+  }
 }
 
 /** Stores a confirmation by a person, or by a script on their behalf. @throws FOLDER_UNSAFE */
