@@ -2,11 +2,12 @@
  * Whose key this shell has: the file named by CLEARED_KEY, else one of the user's keys outside of every workspace (own-folders.ts). No key of
  * the workspace itself: who made it may have it, too. This proves only that whoever runs the command can read the file.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isSigned, signDecision, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Decision } from "../kernel/ports.ts";
+import { quoted } from "../kernel/text.ts";
 import type { Trust } from "../workspace/settings/config.ts";
 import { readLocal } from "./local.ts";
 import { KEY } from "../workspace/layout.ts";
@@ -26,9 +27,24 @@ export function holdersHere({ people }: Pick<Trust, "people">): Holder[] {
   const named = process.env["CLEARED_KEY"];
   return people.flatMap((person) => {
     const file = named ?? keyFile(person.key);
-    const key = readIfThere(file);
+    const key = isOpen(file) ? null : readIfThere(file);
     return key !== null && fits(key, person) ? [{ person, key, file }] : [];
   });
+}
+
+/** Why a key file here is not used: others may read it, so that its key proves nothing. A sentence for each such file. */
+export function openKeys({ people }: Pick<Trust, "people">): string[] {
+  const named = process.env["CLEARED_KEY"];
+  return (named === undefined ? people.map(({ key }) => keyFile(key)) : [named])
+    .filter(isOpen)
+    .map((file) => `Other users of this machine may read ${file}, so its key is not used. Close it: chmod 600 ${quoted(file)}`);
+}
+
+function isOpen(file: string): boolean {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined || process.platform === "win32") return false;
+  // A file of somebody else, such as a secret of a container, may be open to our group: that is how we can read it.
+  return (found.mode & (found.uid === process.getuid?.() ? 0o077 : 0o007)) !== 0;
 }
 
 /** The person who decides here, with their key. @throws APPROVAL_IDENTITY */
@@ -37,6 +53,8 @@ export function holderHere(dir: string, trust: Trust, by?: string): Holder {
   const found = by === undefined ? here[0] : here.find(({ person }) => person.name === by);
   if (found !== undefined) return found;
   const named = process.env["CLEARED_KEY"];
+  const [open] = openKeys(trust);
+  if (open !== undefined) throw new ClearedError("APPROVAL_IDENTITY", open);
   if (named !== undefined && readIfThere(named) === null)
     throw new ClearedError("APPROVAL_IDENTITY", `There is no key in ${named}, which CLEARED_KEY names, so you cannot decide from here.`);
   if (here.length === 0)

@@ -42,7 +42,7 @@ export async function business(change: (trust: string) => string = (trust) => tr
   await demo({ output: SILENT, given: undefined, dir, commands: [] }, ["erp", dir], { person: "Pat" });
   const lines = PEOPLE.map((name) => {
     const pair = generateKeyPairSync("ed25519");
-    writeFileSync(join(dir, `.cleared/${name}.key`), pair.privateKey.export({ type: "pkcs8", format: "pem" }));
+    writeFileSync(join(dir, `.cleared/${name}.key`), pair.privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
     return `  - {name: ${name}, key: "${pair.publicKey.export({ type: "spki", format: "der" }).toString("base64")}", roles: ${ROLES}}\n`;
   });
   const file = join(dir, "trust.yaml");

@@ -70,7 +70,7 @@ let owner: Host;
 beforeAll(async () => {
   one = await workspace({ [PAY]: PAYER, [PACK]: POLICY });
   const pair = generateKeyPairSync("ed25519");
-  writeFileSync(join(one.dir, ".cleared/Lee.key"), pair.privateKey.export({ type: "pkcs8", format: "pem" }));
+  writeFileSync(join(one.dir, ".cleared/Lee.key"), pair.privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
   const key = pair.publicKey.export({ type: "spki", format: "der" }).toString("base64");
   const lee = `  - {name: Lee, key: "${key}", roles: [board]}\n`;
   one.commit(

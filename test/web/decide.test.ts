@@ -83,7 +83,7 @@ const result = async (id: string) => (await opened.engine.result(id, { ended: tr
 async function bobJoins(): Promise<string> {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const file = join(one.dir, "bob.key");
-  writeFileSync(file, privateKey.export({ type: "pkcs8", format: "pem" }));
+  writeFileSync(file, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
   const key = publicKey.export({ type: "spki", format: "der" }).toString("base64");
   one.write(
     "trust.yaml",

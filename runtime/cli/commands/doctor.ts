@@ -21,7 +21,7 @@ import { openSecrets } from "../../workspace/settings/secrets.ts";
 import { variables } from "../../workspace/settings/variables.ts";
 import { createAgents } from "../../app/agents-at-head.ts";
 import { findingsOf } from "../../app/check-api.ts";
-import { holdersHere } from "../../app/identity.ts";
+import { holdersHere, openKeys } from "../../app/identity.ts";
 import { type Local, WHY, readLocal } from "../../app/local.ts";
 import { listModels } from "../../app/models.ts";
 import type { Command } from "../invocation.ts";
@@ -51,6 +51,7 @@ export const run: Command = async ({ output, dir }) => {
   const confirmed = unconfirmed === null ? "confirmed by a person of this machine" : `${WHY[unconfirmed]}: \`cleared trust\``;
   say(TRUST, confirmed, userState(), unconfirmed === null);
   for (const { person, file } of holdersHere(trust)) say("your key", person.name, file);
+  for (const open of openKeys(trust)) say("your key", open, process.env["CLEARED_KEY"] === undefined ? userState() : "CLEARED_KEY", false);
   if (existsSync(join(dir, KEY))) say("your key", `${KEY} of an older version is not used: \`cleared trust\` moves it`, KEY, false);
   const defaults = limitsFor({ ...trust, limits: { agents: {} } }, "");
   for (const [key, value] of Object.entries(limitsFor(trust, "")))
