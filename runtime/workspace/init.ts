@@ -17,6 +17,7 @@ import {
   IMPORT,
   IMPORTERS,
   LAUNCHER,
+  LAUNCHERS,
   MAIN_JOURNAL,
   policyFile,
   scriptFile,
@@ -176,16 +177,24 @@ async function write(target: string, { config, trust }: Awaited<ReturnType<typeo
   const settings = { [CONFIG]: config, [TRUST]: trust };
   const files = { ...settings, ".gitignore": GITIGNORE, ".gitattributes": GITATTRIBUTES, [`${IMPORT}.gitkeep`]: "" };
   for (const [path, text] of Object.entries(files)) await writeFile(join(target, path), text);
-  await writeLauncher(target, from);
+  for (const [path, text] of Object.entries(launchersOf(from))) await writeFile(join(target, path), text);
+  await chmod(join(target, LAUNCHER), 0o755);
 }
 
 /** `./cleared` and `cleared.cmd` call the product by its absolute path, so that a workspace needs only node in PATH. */
-async function writeLauncher(dir: string, product: string): Promise<void> {
+function launchersOf(product: string): Record<string, string> {
   const program = join(resolve(product), "bin", "cleared.js");
   const call = `exec node '${program.replaceAll("'", "'\\''")}' "$@"`;
-  await writeFile(join(dir, LAUNCHER), `#!/bin/sh\n# Runs Cleared for this workspace; made by cleared init.\n${call}\n`);
-  await chmod(join(dir, LAUNCHER), 0o755);
-  await writeFile(join(dir, "cleared.cmd"), `@echo off\r\nnode "${program.replaceAll("%", "%%")}" %*\r\n`);
+  return {
+    [LAUNCHER]: `#!/bin/sh\n# Runs Cleared for this workspace; made by cleared init.\n${call}\n`,
+    [`${LAUNCHER}.cmd`]: `@echo off\r\nnode "${program.replaceAll("%", "%%")}" %*\r\n`,
+  };
+}
+
+/** Launchers in a workspace that start something else than this product. */
+export function foreignLaunchers(dir: string, product: string): string[] {
+  const ours = launchersOf(product);
+  return LAUNCHERS.filter((name) => existsSync(join(dir, name)) && readIfThere(join(dir, name)) !== ours[name]);
 }
 
 /** The processes that come with the product. */

@@ -2,8 +2,10 @@
 
 export const CONFIG = "config.yaml";
 export const TRUST = "trust.yaml";
-/** The command of a workspace, made by `cleared init`; git-ignored. */
+/** The command of a workspace, made by `cleared init`; git-ignored. `cleared.cmd` is that of Windows. */
 export const LAUNCHER = "cleared";
+/** What a shell may start for `./cleared`, or Windows for `cleared`: with whoever tracks it, a clone would bring their program. */
+export const LAUNCHERS = [LAUNCHER, ...["cmd", "bat", "com", "exe", "ps1"].map((ending) => `${LAUNCHER}.${ending}`)];
 export const AGENTS = "agents/";
 export const SCRIPTS = "scripts/";
 /** Synthesized tools: scripts that become primitives. */

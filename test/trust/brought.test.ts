@@ -66,3 +66,18 @@ test("secrets that came with a folder, or were exchanged, are named and used onl
     expect(back).toMatchObject(refused);
   }
 });
+
+test("the launcher of a folder that arrives is named if it is not this Cleared's, and refused if the repository tracks it", async () => {
+  const dir = await arrived();
+  expect((await cleared(dir, "trust", "--accept-trust")).stdout).not.toContain("./cleared");
+  await shell(dir, "rm -r .cleared; echo 'echo pwned' >cleared; echo >cleared.bat");
+  const named = (await cleared(dir, "trust", "--accept-trust")).stdout;
+  for (const file of ["cleared", "cleared.bat"]) expect(named).toContain(`brings ./${file}, which does not start this Cleared`);
+  await shell(dir, "git add -f cleared cleared.bat");
+  for (const command of ["trust", "doctor", "run ingest"])
+    expect(await cleared(dir, ...command.split(" "))).toMatchObject({
+      stderr: expect.stringMatching(/FOLDER_UNSAFE\n.*contains cleared, a program of whoever/),
+    });
+  await shell(dir, "git rm -q --cached cleared cleared.bat; mkdir data; echo >data/cleared.csv; git add data");
+  expect((await cleared(dir, "doctor")).stderr).not.toContain("FOLDER_UNSAFE");
+});

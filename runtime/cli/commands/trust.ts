@@ -5,12 +5,14 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { pluginName } from "../../kernel/registry.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { type Seen, confirmedTrust, keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
+import { foreignLaunchers } from "../../workspace/init.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
 import { assertUntracked } from "../../workspace/git/working-edits.ts";
 import { FOREIGN_KEY, KEY, TRUST } from "../../workspace/layout.ts";
 import { keepKey, personKey, readIfThere } from "../../workspace/own-folders.ts";
 import { fits, holdersHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
+import { PRODUCT } from "./init.ts";
 import { withStore } from "../../app/look.ts";
 import { saysYes } from "../terminal.ts";
 import type { Json } from "../../kernel/ports.ts";
@@ -47,6 +49,10 @@ export const run: Command = async ({ output, dir }, _, options) => {
       `  The folder brings stored secrets, whose values its maker knows: ${foreign.join(", ") || "none that can be read here"}. If you did not store them, set each anew: \`cleared secrets set NAME\`.`,
     );
   const first = before === null && !("trust" in found);
+  for (const launcher of first ? foreignLaunchers(dir, PRODUCT) : [])
+    output.line(
+      `  The folder brings ./${launcher}, which does not start this Cleared but a program of its maker: delete it, and start your own.`,
+    );
   if (first && existsSync(join(dir, KEY)))
     output.line(`  The folder brings a private key, which its maker has, too: ${KEY} is not used and becomes ${FOREIGN_KEY}.`);
   if ("trust" in found && foreign === null) output.line("This is what a person has confirmed here.");

@@ -14,7 +14,7 @@ import { git } from "./git-process.ts";
 import { fileOfGit } from "./leftovers.ts";
 import { objectId, createObjects, isFile } from "./tree.ts";
 import { type Touched, createWorktree, listIndex } from "./worktree.ts";
-import { STATE } from "../layout.ts";
+import { LAUNCHER, LAUNCHERS, STATE } from "../layout.ts";
 
 export interface Edit {
   path: string;
@@ -177,11 +177,18 @@ function surelyWithout(dir: string, ...texts: (string | Buffer)[]): boolean {
 export async function assertUntracked(dir: string, installed = false): Promise<void> {
   const tracked = async (...only: string[]) => (await git(dir, ["ls-files", "-z", ...only])).toString().split("\0");
   const own = STATE.slice(0, -1);
-  let path = surelyWithout(dir, own) ? "" : ((await tracked("--", own))[0] ?? "");
+  let path = surelyWithout(dir, LAUNCHER)
+    ? ""
+    : ((await tracked("--", own, ...LAUNCHERS)).find((one) => LAUNCHERS.includes(one) || one.startsWith(own)) ?? "");
   if (path === "" && installed && !surelyWithout(dir, "node_modules", "pyvenv.cfg", "__pycache__", SUBMODULE))
     path = (await tracked("--recurse-submodules")).find((one) => INSTALLED.test(one)) ?? "";
   if (path === "") return;
   const folder = (path.startsWith(own) ? own : INSTALLED.exec(path)?.[1]) ?? path;
+  if (LAUNCHERS.includes(path))
+    throw new ClearedError(
+      "FOLDER_UNSAFE",
+      `This repository contains ${path}, a program of whoever committed it, which you would start as the command of this workspace. Untrack it (git rm --cached ${path}), commit, and delete the file; your own \`cleared\` works here, too.`,
+    );
   throw new ClearedError(
     "FOLDER_UNSAFE",
     `This repository contains ${path}, so the content of ${folder} may come from someone else. Untrack it (git rm -r --cached ${folder}), commit, and delete or restore the folder.`,

@@ -17,7 +17,10 @@ export const peopleSchema = z
         .string()
         .regex(/^MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=$/, "write the public half of an Ed25519 key (DER, base64), as cleared init does")
         // Two bits of the last letter belong to no byte: with them set, one key would have four texts.
-        .refine((key) => Buffer.from(key, "base64").toString("base64") === key, "write the key exactly as cleared init or trust --new-key does"),
+        .refine(
+          (key) => Buffer.from(key, "base64").toString("base64") === key,
+          "write the key exactly as cleared init or trust --new-key does",
+        ),
       roles: z.array(text("a rank or role of the ladder").toLowerCase(), { error: "write a list such as [manager, finance]" }).default([]),
       email: mailAddress.optional(),
       ids: z.record(z.string(), text("what the tool server calls this person"), { error: "write ids such as {erp: E-1002}" }).optional(),
