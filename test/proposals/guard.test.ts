@@ -177,6 +177,53 @@ describe("the change is judged, not its circumstances", () => {
   });
 });
 
+describe("reviews are compared for the same work", () => {
+  const SAVINGS = "account Assets:Bank:Savings\n    ; type: A, id: 1020\n";
+  const csv = (month: string) =>
+    `Date,Description,Amount\n${Array.from({ length: 9 }, (_, n) => `2026-${month}-${n + 10},DROPBOX ${n},-${n + 1}.25\n`).join("")}`;
+  async function openBanks() {
+    const { one, owner } = await open();
+    one.commit({ "main.journal": one.read("main.journal") + SAVINGS });
+    await runs(owner, 3, "ingest");
+    one.write("import/september.csv", csv("09"));
+    expect(await run(owner, "ingest")).toMatchObject({ status: "done" });
+    return { one, owner, config: one.read("config.yaml") };
+  }
+  const rule = (config: string) => config.replace("statements: []", "statements: [{match: {file: '*.csv'}, account: 1010}]");
+  const doubtful = (config: string) => config.replace("auto_confirm: 0.95", "auto_confirm: 0.99");
+
+  test("what a person's answer lets an agent book for the first time may wait for reviews", async () => {
+    const { one, owner, config } = await openBanks();
+    const answer = await applied(owner, doubtful(rule(config)), "Statements belong to 1010", "config.yaml");
+    await runs(owner, 3, "ingest");
+    expect(owner.cards.list({ open: true, kind: "entry" })).toHaveLength(9);
+    expect(await createGuard(owner).look()).toEqual([]);
+    expect(await stateOf(owner, answer)).toMatchObject({ state: "applied" });
+    expect(one.read("config.yaml")).toContain("account: 1010}]");
+  });
+
+  test("what makes an agent ask about all it has booked without a question is worse", async () => {
+    const { one, owner, config } = await openBanks();
+    one.commit({ "config.yaml": rule(config) });
+    await runs(owner, 1, "ingest");
+    expect(owner.cards.list({ open: true, kind: "entry" })).toEqual([]);
+    await applied(owner, doubtful(rule(config)), "Doubt it", "config.yaml");
+    one.write("import/october.csv", csv("10"));
+    await runs(owner, 3, "ingest");
+    expect(await createGuard(owner).look()).toEqual([expect.stringMatching(/"Doubt it" was taken back: 9 review items in 3 runs/)]);
+  });
+
+  test("what lets an agent end that failed before may ask", async () => {
+    const { one, owner } = await open();
+    one.commit({ [FILE]: FAILS });
+    await runs(owner, 3);
+    const mended = await applied(owner, ASKS, "Mend it");
+    await runs(owner, 3);
+    expect(await createGuard(owner).look()).toEqual([]);
+    expect(await stateOf(owner, mended)).toMatchObject({ state: "applied" });
+  });
+});
+
 const BOOKS = (n: number) =>
   `${header}journal_add_double({ date: "2026-11-06", description: "x", debit_account: 5030, credit_account: 1010, amount: "84.00", key: "k" + String(input.n), status: "auto-confirmed" });\n${n};\n`;
 const MONTH = "journal/2026/11.journal";

@@ -13,6 +13,7 @@ import { openAlert } from "../../outside/notices/outbox.ts";
 import { recordingOf } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { codeOver } from "../evidence/code.ts";
+import { bookedIn, effectsOf } from "../evidence/effects.ts";
 import { tryRun } from "../evidence/trial.ts";
 import type { ApplyWorld } from "./apply.ts";
 import type { Proposal } from "../proposal-types.ts";
@@ -125,8 +126,9 @@ export function tell(world: Told, { key, title, about }: Alert): string {
 const TRIED = 50;
 
 /**
- * For each run, what the previous code would have done, and what it did, where the change is the cause. A run that cannot be tried counts
- * against the change: it asks something the previous code did not.
+ * For each run, what the previous code would have done, and what it did, where the change is the cause. Reviews count for the same work only:
+ * not where the previous code fails, nor those of entries beyond as many as it books. A run that cannot be tried counts against the change: it
+ * asks something the previous code did not.
  */
 export async function onCodeBefore(bench: TrialEnvironment, { files }: Proposal, applied: string, runs: readonly Ended[]) {
   const parent = (await bench.git.objects.commit(applied))?.parents[0];
@@ -135,20 +137,26 @@ export async function onCodeBefore(bench: TrialEnvironment, { files }: Proposal,
   const code = codeOver(before, new Map(await Promise.all(files.map(async ({ path }) => [path, await before.read(path)] as const))));
   const [was, now]: [Ended[], Ended[]] = [[], []];
   for (const run of runs.slice(0, TRIED)) {
-    const tried = await triedOn(run.id);
+    const tried = await triedOn(run);
     was.push({ id: run.id, reviews: tried?.reviews ?? 0, failed: false, code: "" });
     const isWeather = run.failed && tried?.failed === true && (!run.code.startsWith("JOURNAL_") || tried.code === run.code);
-    now.push(isWeather ? { ...run, failed: false, code: "" } : run);
+    const same = { ...run, reviews: run.reviews - (tried?.ofNewWork ?? 0) };
+    now.push(isWeather ? { ...same, failed: false, code: "" } : same);
   }
   return { was, now };
 
-  async function triedOn(id: string): Promise<Omit<Ended, "id"> | null> {
+  async function triedOn({ id, reviews, failed }: Ended): Promise<(Omit<Ended, "id"> & { ofNewWork: number }) | null> {
     try {
       const recording = await recordingOf(id, bench);
       if (recording === null) return null;
       const { effects, missing } = await tryRun(recording, code, bench);
       if (missing !== null) return null;
-      return { reviews: effects.reviews.length, failed: effects.status === "failed", code: effects.error?.code ?? "" };
+      const result = { reviews: effects.reviews.length, failed: effects.status === "failed", code: effects.error?.code ?? "" };
+      if (result.failed && !failed) return { ...result, ofNewWork: reviews };
+      const own = await effectsOf(recording.run, recording.steps, bench.world);
+      const booked = bookedIn(own);
+      const asked = own.reviews.filter(({ about }) => booked.has(about)).length;
+      return { ...result, ofNewWork: Math.min(asked, reviews, Math.max(0, booked.size - bookedIn(effects).size)) };
     } catch (error) {
       if (error instanceof ClearedError && error.kind !== "internal") return null;
       throw error;
