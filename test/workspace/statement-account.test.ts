@@ -1,6 +1,7 @@
 /** Each statement finds its account of the books, by the rules of config.yaml. */
 import { describe, expect, test } from "vitest";
-import { likelyAccount, matchAccount, settingsFor } from "../../runtime/workspace/statements/questions.ts";
+import { likelyAccount, matchAccount, recognised, settingsFor } from "../../runtime/workspace/statements/questions.ts";
+import type { StatementRule } from "../../runtime/workspace/settings/config.ts";
 
 describe("account", () => {
   const rules = [
@@ -8,7 +9,7 @@ describe("account", () => {
     { match: { file: "chase*.csv" }, account: "1010", dialect: "chase-checking" },
     { match: { file: "card-????.csv", bank_account: "77" }, account: "2010" },
     { match: { dialect: "nz-card" }, account: "2020" },
-  ];
+  ] as StatementRule[];
   const bank = (id: string) => ({ id, name: `Assets:Bank:${id}`, type: "asset" as const });
   const origin = { account: null, card: false, dialect: "generic" };
   const account = (file: string, said: Partial<typeof origin> | { account: string } = {}, banks = ["1010", "1020"]) =>
@@ -21,6 +22,26 @@ describe("account", () => {
     expect(account("any.csv", { card: true, dialect: "nz-card" })).toBe("2020");
     expect(settingsFor(rules, "chase-2025.csv").dialect).toBe("chase-checking");
     expect(settingsFor(rules, "other.csv").dialect).toBeUndefined();
+  });
+
+  test("a rule for a statement without a number holds for its dialect and the part of the name that stays", () => {
+    const like = (file: string, known: StatementRule[] = []) => recognised(file, origin, known);
+    const generic = (file: string) => ({ file, dialect: "generic" });
+    for (const [file, pattern] of [
+      ["giro-2026-10.csv", "giro-????-??.csv"],
+      ["Chase1234_Activity_20261031.csv", "Chase1234_Activity_????????.csv"],
+      ["big3.csv", "big?.csv"],
+      ["Savings May 2026 (2).csv", "Savings * ???? (?).csv"],
+      ["maya.csv", "maya.csv"],
+      ["october.csv", "*.csv"],
+    ] as const)
+      expect(like(file), file).toEqual(generic(pattern));
+    // Where the pattern would not tell two accounts apart, each file is asked about.
+    const rule = (file: string, account: string) => ({ match: generic(file), account });
+    expect(like("march.csv", [rule("savings-????.csv", "1020")])).toEqual(generic("march.csv"));
+    expect(like("konto3.csv", [rule("konto1.csv", "1010"), rule("konto2.csv", "1020")])).toEqual(generic("konto3.csv"));
+    expect(like("konto3.csv", [rule("konto1.csv", "1010"), rule("konto2.csv", "1010")])).toEqual(generic("konto?.csv"));
+    expect(recognised("x1.ofx", { ...origin, dialect: "ofx" }, [])).toEqual({ file: "x1.ofx" });
   });
 
   test("without a rule it is the only bank account, unless the statement says that it is another one", () => {

@@ -91,12 +91,12 @@ export function goneQuestion(receipt: KeptReceipt, ids: string[], words: Readonl
 const MOST_SHOWN = 5;
 
 /** Statements of one file for accounts that no rule names, as refused lines of its receipt: one for each account. */
-export function unknownAccounts(file: string, statements: readonly Statement[]): Refused[] {
-  const groups = Map.groupBy(statements, (one) => JSON.stringify(recognised(file, one)));
+export function unknownAccounts(file: string, statements: readonly Statement[], rules: readonly StatementRule[]): Refused[] {
+  const groups = Map.groupBy(statements, (one) => JSON.stringify(recognised(file, one, rules)));
   return [...groups.values()].flatMap((group): Refused[] => {
     const [first] = group;
     if (first === undefined) return [];
-    const match = recognised(file, first);
+    const match = recognised(file, first, rules);
     const rows = group.flatMap((one) => one.rows);
     const more = rows.length > MOST_SHOWN ? [`and ${rows.length - MOST_SHOWN} more`] : [];
     const message = `It is not known to which account of the books ${nameOf({ match, card: first.card })} belongs. Answer its card in \`cleared queue\`, or add to config.yaml under statements: - match: ${JSON.stringify(match)} with its account.`;
@@ -105,10 +105,10 @@ export function unknownAccounts(file: string, statements: readonly Statement[]):
   });
 }
 
-/** `card 4111`, `account NL28INGB1200324416`, `the account of october.csv` */
+/** `card 4111`, `account NL28INGB1200324416`, `the account of giro-*.csv`, `the card of chase-card statements` */
 export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">): string {
   if (match.bank_account !== undefined) return `${card ? "card" : "account"} ${match.bank_account}`;
-  return match.dialect === undefined ? `the account of ${match.file}` : `the card of ${match.dialect} statements`;
+  return match.file === undefined ? `the card of ${match.dialect} statements` : `the ${card ? "card" : "account"} of ${match.file}`;
 }
 
 /** The card for an account that no rule names. `likely`: the account of the books that it probably is. */
@@ -206,10 +206,33 @@ export function matchAccount(rules: readonly StatementRule[], accounts: Account[
   return account === null && !card && only !== undefined && second === undefined ? only.id : null;
 }
 
-/** The conditions by which a rule of config.yaml would recognize the account of such statements. */
-export function recognised(file: string, { account, card, dialect }: Origin): UnknownAccount["match"] {
+/**
+ * The conditions by which a rule of config.yaml would recognize the account of such statements, of later months too. A bank has one dialect for
+ * all its accounts, so where no number tells them apart, the part of the file's name that stays does; if it cannot, each file is asked about.
+ */
+export function recognised(file: string, { account, card, dialect }: Origin, rules: readonly StatementRule[]): UnknownAccount["match"] {
   if (account !== null) return { bank_account: plainId(account) };
-  return card && dialect !== "ofx" ? { dialect } : { file };
+  if (dialect === "ofx") return { file };
+  if (card) return { dialect };
+  const { like, isNamed } = withoutDates(file);
+  const others = rules.filter(
+    ({ match }) => (match.dialect ?? dialect) === dialect && match.file !== undefined && matchesGlob(like, match.file),
+  );
+  const isOfMany =
+    new Set(others.map((one) => one.account)).size > 1 || (!isNamed && others.some(({ match }) => /[*?]/.test(match.file ?? "")));
+  return { file: isOfMany ? file : like, dialect };
+}
+
+const MONTH =
+  /(?<!\p{L})(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?!\p{L})/giu;
+// Days as eight digits in either order, months as six, years, and numbers too short to be an account's.
+const DATE = /(?<!\d)(?:(?:19|20)\d{6}|\d{4}(?:19|20)\d\d|(?:19|20)\d{4}|(?:19|20)\d\d|\d{1,3})(?!\d)/g;
+
+/** `giro-2026-10.csv` -> `giro-????-??.csv`: the pattern of a file's name in other months, and whether letters are left that tell files apart. */
+function withoutDates(file: string): { like: string; isNamed: boolean } {
+  const [, stem = file, end = ""] = /^(.+?)(\.[a-z]+)?$/i.exec(file) ?? [];
+  const like = stem.replace(MONTH, "*").replace(DATE, (digits) => "?".repeat(digits.length));
+  return { like: like + end, isNamed: /\p{L}/u.test(like) };
 }
 
 /** The account that a person most likely means: the only one of its kind, if no rule names it yet; else null. */

@@ -158,7 +158,7 @@ export function createImports(context: ImportsContext): ImportsView {
     const groups = byAccount(found);
     const isPart = (await receiptOf(hash))?.later !== undefined;
     // Statements of accounts that config.yaml does not name are not booked; the others of the file are.
-    parsed.refused.unshift(...unknownAccounts(name, groups.get(null) ?? []));
+    parsed.refused.unshift(...unknownAccounts(name, groups.get(null) ?? [], rules));
     for (const [account, statements] of groups) {
       if (account === null) continue;
       for (const warning of isPart ? [] : statements.flatMap((one) => one.warnings))
