@@ -10,6 +10,11 @@ const service = mcp_record({ tool: "erp/get_service", params: { service_id: cont
 const owner = mcp_record({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
 const before = mcp_call({ tool: "erp/get_credit", params: { contract_id, period } });
 const breaches = mcp_fetch_all({ tool: "erp/list_sla_breaches", params: { contract_id } });
-const quarterOf = (month: string) => `${month.slice(0, 4)}-${Math.ceil(Number(month.slice(5, 7)) / 3)}`;
-const earlier = breaches.records.filter((one) => quarterOf(one.period) === quarterOf(period) && one.period !== period);
+// A breach that was credited counts, listed or not.
+const last = Math.ceil(Number(period.slice(5, 7)) / 3) * 3;
+const others = [last - 2, last - 1, last].map((month) => `${period.slice(0, 5)}${String(month).padStart(2, "0")}`).filter((one) => one !== period);
+const listed = breaches.records.filter((one) => others.includes(one.period));
+const credits = others.map((month) => mcp_call({ tool: "erp/get_credit", params: { contract_id, period: month } }));
+const unlisted = credits.filter((one) => one.found !== false && !listed.some((other) => other.period === one.period));
+const earlier = [...listed, ...unlisted.map((one) => ({ period: one.period, credit: one.amount }))];
 ({ contract, uptime, owner, before, earlier, all_known: breaches.complete });

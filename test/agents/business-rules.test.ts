@@ -99,6 +99,20 @@ test("breaches and incidents report possible liabilities under their contracts",
   expect(JSON.stringify(gateOf(at, incident))).toContain('"sla_exposure":"7024.75"');
 });
 
+test("the third credited breach of a quarter is escalated, though earlier ones are listed nowhere else", async () => {
+  const own = await business();
+  await run(own, "sla_breach", { contract_id: "CTR-501", period: "2024-10" });
+  for (const month of ["07", "08"])
+    change(own, `insert into uptime select 'UP-${month}', service_id, '2024-${month}', days, total_minutes, uptime_pct, downtime_minutes from uptime where metric_id = 'UP-2'`);
+  const credit = (month: string) => run(own, "sla_breach", { contract_id: "CTR-501", period: `2024-${month}` });
+  expect((await credit("07")).result).toMatchObject({ quarter_total: "74.95", approved_by: "policy" });
+  change(own, "insert into sla_breaches values ('BR-9', 'CTR-501', '2024-07', '74.95')");
+  expect((await credit("08")).result).toMatchObject({ quarter_total: "149.90", approved_by: "policy" });
+  const third = await credit("09");
+  expect(gateOf(own, third)).toMatchObject({ kind: "escalation", level: "vp", title: expect.stringContaining("breaches_in_quarter 3 >= 3") });
+  expect(JSON.stringify(gateOf(own, await answer(own, third, "approved", "Lee")))).toContain('"quarter_total":"224.85"');
+});
+
 test.each([
   ["amounts that cancel each other", { params: { invoice_id: "INV-2024-447", amount: "9000.00", credit: "-9000.00", pay_date: "2024-11-01" } }],
   ["a smaller amount given beside it", { amount: "0.01", params: { invoice_id: "INV-2024-447", amount: "9000.00", pay_date: "2024-11-01" } }],
