@@ -25,7 +25,8 @@ const facts = { customer_status: status, contract_signed, payment_method_valid, 
 const verdict = policy_evaluate({ about: { customer: name, plan: plan_id }, facts });
 const calls = script_run("onboarding_calls", { customer, plan_id, lead_id: csm.employee_id, kickoff_on });
 const title = `Provision ${plan_id} for ${name}?`;
-const { by, no, calls: steps } = script_run("carry_out", { title, calls, otherwise: [], ask: !verdict.passed });
+const receivers = { tool: "erp/get_employee", key: "employee_id", of: ["csm", "lead_id"] };
+const { by, no, calls: steps } = script_run("carry_out", { title, calls, otherwise: [], ask: !verdict.passed, receivers });
 // Not the customer: the reason may be one they must not be told.
 if (no !== null) script_run("refused", { to: csm.email, subject: `No account for ${name}`, what: `${name} gets no account.`, by, no });
 const [account, assigned, project] = steps.map((call: any) => call.params);

@@ -29,7 +29,8 @@ const calls = script_run("incident_calls", { incident, suspects, root_cause, on_
 const versions = suspects.map((one: any) => one.version).join(", ") || "nothing";
 const title = `${severity} ${incident_id}, ${incident.summary}: roll back ${versions}?`;
 const details = { impact, similar: similar.length, verdict: verdict.summary };
-const { by, calls: steps, made } = script_run("carry_out", { title, calls, ask: true, details });
+const receivers = { tool: "erp/get_employee", key: "employee_id", of: ["assignee"] };
+const { by, calls: steps, made } = script_run("carry_out", { title, calls, ask: true, details, receivers });
 const [updated] = made["erp/update_incident"] ?? [];
 const [ticket] = made["erp/create_ticket"];
 const on_call = mcp_record({ tool: "erp/get_employee", params: { employee_id: ticket.assignee } });

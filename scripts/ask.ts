@@ -8,9 +8,10 @@ input:
   otherwise: {type: list, describe: "what is called after a rejection; without it a rejection ends the run"}
   fixed: {type: boolean, default: false, describe: the calls belong together and are approved as they are}
   details: {type: object, describe: facts for the card}
+  receivers: {type: object, describe: "{tool, key, of}: whom the parameters `of` name is there, as `tool` reads by `key`"}
 */
 // Answers {by, no, calls}: who decided, why not (null when approved), and what may be called now.
-const { title, otherwise, fixed, details } = input;
+const { title, otherwise, fixed, details, receivers } = input;
 let by = "policy";
 let no: string | null = null;
 // Where nobody is asked the policy has approved, and no gate puts that in.
@@ -24,4 +25,7 @@ if (input.ask) {
   if (asked.decision === "rejected") no = asked.reason ?? "no reason given";
 }
 fsm_enter("MUTATE");
+// Somebody may have been put in who is not there: once the calls are made it is too late to find out.
+const named = new Set(calls.flatMap(({ params }) => (receivers?.of ?? []).flatMap((one: string) => params[one] ?? [])));
+for (const id of named) mcp_record({ tool: receivers.tool, params: { [receivers.key]: id } });
 ({ by, no, calls });

@@ -9,6 +9,7 @@ input:
   fixed: {type: boolean, default: false}
   each: {type: boolean, default: false, describe: a call that a tool refuses does not stop the others}
   details: {type: object}
+  receivers: {type: object}
 */
 // Answers {by, no, calls, answers, made, changed}: who said yes, the calls as approved, what each answered, their params by tool, and what the
 // approval changed in them, in words. What is told afterwards comes from these. `each`: an answer is {tool, params, ok, problem}.

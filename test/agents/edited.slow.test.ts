@@ -70,6 +70,25 @@ test.each(ANOTHER)("%s with %j: an approval cannot be moved to another record", 
   expect(changes(at)).toHaveLength(before);
 });
 
+/** Agent, input, and the parameter that names who receives something. */
+const RECEIVERS: [string, Json, string][] = [
+  ["hr_offboarding", { employee_id: "E-2290" }, "calls.3.params.owner_id"],
+  ["customer_onboarding", { customer_id: "C-311" }, "calls.1.params.csm"],
+  ["customer_onboarding", { customer_id: "C-311" }, "calls.2.params.lead_id"],
+  ["incident_response", { incident_id: "INC-501" }, "calls.2.params.assignee"],
+  ["procurement", { requisition_id: "REQ-31" }, "calls.1.params.assignee"],
+];
+test.each(RECEIVERS)("%s with %j does nothing where an edit names somebody who is not there", async (agent, input, path) => {
+  let end = await run(at, agent, input);
+  const before = changes(at).length;
+  for (let gate = 0; end.status === "waiting" && gate < 10; gate++) {
+    const sets = gateOf(at, end).calls.length > 0 && gate < 2 ? { [path]: "E-9999" } : {};
+    end = await answer(at, end, "approved", gate % 2 === 0 ? "Lee" : "Mo", sets as Record<string, string>);
+  }
+  expect(end).toMatchObject({ status: "failed", error: { code: "RECORD_UNKNOWN", message: expect.stringContaining("E-9999") } });
+  expect(changes(at)).toHaveLength(before);
+});
+
 test.each(EDITED)("%s reports what was approved, not what was planned", async (agent, input, changed, told) => {
   const sets = Object.fromEntries(Object.entries(changed).map(([path, [, to]]) => [path, to]));
   let end = await run(at, agent, input);
