@@ -118,12 +118,12 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
         waiting.set(id, { resolve: done, reject });
         socket.write(`${JSON.stringify({ id, method, params })}\n`);
       });
-    const end = (words: string) => {
+    const end = (words: string, ended = false) => {
       const callers = [...waiting.values()];
       waiting.clear();
       socket.destroy();
       const message = `The process that owns this workspace ${words}. Check with \`cleared runs\`; runs continue in it.`;
-      for (const caller of callers) caller.reject(fromWire({ code: "OWNER_BUSY", message }));
+      for (const caller of callers) caller.reject(fromWire({ code: "OWNER_BUSY", message, data: { ended } }));
     };
     const pinging = whileAwake(PING_MS, (passed) => {
       silent += passed;
@@ -135,7 +135,7 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
     socket.on("close", () => {
       clearInterval(pinging);
       clearInterval(unanswered);
-      end("ended while it worked on this command");
+      end("ended while it worked on this command", true);
     });
     socket.once("connect", () => {
       hear(socket, Number.POSITIVE_INFINITY, (line) => {

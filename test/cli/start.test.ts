@@ -49,6 +49,26 @@ test("a statement put into import/ becomes a run, a receipt, one commit and card
   await agrees(dir);
 });
 
+test("a batch of decisions goes on after its owner was killed, counts each card once, and loses none", async () => {
+  const dir = await workspace();
+  const rows = (n: number): [string, string, string] => [`2026-10-${n + 10}`, `UNKNOWN ${n}`, `-${n}.00`];
+  put(dir, { "import/october.csv": statement(Array.from({ length: 12 }, (_, n) => rows(n + 1))) });
+  const running = await start(dir);
+  await running.says(/12 rows: 12 new/);
+  const numbers = (await cleared(dir, "queue", "--json")).json().map((card: { id: number }) => String(card.id));
+  const store = new DatabaseSync(join(dir, ".cleared/store.db"), { readOnly: true });
+  const decided = () => store.prepare("SELECT count(*) AS n FROM cards WHERE decision IS NOT NULL").get()?.["n"];
+  const batch = shell(dir, `cleared approve ${numbers.join(" ")} --account 5020`, true);
+  await until(() => Number(decided()) >= 2);
+  await running.stop("SIGKILL");
+  const { code, stdout, stderr } = await batch;
+  expect(code, stderr).toBe(0);
+  expect(stdout.match(/^\d+ {2}approved/gm)).toHaveLength(12);
+  expect(decided()).toBe(12);
+  store.close();
+  await agrees(dir);
+});
+
 test("ten copies at once, a slow writer and a folder named like a file: only complete files, in one run", async () => {
   const dir = await workspace();
   const running = await start(dir);

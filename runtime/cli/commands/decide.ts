@@ -29,16 +29,25 @@ async function decideAll(
     ...textsOf(options, "reason", "despite", "account"),
     ...(options["result"] === undefined ? {} : { result: parseJson(String(options["result"]), "--result") as Json }),
   };
-  let decided = 0;
+  const decided = new Set<string>();
+  let sent: Decision | null = null;
   const decide = async (api: Api, name: string) => {
     const id = cardNumber(name);
     const card = await withStore(dir, (look) => look.card(id));
     if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
+    const again = sent?.card === id ? sent : null;
+    const taken = again !== null && card.decision?.at === again.at && card.decision.by.split(", ").includes(again.by);
+    if (taken) {
+      if (!decided.has(name)) output.lines(cardLines(output, card));
+      decided.add(name);
+      return { card };
+    }
     const said = { ...asked(card), ...answer(card), at: Date.now(), ...extra };
-    const decision = signAs(dir, local.trust, said, options["by"] as string | undefined);
+    const decision = again ?? signAs(dir, local.trust, said, options["by"] as string | undefined);
     assertNamed(card, name, decision.by);
+    sent = decision;
     const one = await api.decide({ decision });
-    decided++;
+    decided.add(name);
     const movable = one.card.kind === "proposal" && one.commit !== null ? movableOf((await api.proposal({ id })).proposal.report) : [];
     tell(output, { ...one, movable });
     if (one.run === null || one.card.gate === null) return { ...one, movable };
@@ -50,24 +59,59 @@ async function decideAll(
   // Each result is printed as it happens, and a failure does not stop the others.
   const results: (Awaited<ReturnType<typeof decide>> | { card: number; error: WireError })[] = [];
   const failures: unknown[] = [];
-  await withApi(dir, async (api) => {
-    for (const name of cards) {
+  const failed = (name: string, error: unknown) => {
+    failures.push(error);
+    results.push({ card: cardNumber(name), error: toWire(error) });
+    output.note(`${name}  ${formatError(toWire(error), dir)}`);
+  };
+  const left = [...cards];
+  let lost = "";
+  const decideLeft = async (api: Api) => {
+    for (let name = left.shift(); name !== undefined; name = left.shift()) {
       try {
         results.push(await decide(api, name));
       } catch (error) {
-        if (cards.length === 1) throw error;
-        failures.push(error);
-        results.push({ card: cardNumber(name), error: toWire(error) });
-        output.note(`${name}  ${formatError(toWire(error), dir)}`);
-        // The owner is gone or the disk is full, so the others would fail as well.
-        if (isOurs(error)) break;
+        const ended = ownerEnded(error);
+        // The next owner, or this process as the owner, goes on; a card at which two have ended is left.
+        if (ended === true && lost !== name) {
+          lost = name;
+          left.unshift(name);
+          return;
+        }
+        const told = ended === undefined ? error : inDoubt(name);
+        if (cards.length === 1) throw told;
+        failed(name, told);
+        if (ended === true) return;
+        // The disk is full or the owner was replaced, so the others would fail as well.
+        if (isOurs(error)) left.length = 0;
       }
     }
-  });
+  };
+  do {
+    await withApi(dir, decideLeft).catch((error: unknown) => {
+      const [name] = left;
+      if (lost === "" || name === undefined) throw error;
+      if (cards.length === 1) throw inDoubt(name);
+      failed(name, name === lost ? inDoubt(name) : error);
+      left.length = 0;
+    });
+  } while (left.length > 0);
   output.result(results);
-  if (failures.length > 0) output.line(`${decided} of ${cards.length} decided.`);
+  if (failures.length > 0) output.line(`${decided.size} of ${cards.length} decided.`);
   return failures.length === 0 ? 0 : EXIT[kindOf(toWire(failures[0]).code)];
 }
+
+/** Whether the owner has ended (true) or no longer responds (false); undefined for any other error. */
+function ownerEnded(error: unknown): boolean | undefined {
+  const { code, data } = toWire(error);
+  return code === "OWNER_BUSY" ? (data?.["ended"] as boolean | undefined) : undefined;
+}
+
+const inDoubt = (name: string) =>
+  new ClearedError(
+    "OWNER_BUSY",
+    `The process that owns this workspace ended or stopped responding while it decided card ${name}. \`cleared queue show ${name}\` shows whether it is decided; if it is open, decide it again.`,
+  );
 
 function tell(output: Output, one: Decided & { offer: Card | null } & { movable: ReturnType<typeof movableOf> }): void {
   output.lines(cardLines(output, one.card));
