@@ -36,7 +36,7 @@ const calls = [
   { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },
 ];
 const otherwise = [{ tool: "erp/reject_invoice", params: { invoice_id, reason: "@reason" } }];
-const title = `Pay ${pay.amount} ${invoice.currency} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;
+const title = `Pay ${pay.amount} ${invoice.currency ?? "(no currency given)"} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;
 const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: !verdict.passed });
 const decision = no === null ? "approved" : "rejected";
 const { invoice_id: _, ...paid } = made["erp/schedule_payment"]?.[0] ?? { invoice_id, amount: "0.00" };

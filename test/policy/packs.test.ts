@@ -172,6 +172,9 @@ const evaluate = (
 it("1,140 over on an order of 51,200 waits for a manager, and exactly 2 % does not", async () => {
   const facts = {
     invoice_status: "received",
+    order_status: "received",
+    amount: "51200.00",
+    currency: "USD",
     vendor_status: "approved",
     vendor_match: true,
     currency_match: true,

@@ -5,7 +5,7 @@
 import { ableTo } from "../../engine/authority.ts";
 import { type At, didYouMean } from "../../kernel/errors.ts";
 import type { KnownKeys } from "../../kernel/ports.ts";
-import { namesIn } from "../../rules/policy/lint.ts";
+import { namesIn } from "../../rules/policy/condition.ts";
 import { isCurrency } from "../../rules/tools/trace.ts";
 import { readYaml } from "../../scripts/yaml-text.ts";
 import { CONFIG, POLICIES, policyFile } from "../../workspace/layout.ts";

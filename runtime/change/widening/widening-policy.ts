@@ -2,8 +2,8 @@
  * Where the rules of a policy became less strict. A rule is kept if some rule of the new pack applies wherever it did and requires no less;
  * anything that cannot be proved to be as strict is reported as loosened.
  */
-import { type Atom, type Condition, type Operand, print } from "../../rules/policy/condition.ts";
-import { demandsAtLeast, implies, namesIn } from "../../rules/policy/lint.ts";
+import { type Atom, type Condition, type Operand, namesIn, print } from "../../rules/policy/condition.ts";
+import { demandsAtLeast, implies } from "../../rules/policy/lint.ts";
 import { type Ladder, meetsLevel } from "../../rules/policy/levels.ts";
 import type { Scope } from "../../rules/policy/evaluate.ts";
 import type { Rule } from "../../rules/policy/verdict.ts";

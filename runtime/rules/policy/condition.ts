@@ -189,6 +189,16 @@ export const operandsOf = (atom: Atom): Operand[] => (atom.op === "is" ? [] : at
 /** True for >, >=, < and <=, which only numbers and dates have. */
 export const isOrdered = (atom: Atom): boolean => atom.op === "compare" && atom.relation !== "==" && atom.relation !== "!=";
 
+export function atomsOf(condition: Condition): Atom[] {
+  if (condition.op === "and" || condition.op === "or") return condition.terms.flatMap(atomsOf);
+  if (condition.op === "not") return atomsOf(condition.term);
+  return condition.op === "constant" ? [] : [condition];
+}
+
+export const wordsIn = (atom: Atom): string[] => operandsOf(atom).flatMap((one) => (one.kind === "word" ? [one.text] : []));
+/** The facts that a condition names, and the words it compares them with, which may be facts. */
+export const namesIn = (condition: Condition): string[] => atomsOf(condition).flatMap((atom) => [atom.field, ...wordsIn(atom)]);
+
 export function printOperand(operand: Operand): string {
   if (operand.kind === "null") return "null";
   if (operand.kind === "boolean") return String(operand.value);

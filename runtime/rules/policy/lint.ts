@@ -7,7 +7,7 @@ import { didYouMean } from "../../kernel/errors.ts";
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { STRICTNESS } from "../../kernel/verdict.ts";
-import { type Atom, type Condition, type Operand, isOrdered, operandsOf, print, printOperand } from "./condition.ts";
+import { type Atom, type Condition, type Operand, atomsOf, isOrdered, operandsOf, print, printOperand, wordsIn } from "./condition.ts";
 import { compareDates, dayOrMoment, compareDecimals, isDecimal } from "./values.ts";
 import { type Kind, type Scope, holds, fieldValue } from "./evaluate.ts";
 import { type Ladder, meetsLevel } from "./levels.ts";
@@ -49,16 +49,6 @@ export function lintRules(rules: readonly Rule[], scope: Scope, ladder: Ladder):
   }
   return found;
 }
-
-function atomsOf(condition: Condition): Atom[] {
-  if (condition.op === "and" || condition.op === "or") return condition.terms.flatMap(atomsOf);
-  if (condition.op === "not") return atomsOf(condition.term);
-  return condition.op === "constant" ? [] : [condition];
-}
-
-const wordsIn = (atom: Atom): string[] => operandsOf(atom).flatMap((one) => (one.kind === "word" ? [one.text] : []));
-/** The facts that a condition names, and the words it compares them with, which may be facts. */
-export const namesIn = (condition: Condition): string[] => atomsOf(condition).flatMap((atom) => [atom.field, ...wordsIn(atom)]);
 
 /** Kind of a field by its declaration, of a threshold by its value. Undefined when neither exists. */
 function kindOf(field: string, { kinds, thresholds }: Scope): Kind | undefined {

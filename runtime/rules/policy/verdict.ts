@@ -4,7 +4,7 @@
  */
 import type { Demanded, Verdict, VerdictWord, Json } from "../../kernel/ports.ts";
 import { STRICTNESS } from "../../kernel/verdict.ts";
-import { type Condition, type Atom, type Operand, printOperand } from "./condition.ts";
+import { type Condition, type Atom, type Operand, namesIn, printOperand } from "./condition.ts";
 import { type Scope, evaluate, unknownFields, fieldValue } from "./evaluate.ts";
 import { type Ladder, strictest } from "./levels.ts";
 
@@ -74,7 +74,10 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
       requires.approvals = Math.max(requires.approvals, 1);
     }
     for (const rule of set.rules) {
-      const truth = evaluate(rule.when, set, false);
+      const decided = evaluate(rule.when, set, false);
+      // Where amounts are in another currency, a small percentage beside them does not decide for them.
+      const foreign = set.unit === undefined ? [] : namesIn(rule.when).filter((name) => set.kinds.get(name) === "money");
+      const truth = decided === false && foreign.length > 0 ? null : decided;
       // A missing flag counts as false where that triggers a rule that stops the run, and as unknown where it would let the run continue.
       if (truth ?? (rule.action !== "inform" && evaluate(rule.when, set, true))) {
         const why = because(rule.when, set);
@@ -83,7 +86,7 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
         demand(rule, action);
       } else if (truth === null) {
         const unit = (name: string) => (set.unit !== undefined && set.kinds.get(name) === "money" ? `${name} in ${set.unit}` : name);
-        indeterminate.push({ rule: rule.id, missing: unknownFields(rule.when, set).map(unit) });
+        indeterminate.push({ rule: rule.id, missing: (decided === null ? unknownFields(rule.when, set) : foreign).map(unit) });
         demand(rule, "require_approval");
       }
     }
