@@ -16,8 +16,9 @@ const isSame = (one: any) => one.invoice_id !== invoice_id && numberOf(one) === 
 const isEarlier = (one: any) => one.invoice_date < invoice_date || (one.invoice_date === invoice_date && one.invoice_id < invoice_id);
 // What was dealt with comes first, whatever date this one bears; of two that were not, the earlier does.
 const comesFirst = (one: any) => isEarlier(one) || !["received", "rejected"].includes(one.status);
-// With what was approved before, and what came before it, an order is invoiced once.
-const counts = (one: any) => one.invoice_id !== invoice_id && one.status !== "rejected" && comesFirst(one);
+// With what was approved before, and what came before it, an order is invoiced once. A credit makes room only when it was settled.
+const isOwed = (one: any) => !new Decimal(one.amount).isNegative() || one.status === "paid";
+const counts = (one: any) => one.invoice_id !== invoice_id && one.status !== "rejected" && comesFirst(one) && isOwed(one);
 const others = ofOrder.records.filter(counts);
 const currency_match = [order, ...others].every((one) => one.currency === currency);
 const invoiced =
@@ -25,6 +26,7 @@ const invoiced =
 const facts = {
   vendor_match: order.vendor_id === vendor_id,
   currency_match,
+  order_status: order.status,
   invoice_status: status,
   vendor_status: vendor.approved && vendor.status === "active" ? "approved" : vendor.status,
   goods_received: receipt.accepted === true && receipt.quantity_received === receipt.quantity_ordered,

@@ -194,3 +194,51 @@ test.each([
   expect(told[0]).toContain("too dear");
   expect(changes(at)).toEqual(before);
 });
+
+/** A copy of a row of the business with other values. */
+const copied = (table: string, where: string, values: string): void =>
+  change(at, `create temp table copy as select * from ${table} where ${where}; update copy set ${values}; insert into ${table} select * from copy`);
+const ofOrder = (invoice_id: string, values: string): void =>
+  copied("invoices", "invoice_id = 'INV-2024-448'", `invoice_id = '${invoice_id}', vendor_number = '${invoice_id}', status = 'received', ${values}`);
+const waitsFor = async (invoice_id: string, why: string): Promise<void> => {
+  const waiting = await run(at, "invoice_reconciliation", { invoice_id });
+  expect([invoice_id, waiting.status, waiting.reason]).toEqual([invoice_id, "waiting", "approval"]);
+  expect(JSON.stringify(gateOf(at, waiting).brief)).toContain(why);
+  await at.host.engine.cancel(waiting.id, "the test has seen it");
+};
+
+test("a credit makes room for another invoice of its order only when it was settled, and is itself for a person", async () => {
+  change(at, "update invoices set status = 'paid' where invoice_id = 'INV-2024-448'");
+  ofOrder("CREDIT", "amount = '-52224.00', invoice_date = '2024-11-01'");
+  ofOrder("AGAIN", "invoice_date = '2024-11-05'");
+  for (const status of ["received", "approved", "scheduled", "void"]) {
+    change(at, `update invoices set status = '${status}' where invoice_id = 'CREDIT'`);
+    await waitsFor("AGAIN", "variance 53248.00 > 500");
+  }
+  // With it the order is invoiced as it was ordered, and yet it would be money that leaves in the other direction.
+  ofOrder("LITTLE", "amount = '-100.00', invoice_date = '2024-11-04'");
+  await waitsFor("LITTLE", "amount -100.00 <= 0");
+  change(at, "update invoices set status = 'paid' where invoice_id = 'CREDIT'");
+  expect(await run(at, "invoice_reconciliation", { invoice_id: "AGAIN" })).toMatchObject({ outcome: "completed", result: { by: "policy" } });
+});
+
+test.each(["canceled", "closed", null])("an invoice of an order that is %s is for a person", async (status) => {
+  const set = (to: string | null) => change(at, `update purchase_orders set status = ${to === null ? "null" : `'${to}'`} where po_id = 'PO-2024-120'`);
+  set(status);
+  await waitsFor("INV-2024-449", "ORDER_NOT_OPEN");
+  set("received");
+});
+
+test.each([
+  ["invoice_reconciliation", { invoice_id: "INV-2024-449" }, "purchase_orders invoices"],
+  ["sla_breach", { contract_id: "CTR-501", period: "2024-09" }, "contracts"],
+])("amounts in another currency, or in none, are not approved by policy, however small a difference: %s", async (agent, input, tables) => {
+  for (const currency of ["'KWD'", "null", "''"]) {
+    for (const table of tables.split(" ")) change(at, `update ${table} set currency = ${currency}`);
+    const waiting = await run(at, agent, input);
+    expect([currency, waiting.status, waiting.error?.message]).toEqual([currency, "waiting", undefined]);
+    expect(JSON.stringify(gateOf(at, waiting).brief)).toMatch(/cannot be decided without (?:variance|credit) in USD/);
+    await at.host.engine.cancel(waiting.id, "the test has seen it");
+  }
+  for (const table of tables.split(" ")) change(at, `update ${table} set currency = 'USD'`);
+});
