@@ -30,7 +30,7 @@ const { variance, pct_exact } = compute_variance_check({
 });
 const { match: terms_match, ...pay } = script_run("payment_terms", { invoice, vendor: found.vendor, today: found.today });
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ about: { invoice_id, amount: invoice.amount, vendor: found.vendor.name, variance }, facts: { ...found.facts, currency: invoice.currency, amount: invoice.amount, variance_pct: known ? pct_exact : null, variance: known ? variance : null, terms_match } });
+const verdict = policy_evaluate({ about: { invoice_id, amount: invoice.amount, vendor: found.vendor.name, variance }, facts: { ...found.facts, currency: invoice.currency ?? null, amount: invoice.amount, variance_pct: known ? pct_exact : null, variance: known ? variance : null, terms_match } });
 const calls = [
   { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } },
   { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },

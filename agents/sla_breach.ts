@@ -25,7 +25,7 @@ const quarterWith = (own: string) => script_run("total", { amounts: [own, ...ear
 fsm_enter("POLICY_CHECK");
 const breaches_in_quarter = all_known ? earlier.length + (owed ? 1 : 0) : null;
 const { strategic, disputed, account_current } = contract;
-const facts = { credit, currency: contract.currency, strategic, breaches_in_quarter, disputed, account_current };
+const facts = { credit, currency: contract.currency ?? null, strategic, breaches_in_quarter, disputed, account_current };
 const verdict = policy_evaluate({ facts, about: { contract_id, credit, customer: contract.party_id, breach } });
 const reason = `${breach.downtime_minutes} minutes down in ${period}, ${breach.allowed_minutes} allowed`;
 const calls = owed ? [{ tool: "erp/apply_credit", params: { contract_id, period, amount: credit, reason } }] : [];

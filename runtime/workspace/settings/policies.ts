@@ -177,11 +177,12 @@ export interface PoliciesOptions {
 /** Hash of a policy in prose, regardless of white space. */
 export const proseDigest = (text: string): string => createHash("sha256").update(text.trim().replace(/\s+/g, " ")).digest("hex");
 
-/** A pack's figures are in the workspace's currency: when the facts name another one, or not the one it declares, their amounts are unknown to it. */
+/** A pack's figures are in the workspace's currency: when the facts name another one, or give none for it, their amounts are unknown to the pack. */
 function heldAgainst({ set }: Pack, facts: RuleSet["facts"], currency: string): RuleSet {
-  const names = [...Object.keys(facts).filter((name) => typeof facts[name] === "string"), ...set.kinds.keys()];
-  const isNamed = (name: string): boolean => isCurrency(name) && (set.kinds.get(name) ?? "text") === "text";
-  if (names.every((name) => !isNamed(name) || facts[name] === currency)) return { ...set, facts };
+  const names = Object.keys(facts).filter(
+    (name) => isCurrency(name) && (set.kinds.get(name) === "text" || typeof facts[name] === "string"),
+  );
+  if (names.every((name) => facts[name] === currency)) return { ...set, facts };
   const known = Object.entries(facts).filter(([name]) => set.kinds.get(name) !== "money");
   return { ...set, facts: Object.fromEntries(known), unit: currency };
 }
