@@ -1,7 +1,7 @@
 /** The approval profiles of trust.yaml: `auto` answers a gate itself, `tool:SERVER/NAME` asks an outside approval system. */
 import type { Standing } from "../engine/approval.ts";
-import { actionHash, isWithin } from "../engine/authority.ts";
-import { isAtMost } from "../engine/authority.ts";
+import { actionHash, isAtMost } from "../engine/authority.ts";
+import { judgedBy, outside } from "../engine/within.ts";
 import type { Database } from "../engine/store/database.ts";
 import { glanceAt } from "../engine/store/run-queries.ts";
 import { toWire } from "../kernel/errors.ts";
@@ -37,10 +37,15 @@ export function createStanding({ dir, database, trust, clock, config, tools }: A
     // An uncommitted script of that name is not the agent for which the profile was written.
     if (profile === null || execSource(run.cause) !== null) return null;
     const { currency, timezone } = await config(run);
-    if (!isWithin(card.calls, profile, currency)) return null;
+    const calls = judgedBy(card.calls, profile);
+    const why = outside(calls, profile, currency);
+    if (why !== null) {
+      note(`The approval profile does not cover "${card.title}": ${why}; a person is asked.`);
+      return null;
+    }
     const place = { agent: run.agent, run: run.id, day: dayIn(timezone, clock.now()), key };
     try {
-      if (!keptWithin({ dir, database }, place, card.calls, profile.up_to)) {
+      if (!keptWithin({ dir, database }, place, calls, profile.up_to)) {
         note(
           `The approval profile allows ${profile.up_to} ${profile.currency} for a run and for a day, all amounts together; a person is asked.`,
         );

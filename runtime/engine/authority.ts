@@ -11,7 +11,7 @@ import type { Call, Card, CardDraft, Decision, Json } from "../kernel/ports.ts";
 import type { Header } from "../scripts/header.ts";
 import { validateInput } from "../scripts/fields.ts";
 import { nameWords } from "../rules/tools/classify.ts";
-import { amountsIn, decimalOf, isAmountKey, MULTIPLIES, saysCurrency, saysMoney } from "../rules/tools/trace.ts";
+import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { NOBODY } from "../kernel/text.ts";
@@ -170,7 +170,7 @@ function assertReadable(card: CardDraft, changes: readonly Edit[], judged: boole
   }
 }
 
-const signOf = (amount: unknown): number => Math.sign(compareDecimals(plainDecimal(amount) ?? "0", "0"));
+export const signOf = (amount: unknown): number => Math.sign(compareDecimals(plainDecimal(amount) ?? "0", "0"));
 
 /** Compares plain decimals without their signs; false for anything else. */
 export function isAtMost(amount: unknown, limit: unknown): boolean {
@@ -181,55 +181,6 @@ export function isAtMost(amount: unknown, limit: unknown): boolean {
 /** @throws RUN_INPUT naming the field */
 function assertAnswer(card: CardDraft, decision: Decision): void {
   validateInput({ name: card.title, input: card.fields as unknown as Header["input"] }, decision.result ?? {});
-}
-
-/**
- * Approval profiles: whether these calls may be approved without a person, because each has an amount and none is above the limit or negative. Fails
- * closed: without amounts that read as plain decimals of the profile's currency, or with anything that could multiply them or be one more, a
- * person decides. `fallback`: the workspace's currency, for calls that name none.
- */
-export function isWithin(calls: readonly Call[], limit: { up_to: string; currency: string }, fallback: string): boolean {
-  return (
-    calls.length > 0 &&
-    calls.every((call) => amountsIn(call.params).length > 0) &&
-    calls.every((call) => amountsIn(call.params).every(({ value }) => isAtMost(value, limit.up_to) && signOf(value) >= 0)) &&
-    calls.every((call) => currenciesOf(call, fallback).every((currency) => currency === limit.currency)) &&
-    ![...scalarsOf(calls)].some(([path, value], _, all) => isUnclear(path, value) || isUnpriced(path, all))
-  );
-}
-
-/** In a further element of a list that has no amount of its own: a payee, who may get that of the call. `path`: begins with the call's number. */
-function isUnpriced(path: string, all: readonly (readonly [string, Json])[]): boolean {
-  const elements = [...path.matchAll(/\.[1-9]\d*(?=\.)/g)].map((one) => path.slice(0, one.index + one[0].length + 1));
-  return elements.some(
-    (element) => !all.some(([other]) => other.startsWith(element) && isAmountKey(nameWords(keyOf(other)).join("_")) === true),
-  );
-}
-
-/** The currencies that a call names, else the workspace's. */
-function currenciesOf(call: Call, fallback: string): Json[] {
-  const named = [...scalarsOf([call])].filter(([path, value]) => saysCurrency(keyOf(path), value));
-  return named.length === 0 ? [fallback] : named.map(([, value]) => value);
-}
-
-// What says how often or in what unit an amount is meant.
-const REPEATS = new Set([
-  ...[...MULTIPLIES, "days", "payments", "installments", "instalments", "occurrences", "copies", "recipients", "cycles", "periods"],
-  ...["recurrence", "recurring", "frequency", "interval", "repeat", "repeats", "every", "pct", "percent", "ratio", "factor", "scale"],
-]);
-const OFTEN = /^(?:hourly|daily|(?:bi|semi)?-?(?:weekly|monthly)|fortnightly|quarterly|yearly|annual|annually|(?:each|every|per)\b.*)$/i;
-const ONCE = /^(?:|1|once|one|none|no|null|false|single)$/i;
-const SCALE = /^(?:hundred|thousand|million|billion|lakh|crore|dozen|[km]|mn|bn)s?$/i;
-
-/** An amount that cannot be read, a figure whose name does not tell whether it is money, or what could multiply an amount. */
-function isUnclear(path: string, value: Json): boolean {
-  const [text, words] = [String(value), nameWords(keyOf(path))];
-  const money = isAmountKey(words.join("_"));
-  if (money === true) return value !== null && plainDecimal(value) === null;
-  if (words.some((word) => REPEATS.has(word)) || (words[0] === "number" && words[1] === "of")) return !ONCE.test(text);
-  // One of several values in a list: each may cost the amount.
-  if (/\.\d+$/.test(path) && !path.endsWith(".0")) return true;
-  return SCALE.test(text) || OFTEN.test(text.trim()) || saysMoney(text) || (money === null && decimalOf(value) !== null && text !== "1");
 }
 
 /** The hash that an outside approval must name, so that it covers exactly these calls. */

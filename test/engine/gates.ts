@@ -69,7 +69,8 @@ import { join } from "node:path";
 import { definePrimitive, z } from "cleared";
 const FILE = join(import.meta.dirname, "../.cleared/bank.jsonl");
 export const bank_pay = definePrimitive({ name: "bank_pay", effect: "external", access: "external", summary: "Pay.", idempotent: "key",
-  params: z.object({ to: z.string(), amount: z.string(), note: z.string().optional(), currency: z.string().optional(), ccy: z.string().optional(), quantity: z.number().optional() }),
+  params: z.object({ to: z.string(), amount: z.string(), note: z.string().optional(), currency: z.string().optional(), ccy: z.string().optional(), quantity: z.number().optional(),
+    invoice_id: z.string().optional(), pay_date: z.string().optional(), approved_by: z.string().optional(), method: z.string().optional(), cost_center: z.string().optional(), lines: z.any().optional() }),
   returns: z.object({ ref: z.string() }), errors: [], example: 'bank_pay({ to: "A", amount: "1" })', dryRun: () => ({ ref: "dry" }),
   run: (p, ctx) => {
     const there = existsSync(FILE) && readFileSync(FILE, "utf8").includes(ctx.key + '"');

@@ -16,7 +16,7 @@ afterAll(removeAll);
 
 describe("profiles", () => {
   const AUTO =
-    'approvals: {agents: {simple: {mode: auto, up_to: "100.00", currency: USD}, asks: {mode: auto, up_to: "10000.00", currency: USD}}}\n';
+    'approvals: {agents: {simple: {mode: auto, up_to: "100.00", currency: USD, fields: [cost_center]}, asks: {mode: auto, up_to: "10000.00", currency: USD}}}\n';
 
   test.each([
     ["exactly the limit", { to: "A", amount: "100.00" }, "done"],
@@ -47,16 +47,89 @@ describe("profiles", () => {
     ["a currency by its sign", { to: "A", amount: "5.00", unit: "\u20ac" }, "waiting"],
     ["what is no currency of a state", { to: "A", amount: "5.00", asset: "BTC" }, "waiting"],
     ["a percentage", { to: "A", amount: "1.00", pct: 9000 }, "waiting"],
-    ["ids, days and words", { to: "A", amount: "1.00", note: "INV-2024-447, rent of May, due 2026-11-30" }, "done"],
-  ])("auto: %s", async (_name, params, status) => {
+    ...[
+      ...[
+        { unit: "BTC" },
+        { unit: "thousand USD" },
+        { unit: "Euro" },
+        { symbol: "ETH" },
+        { in: "bitcoin" },
+        { denom: "oz gold" },
+        { money: "crypto" },
+      ],
+      ...[
+        { number: 10 },
+        { no: 10 },
+        { minutes: 600 },
+        { month: 12 },
+        { term: 12 },
+        { day: 12 },
+        { version: 10 },
+        { x: 10 },
+        { exponent: 3 },
+      ],
+      ...[
+        { rrule: "FREQ=DAILY" },
+        { schedule: "0 0 * * *" },
+        { until: "2030-01-01" },
+        { start_date: "2026-01-01", end_date: "2030-01-01" },
+      ],
+      ...[
+        { per: "item" },
+        { basis: "day" },
+        { mode: "per item" },
+        { type: "recurring" },
+        { type: "standing order" },
+        { frequency: 1 },
+        { payment_number: 12 },
+      ],
+      ...[{ payees: { a: true, b: true } }, { payee: { "0": { name: "a" }, "1": { name: "b" } } }, { "0": "a" }, { deep: { note: "a" } }],
+      ...[
+        { all: true },
+        { close_account: true },
+        { add_tip: "100%" },
+        { amounts_in: "thousands" },
+        { amount_thousands: "5" },
+        { monthly_fee: "5" },
+      ],
+      ...[{ account: "1000.00" }, { amount_type: "9000.00" }, { due_date: "5000" }, { status: "5000" }, { "": "a" }, { "note.x": "a" }],
+    ].map((more): [string, object, string] => [JSON.stringify(more), { to: "A", amount: "1.00", ...more }, "waiting"]),
+    ["what is listed as harmless, by another name", { to: "A", amount: "1.00", center: "OPS" }, "waiting"],
+    ["what is listed as harmless", { to: "A", amount: "1.00", cost_center: "4100" }, "done"],
+    ["ids, days and words", { to: "K", amount: "1.00", note: "INV-2024-447, rent of May, due 2026-11-30" }, "done"],
+    ["a single one", { to: "A", amount: "1.00", currency: "USD", quantity: 1, method: "wire" }, "done"],
+    [
+      "parts that add up",
+      {
+        to: "A",
+        amount: "1.00",
+        lines: [
+          { vendor_id: "V1", amount: "2.00" },
+          { vendor_id: "V2", amount: "3.00" },
+        ],
+      },
+      "done",
+    ],
+    ["a record's names", { to: "A", amount: "1.00", invoice_id: "INV-1", pay_date: "2026-11-30", approved_by: "@approver" }, "done"],
+  ] as [string, object, string][])("auto: %s", async (_name, params, status) => {
     const { one, opened } = await made(TEAM, AUTO);
-    const run = await begin(opened, "simple", { params });
-    expect(run.status).toBe(status);
+    const run = await begin(opened, "simple", { params: params as Json });
+    expect([run.error?.message, run.status]).toEqual([undefined, status]);
     if (status === "done") {
       expect(run).toMatchObject({ result: { by: "profile:auto" }, meta: { approvals: [{ by: "profile:auto" }] } });
       expect(one.git("log", "--format=%B", "-1")).toContain("Approved-by: profile:auto");
       expect(await logs(opened, run.id)).toEqual(['profile:auto of trust.yaml approved "Pay?"']);
     }
+  });
+
+  test("the log says which parameter is for a person", async () => {
+    const { opened } = await made(TEAM, AUTO);
+    const { id } = await begin(opened, "simple", { params: { to: "A", amount: "1.00", more: { unit: "hours" } } });
+    expect(await logs(opened, id)).toEqual(['The approval profile does not cover "Pay?": bank_pay is not in USD; a person is asked.']);
+    const other = await begin(opened, "simple", { params: { to: "A", amount: "1.00", number: 10 } });
+    expect(await logs(opened, other.id)).toEqual([
+      'The approval profile does not cover "Pay?": calls.0.params.number could multiply the amount or change what it is; a person is asked.',
+    ]);
   });
 
   test("the limit covers all amounts of a gate, of a run and of a day together, and a gate asked again counts once", async () => {

@@ -48,6 +48,10 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["a day under a name of money", "{ amount: found.amount }", '{ amount: found.amount, payment: "2026-11-06" }', false],
   ["another currency by its value alone", "{ amount: found.amount }", '{ amount: found.amount, unit: "KWD" }', true],
   ["another currency in small letters", "{ amount: found.amount }", '{ amount: found.amount, unit: "kwd" }', true],
+  ["what is no currency of a state", "{ amount: found.amount }", '{ amount: found.amount, unit: "BTC" }', true],
+  ["thousands of a currency", "{ amount: found.amount }", '{ amount: found.amount, denomination: "thousand USD" }', true],
+  ["a coin by its symbol", "{ amount: found.amount }", '{ amount: found.amount, symbol: "ETH" }', true],
+  ["pieces", "{ amount: found.amount }", '{ amount: found.amount, unit: "each" }', false],
   ["many months of it", "{ amount: found.amount }", "{ amount: found.amount, months: 12 }", true],
 ];
 

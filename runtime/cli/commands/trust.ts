@@ -152,7 +152,11 @@ function wordsOf({ trust, code }: Pick<Seen, "trust" | "code">): string[] {
         `${one.name} may decide${one.roles.length === 0 ? "" : ` as ${one.roles.join(", ")}`}, by the key ...${one.key.slice(-12)}${mine.includes(one) ? " (yours)" : ""}${one.ids === undefined ? "" : `, known to tool servers as ${JSON.stringify(one.ids)}`}${one.email === undefined ? "" : `, mail to ${one.email}`}`,
     ),
     ...profiles.flatMap(([agent, mode]) =>
-      mode === "person" ? [] : [`gates of ${agent} up to ${mode.up_to} ${mode.currency} are answered by ${mode.mode}, without a person`],
+      mode === "person"
+        ? []
+        : [
+            `gates of ${agent} up to ${mode.up_to} ${mode.currency} are answered by ${mode.mode}, without a person${mode.fields.length === 0 ? "" : `, whatever ${mode.fields.join(", ")} say`}`,
+          ],
     ),
     ...(changes.approvals > 1 || changes.two_people_for.length > 0 || Object.keys(changes.levels).length > 0
       ? [`changes of code need: ${JSON.stringify(changes)}`]

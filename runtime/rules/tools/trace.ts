@@ -8,7 +8,7 @@ import { sumDecimals } from "../policy/values.ts";
 import { nameWords } from "./classify.ts";
 
 /** Words of a key whose value is an amount. */
-const MONEY = new Set(
+export const MONEY: ReadonlySet<string> = new Set(
   `amount amounts balance bonus budget charge commission cost credit debit deposit discount due exposure fee fees gross income interest
   limit loan net paid pay payment penalty premium price principal proceeds rebate refund rent retention revenue salary settlement spend
   subtotal sum tax tip total value vat wage wages`.split(/\s+/),
@@ -118,13 +118,17 @@ export function numbersOf(result: Json, into: Map<string, number> = new Map()): 
 
 const CURRENCIES = new Set(Intl.supportedValuesOf("currency"));
 
-const UNITS = ["unit", "units", "asset", "denomination", "coin", "token"];
+const UNITS = new Set("unit units asset denomination denom coin token symbol".split(" "));
+// What is counted in pieces is paid in the currency of the call.
+const PIECE = /^(?:each|ea|pcs?|pieces?|items?|units?)$/i;
 
-/** Whether a tool's parameter is a currency: by its name, or by its value (unit: KWD, €), because tools choose their own names. */
+/** Whether a tool's parameter is a currency: by its name, or by its value (unit: KWD, BTC, €), because tools choose their own names. */
 export function saysCurrency(key: string, value: Json): boolean {
-  const [text, words] = [String(value).trim(), nameWords(key)];
+  const [text, words] = [String(value ?? "").trim(), nameWords(key)];
   if (isCurrency(key) || CURRENCIES.has(text) || /^\p{Sc}$/u.test(text)) return true;
-  return words.some((word) => UNITS.includes(word)) && (CURRENCIES.has(text.toUpperCase()) || (words.includes("asset") && text !== ""));
+  if (!words.some((word) => UNITS.has(word)) || typeof value !== "string" || text === "") return false;
+  if (CURRENCIES.has(text.toUpperCase()) || words.includes("asset")) return true;
+  return UNITS.has(words.at(-1) ?? "") && !words.includes("business") && decimalOf(text) === null && !PIECE.test(text);
 }
 
 /** Whether a text states a sum of money: a figure beside a currency's code or sign. */

@@ -38,6 +38,7 @@ const mode = z.union(
       mode: z.string().regex(/^(?:auto|tool:[^/\s]+\/\S+)$/, "write auto, or tool:SERVER/NAME"),
       up_to: z.string().regex(/^\d{1,30}(?:\.\d{1,18})?$/, 'write an amount as text, such as "100.00"'),
       currency: z.string().regex(CURRENCY_PATTERN, "write a currency such as USD"),
+      fields: z.array(text("the name of a parameter"), { error: "write a list such as [cost_center]" }).max(100).default([]),
     }),
   ],
   { error: 'write person, or {mode: auto, up_to: "100.00", currency: USD}' },
