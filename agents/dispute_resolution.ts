@@ -24,7 +24,7 @@ const evidence = dispute.evidence !== null;
 const { supported, credit, age_days } = script_run("dispute_figures", { dispute, invoice, delivery });
 fsm_enter("POLICY_CHECK");
 const facts = { dispute_status: dispute.status, credit, currency: invoice.currency, evidence, age_days };
-const verdict = policy_evaluate({ facts, about: { dispute_id, amount: credit, customer: customer.name } });
+const verdict = policy_evaluate({ facts, about: { dispute_id, claimed, supported: credit, amount: "0.00", customer: customer.name } });
 const outcome = new Decimal(credit).isZero() ? "declined" : new Decimal(credit).eq(claimed) ? "credited" : "partial";
 const reason = `${dispute.reason}: ${supported} of ${claimed} is supported${evidence ? ` by ${dispute.evidence}` : ", no evidence"}`;
 const { calls, otherwise } = script_run("dispute_calls", { dispute, outcome, credit });

@@ -23,7 +23,7 @@ const { net, lost, gained, deleted, ...bill } = script_run("migration_figures", 
 fsm_enter("POLICY_CHECK");
 const eligible = subscription.status === "active" && subscription.plan_id !== plan_id;
 const facts = { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 };
-policy_evaluate({ facts, about: { subscription_id, plan: to.name, billing: { ...bill, net }, customer: customer.name } });
+policy_evaluate({ facts, about: { subscription_id, wanted: to.name, bill: { ...bill, net }, plan: from.name, billing: { net: "0.00" }, customer: customer.name } });
 const calls = script_run("migration_calls", { subscription, plan_id, today, net, lost, gained });
 const questions = script_run("migration_questions", { customer, from, to, today, lost, gained, deleted, bill, net });
 const stays = { to: customer.email, subject: `Your plan stays ${from.name}`, what: `${subscription_id} is not moved to ${to.name}.` };
