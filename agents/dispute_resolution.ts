@@ -35,11 +35,13 @@ const letter = { to: customer.email, subject: `Your dispute ${dispute_id}` };
 if (no !== null) script_run("refused", { ...letter, what: `${dispute_id}: nothing of the ${claimed} you claim is credited.`, by, no });
 fsm_enter("SCHEDULE_NOTIFY");
 const [given] = made["erp/issue_credit_memo"] ?? [{ ar_invoice_id, amount: "0.00", reason: dispute.reason }];
-// Without a memo nothing was credited, whatever the dispute is closed as.
-const none = new Decimal(given.amount).isZero();
-const [{ outcome: told }] = made["erp/resolve_dispute"];
-const decision = none ? "rejected" : told === "declined" ? "partial" : told;
+// Told by what was credited, whatever the dispute is closed as.
+const sum = new Decimal(given.amount);
+const told = sum.isZero() ? "declined" : sum.eq(claimed) ? "credited" : "partial";
+const decision = told === "declined" ? "rejected" : told;
+const [{ outcome: closed }] = made["erp/resolve_dispute"];
+const otherwise_closed = closed === told ? "" : `, closed as ${closed}`;
 const because = `${given.reason}: a credit of ${given.amount} for ${claimed}, ${evidence ? `evidence ${dispute.evidence}` : "no evidence"}`;
-const summary = `${dispute_id} ${told}: ${given.amount} of ${claimed} on ${given.ar_invoice_id}, decided by ${by}`;
+const summary = `${dispute_id} ${told}: ${given.amount} of ${claimed} on ${given.ar_invoice_id}, decided by ${by}${otherwise_closed}`;
 notify_send({ ...letter, text: `${summary}. ${because}`, key: summary });
 ({ decision, amount: given.amount, reason: because, verdict: verdict.summary, approved_by: by, notice: customer.email, summary });
