@@ -7,17 +7,20 @@ const { employee, at_once, planned, made, by } = input;
 const { name } = employee;
 const of = (tool: string) => made[`erp/${tool}`] ?? [];
 // A last day that was moved with the approval moves the day access ends, where that day was the last one.
-const last_day = of("update_employee_status")[0]?.last_day ?? employee.last_day;
+const { last_day, status } = of("update_employee_status")[0] ?? employee;
 const on = !at_once && planned.revoke_on === employee.last_day ? last_day : planned.revoke_on;
-const revoked = at_once ? of("revoke_access").map((one: any) => one.system) : planned.systems;
+// Who stays after all, by the status that was approved, loses only what is taken with it.
+const leaves = ["leaving", "left"].includes(status);
+const revoked = at_once ? of("revoke_access").map((one: any) => one.system) : leaves ? planned.systems : [];
 const moved = of("transfer_ownership").map(({ item_id, owner_id }: any) => ({
   item: mcp_record({ tool: "erp/get_owned_item", params: { item_id } }).name,
   to: mcp_record({ tool: "erp/get_employee", params: { employee_id: owner_id } }).name,
 }));
 const handed_to = [...new Set(moved.map((one: any) => one.to))].join(", ");
-const summary = at_once
-  ? `${name}: access to ${revoked.join(", ") || "nothing"} revoked, ${moved.length} items handed to ${handed_to || "nobody"}, by ${by}`
-  : `${name} leaves on ${last_day}: access is revoked on ${on}`;
-const access = { status: at_once ? "revoked" : "scheduled", on, by };
-const final_pay = of("record_final_pay")[0]?.amount ?? planned.payout;
-({ access, systems: revoked, final_pay, handover: moved.map((one: any) => one.item), handed_to, summary });
+const done = `access to ${revoked.join(", ") || "nothing"} revoked, ${moved.length} items handed to ${handed_to || "nobody"}, by ${by}`;
+const stays = `${name} stays, as ${status}${at_once ? "" : `, by ${by}`}`;
+const later = leaves ? `${name} leaves on ${last_day}: access is revoked on ${on}` : stays;
+const summary = at_once ? `${leaves ? name : stays}: ${done}` : later;
+const access = at_once || leaves ? { status: at_once ? "revoked" : "scheduled", on, by } : { status: "kept", by };
+const final_pay = of("record_final_pay")[0]?.amount ?? (leaves ? planned.payout : "0.00");
+({ access, systems: revoked, final_pay, handover: moved.map((one: any) => one.item), handed_to, leaves, summary });

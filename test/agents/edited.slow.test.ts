@@ -30,8 +30,10 @@ const EDITED: [string, Json, Record<string, [string, string]>, object][] = [
     "dispute_resolution",
     { dispute_id: "D-411" },
     { "calls.0.params.amount": ["credited: 736.83", "700.00"], "calls.1.params.decided_credit": [": 736.83 of 736.83 on", "700.00"] },
-    { amount: "700.00" },
+    { amount: "700.00", decision: "partial" },
   ],
+  ["dispute_resolution", { dispute_id: "D-410" }, { "calls.1.params.outcome": ["", "closed as declined"] }, { amount: "2496.00", decision: "credited" }],
+  ["hr_offboarding", { employee_id: "E-2290" }, { "calls.0.params.status": ["Exit survey", "stays"] }, { equipment: { to_return: [] } }],
   [
     "subscription_migration",
     { subscription_id: "SUB-78", plan_id: "BASIC" },
@@ -46,6 +48,9 @@ const EDITED: [string, Json, Record<string, [string, string]>, object][] = [
     { action_taken: "erp/close_ticket called with resolution solved, approved by Mo" },
   ],
 ];
+
+/** What is set where its words are others. */
+const VALUES: Record<string, string> = { "closed as declined": "declined", stays: "active" };
 
 /** Agent, input, and what would make the first call another case than the policy has judged and the answer tells of. */
 const ANOTHER: [string, Json, string, string][] = [
@@ -90,7 +95,7 @@ test.each(RECEIVERS)("%s with %j does nothing where an edit names somebody who i
 });
 
 test.each(EDITED)("%s reports what was approved, not what was planned", async (agent, input, changed, told) => {
-  const sets = Object.fromEntries(Object.entries(changed).map(([path, [, to]]) => [path, to]));
+  const sets = Object.fromEntries(Object.entries(changed).map(([path, [, to]]) => [path, VALUES[to] ?? to]));
   let end = await run(at, agent, input);
   let edited = -1;
   for (let gate = 0; end.status === "waiting" && gate < 10; gate++) {

@@ -41,7 +41,6 @@ const RUNS: [string, Json][] = [
   ["order_management", { order_id: "ORD-5593", changes: [{ sku: "CASE-S", by: 2 }] }],
   ["sla_breach", { contract_id: "CTR-441", period: "2024-09" }],
   ["dispute_resolution", { dispute_id: "D-411" }],
-  ["dispute_resolution", { dispute_id: "D-412" }],
   ["customer_onboarding", { customer_id: "C-311" }],
   ["compliance_audit", { audit_id: "AUD-24" }],
   ["ar_collections", { customers: ["C-301", "C-302", "C-304"] }],
@@ -55,6 +54,7 @@ const READ_FACTS = new Set([
   "procurement assignee", // who asked is told, whoever receives
   "dispute_resolution amount", // what the customer claimed is as much
   "dispute_resolution decided_credit",
+  "dispute_resolution outcome", // told by what is credited
   "hr_offboarding owner_id", // whose employee it is, who is told; the answer has the new owner
   "order_management customer_id", // whose order it is, whoever pays
 ]);
