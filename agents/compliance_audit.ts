@@ -37,7 +37,7 @@ const calls = [
   { tool: "erp/publish_audit", params: { audit_id, score } },
 ];
 const title = `Sign off ${audit.title}, score ${score}, ${gaps.length} gaps?`;
-const { by, made } = script_run("carry_out", { title, calls, ask: true, details: { score, gaps, enhanced_due_diligence: risky } });
+const { by, made } = script_run("carry_out", { title, calls, ask: true, today, details: { score, gaps, enhanced_due_diligence: risky } });
 const actions = made["erp/create_remediation_task"] ?? [];
 const [{ score: published }] = made["erp/publish_audit"];
 const reviewed = [...(made["erp/initiate_edd_review"] ?? []), ...risky.filter((one: any) => !due.includes(one))];

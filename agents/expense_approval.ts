@@ -35,7 +35,7 @@ const calls = [
 ];
 const title = `Approve ${amount} for ${employee.name}: ${expense.description}?`;
 const otherwise = [{ tool: "erp/reject_expense", params: { expense_id, reason: "@reason" } }];
-const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: true, details: figuresOf(amount) });
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: true, today, details: figuresOf(amount) });
 const paid = made["erp/reimburse_expense"]?.[0] ?? { amount: expense.amount, pay_date: null };
 fsm_enter("SCHEDULE_NOTIFY");
 const decision = no === null ? "approved" : "rejected";

@@ -37,7 +37,9 @@ const calls = [
 ];
 const otherwise = [{ tool: "erp/reject_invoice", params: { invoice_id, reason: "@reason" } }];
 const title = `Pay ${pay.amount} ${invoice.currency ?? "(no currency given)"} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;
-const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: !verdict.passed });
+// With a discount the amount, the discount and the day it holds until are one figure.
+const fixed = !new Decimal(pay.discount).isZero();
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: !verdict.passed, fixed, today: found.today });
 const decision = no === null ? "approved" : "rejected";
 const { invoice_id: _, ...paid } = made["erp/schedule_payment"]?.[0] ?? { invoice_id, amount: "0.00" };
 const summary = `${invoice_id} ${decision} by ${by}: ${no ?? `${paid.amount} on ${paid.pay_date}`}, variance ${pct_exact} %`;

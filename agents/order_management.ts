@@ -39,7 +39,7 @@ const ships = missing.length === 0 && !changing;
 const calls = script_run("order_calls", { order_id, customer_id, carrier, today, changing, ships, lines: asked, total: figures.total });
 const stock = calls.length === 0 ? "Leave waiting for stock:" : "Reserve what is in stock for";
 const title = `${changing ? "Change" : ships ? "Fulfil" : stock} ${order_id} of ${customer.name}, ${figures.total}?`;
-const { by, made } = script_run("carry_out", { title, calls, ask: true, details: { ...figures, missing } });
+const { by, made } = script_run("carry_out", { title, calls, ask: true, today, details: { ...figures, missing } });
 const told = script_run("order_done", { made, order, planned: { lines, figures, missing }, tax, rates });
 const fulfillment = { status: ships ? "shipped" : changing ? "changed" : "reserved", carrier, ship_date: null, missing: told.missing, ...told.shipment };
 const summary = `${order_id} of ${customer.name}: ${told.total}, ${fulfillment.status}, approved by ${by} (${verdict.summary})`;

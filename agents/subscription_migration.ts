@@ -32,7 +32,7 @@ for (const title of questions) {
   if (said.no !== null) script_run("refused", { ...stays, by: said.by, no: said.no });
 }
 const title = `All of it, now: ${calls.length} steps that cannot be taken back?`;
-const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: true, details: { bill, lost } });
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: true, today, details: { bill, lost } });
 if (no !== null) script_run("refused", { ...stays, by, no });
 fsm_enter("SCHEDULE_NOTIFY");
 const told = script_run("migration_done", { made, subscription, planned: { plan_id, net, bill } });

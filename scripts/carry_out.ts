@@ -8,13 +8,15 @@ input:
   otherwise: {type: list}
   fixed: {type: boolean, default: false}
   each: {type: boolean, default: false, describe: a call that a tool refuses does not stop the others}
+  today: {type: date, describe: "where a day of these calls may not have passed, also if a person set it"}
   details: {type: object}
   receivers: {type: object}
 */
 // Answers {by, no, calls, answers, made, changed}: who said yes, the calls as approved, what each answered, their params by tool, and what the
 // approval changed in them, in words. What is told afterwards comes from these. `each`: an answer is {tool, params, ok, problem}.
-const { each, ...question } = input;
+const { each, today, ...question } = input;
 const { by, no, calls } = script_run("ask", question);
+if (today !== undefined) script_run("not_past", { calls, today });
 const trial = ({ tool, params }: any) => {
   const tried = mcp_try({ tool, params });
   return { tool, params, ok: tried.ok, problem: tried.ok ? null : tried.message };

@@ -1,7 +1,7 @@
 /** Each process whose calls a person changed before the yes: what is told afterwards - answer, notices, documents - is what was approved. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Json } from "../../runtime/kernel/ports.ts";
-import { answer, type Business, business, changes, finish, gateOf, run } from "./harness.ts";
+import { answer, type Business, business, change, changes, finish, gateOf, run } from "./harness.ts";
 
 let at: Business;
 beforeAll(async () => {
@@ -13,9 +13,9 @@ afterAll(finish);
 const EDITED: [string, Json, Record<string, [string, string]>, object][] = [
   [
     "invoice_reconciliation",
-    { invoice_id: "INV-2024-447" },
-    { "calls.1.params.amount": ["51293.20", "51000.00"], "calls.1.params.pay_date": ["2024-11-14", "2024-11-12"] },
-    { pays: { amount: "51000.00", pay_date: "2024-11-12" } },
+    { invoice_id: "INV-2024-450" },
+    { "calls.1.params.amount": ["3400.00", "3000.00"], "calls.1.params.pay_date": ["2024-11-28", "2024-11-20"] },
+    { pays: { amount: "3000.00", pay_date: "2024-11-20" } },
   ],
   [
     "expense_approval",
@@ -94,6 +94,25 @@ test.each(RECEIVERS)("%s with %j does nothing where an edit names somebody who i
   expect(changes(at)).toHaveLength(before);
 });
 
+/** What is planned for today or later. */
+const DATED: [string, Json, string][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-453" }, "calls.1.params.pay_date"],
+  ["expense_approval", { expense_id: "EXP-701" }, "calls.1.params.pay_date"],
+  ["order_management", { order_id: "ORD-5592" }, "calls.3.params.ship_on"],
+  ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }, "calls.0.params.effective_on"],
+  ["compliance_audit", { audit_id: "AUD-24" }, "calls.0.params.due_on"],
+];
+test.each(DATED)("%s %j: nothing is done on a day that has passed", async (agent, input, path) => {
+  // Its discount has passed with its day, and a second invoice needs a person.
+  change(at, "update invoices set invoice_date = '2024-10-06', due_date = '2024-12-20' where invoice_id = 'INV-2024-453'; update goods_receipts set accepted = 0 where po_id = 'PO-2024-123'");
+  const before = changes(at).length;
+  let end = await run(at, agent, input);
+  for (let gate = 0; end.status === "waiting" && gate < 10; gate++)
+    end = await answer(at, end, "approved", gate % 2 === 0 ? "Mo" : "Lee", gateOf(at, end).calls.length > 0 ? { [path]: "2024-11-07" } : {});
+  expect(end).toMatchObject({ status: "failed", error: { message: expect.stringMatching(/2024-11-07 has passed.*Nothing was done/) } });
+  expect(changes(at)).toHaveLength(before);
+});
+
 test.each(EDITED)("%s reports what was approved, not what was planned", async (agent, input, changed, told) => {
   const sets = Object.fromEntries(Object.entries(changed).map(([path, [, to]]) => [path, VALUES[to] ?? to]));
   let end = await run(at, agent, input);
@@ -111,4 +130,11 @@ test.each(EDITED)("%s reports what was approved, not what was planned", async (a
     expect(words).toContain(to);
     if (from.length > 2) expect(words).not.toContain(from);
   }
+});
+
+test.each(["amount", "discount", "pay_date"])("an invoice paid with a discount is approved as it is: its %s depends on the other figures", async (field) => {
+  const waiting = await run(at, "invoice_reconciliation", { invoice_id: "INV-2024-447" });
+  const to = field === "pay_date" ? "2030-01-01" : "0.00";
+  await expect(answer(at, waiting, "approved", "Mo", { [`calls.1.params.${field}`]: to })).rejects.toMatchObject({ code: "USAGE", message: expect.stringContaining("only be approved as it is") });
+  await at.host.engine.cancel(waiting.id, "the test has seen it");
 });

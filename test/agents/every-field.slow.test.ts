@@ -32,7 +32,7 @@ function startOver(): void {
 }
 
 const RUNS: [string, Json][] = [
-  ["invoice_reconciliation", { invoice_id: "INV-2024-447" }],
+  ["invoice_reconciliation", { invoice_id: "INV-2024-450" }],
   ["expense_approval", { expense_id: "EXP-703" }],
   ["procurement", { requisition_id: "REQ-31" }],
   ["hr_offboarding", { employee_id: "E-2290" }],
@@ -50,6 +50,7 @@ const RUNS: [string, Json][] = [
 
 /** What was read and stays true whatever is changed in the calls: process and key of the field. */
 const READ_FACTS = new Set([
+  "invoice_reconciliation amount", // what was invoiced
   "expense_approval approved_amount", // the claim is told in its description and its budget; edited.slow.test.ts has its figures
   "procurement assignee", // who asked is told, whoever receives
   "dispute_resolution amount", // what the customer claimed is as much
