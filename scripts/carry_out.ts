@@ -16,7 +16,7 @@ input:
 // approval changed in them, in words. What is told afterwards comes from these. `each`: an answer is {tool, params, ok, problem}.
 const { each, today, ...question } = input;
 const { by, no, calls } = script_run("ask", question);
-if (today !== undefined) script_run("not_past", { calls, today });
+if (today !== undefined) script_run("not_past", { approved: calls, today });
 const trial = ({ tool, params }: any) => {
   const tried = mcp_try({ tool, params });
   return { tool, params, ok: tried.ok, problem: tried.ok ? null : tried.message };

@@ -81,24 +81,26 @@ test.each(SAID)("a condition has words on the card: %s", async (_, condition, wo
 });
 
 test("a new rule with test cases is reported as what it adds, without its facts in existing cases", async () => {
-  const rule = '  - {id: LARGE, when: "amount > 50000", action: block, description: far too much}\n';
-  const large = ["a", "b"].map((name) => `  - {name: large ${name}, facts: {amount: "60000"}, verdict: block}\n`).join("");
+  const rule = '  - {id: LARGE, when: "size > 50000", action: block, description: far too much}\n';
+  const large = ["a", "b"].map((name) => `  - {name: large ${name}, facts: {size: "60000"}, verdict: block}\n`).join("");
   const { widening, changes } = await changed({
     [PACK]: [
-      ["usual: {", `${rule}usual: {amount: "120.00", `],
+      ["facts:\n", "facts:\n  size: money\n"],
+      ["usual: {", `${rule}usual: {size: "120.00", `],
       ["cases:\n", `cases:\n${large}`],
     ],
   });
   expect(lines(widening)).toEqual([]);
   const told = lines(changes).join("\n");
-  expect(told).toMatch(/adds the rule LARGE: it blocks where amount > 50000 \(far too much\)/);
+  expect(told).toMatch(/adds the rule LARGE: it blocks where size > 50000 \(far too much\)/);
   expect(told).toMatch(/2 of its test cases are new \("large a", "large b"\)/);
   expect(told).not.toMatch(/adds cases/);
   // Where a rule that was there asks about the fact, each case may have become another.
   const asked: Rewrite = {
     [PACK]: [
-      ["usual: {", 'usual: {amount: "120.00", '],
-      ["when: duplicate,", 'when: "duplicate && amount > 100",'],
+      ["facts:\n", "facts:\n  size: money\n"],
+      ["usual: {", 'usual: {size: "120.00", '],
+      ["when: duplicate,", 'when: "duplicate && size > 100",'],
     ],
   };
   expect(lines(await widened(asked)).join("\n")).toMatch(/\d+ of its test cases are changed/);

@@ -118,7 +118,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["somebody lower may approve", { [PACK]: [[ 'when: "!goods_received", action: require_approval, level: manager', 'when: "!goods_received", action: require_approval, level: supervisor']] }, /^policy: .*supervisor instead of manager/],
   ["a fact of another kind", { [PACK]: [["variance: money", "variance: text"], [/ {2}- \{id: (?:VARIANCE|FAR_OVER).*\n/g, ""]] }, /^policy: .*variance is text instead of money/],
   ["a fact that no rule asks about", { [PACK]: [["  amount: money ", "  discount: money\n  amount: money "]] }, /^policy: .*declares the fact discount, and no rule asks about it/],
-  ["what all test cases begin with", { [PACK]: [['usual: {variance_pct: "0"', 'usual: {variance_pct: "1"']] }, /^case: .*20 of its test cases are changed \("as ordered", .* and 17 more\)/],
+  ["what all test cases begin with", { [PACK]: [['usual: {variance_pct: "0"', 'usual: {variance_pct: "1"']] }, /^case: .*19 of its test cases are changed \("as ordered", .* and 16 more\)/],
   ["the whole pack", { [PACK]: null }, /^policy: .*removed with all its rules/],
   ["a case of a pack", { [PACK]: [[/ {2}- \{name: entered twice.*\n/, ""]] }, /^case: .*"entered twice" is removed/],
   ["a lower threshold", { [CONFIG]: [["auto_confirm: 0.95", "auto_confirm: 0.5"]] }, /^setting: thresholds\.auto_confirm is 0\.5 instead of 0\.95 \(config\.yaml:\d+\)/],
