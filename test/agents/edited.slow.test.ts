@@ -1,11 +1,14 @@
 /** Each process whose calls a person changed before the yes: what is told afterwards - answer, notices, documents - is what was approved. */
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openBusiness } from "../../examples/erp/business.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { answer, type Business, business, change, changes, finish, gateOf, run } from "./harness.ts";
 
 let at: Business;
 beforeAll(async () => {
   at = await business();
+  openBusiness(join(at.dir, ".cleared/erp.db")).close();
 });
 afterAll(finish);
 

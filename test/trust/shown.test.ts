@@ -36,6 +36,15 @@ test("a remote agent is shown with its address, its token, and the skills nobody
   expect(again).toMatch(/^\+ .*treasury.*skills pay .*nobody is asked before a call; a message is sent to it again/m);
 });
 
+test("a profile is shown with its limit and the parameters it ignores", async () => {
+  const dir = await workspace();
+  const trust = readFileSync(join(dir, "trust.yaml"), "utf8").replace(/^approvals:\n(?: {2}.*\n)+/m, "");
+  const profile = '{mode: auto, up_to: "50.00", currency: USD, fields: [cost_center, memo_code]}';
+  put(dir, { "trust.yaml": `${trust}\napprovals: {agents: {pay: ${profile}}}\n` });
+  const shown = (await cleared(dir, "trust", "--accept-trust")).stdout;
+  expect(shown).toContain("gates of pay up to 50.00 USD are answered by auto, without a person, whatever cost_center, memo_code say");
+});
+
 test("a role that an unconfirmed trust.yaml would set is shown as such, as is one that nothing sets", async () => {
   const dir = await workspace();
   const text = (file: string) => readFileSync(join(dir, file), "utf8");
