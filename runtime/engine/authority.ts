@@ -15,7 +15,7 @@ import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { NOBODY } from "../kernel/text.ts";
-import { changesIn, type Edit, isFilledIn, keyOf, scalarsOf } from "../rules/edits.ts";
+import { changesIn, type Edit, isFilledIn, keyOf } from "../rules/edits.ts";
 import { verifyDecision } from "./signature.ts";
 
 interface Person {
