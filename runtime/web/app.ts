@@ -33,6 +33,7 @@ import { askPage, asksPage } from "./ask-view.ts";
 import { entryOf } from "./card-view.ts";
 import { createTimes, frame, type Html, html, nothing } from "./html.ts";
 import { statusPage } from "./page.ts";
+import { formAgain, pairPage } from "./form-again.ts";
 import { proposalPage, proposalsPage } from "./proposal-view.ts";
 import { bookedBy, byUrgency, errorView, runPage } from "./run-view.ts";
 
@@ -62,7 +63,7 @@ export function serveWeb(facts: Facts, clock: Clock, port: number, { hooks, task
 /** The app to hand to `listen` of http.ts. */
 export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks?: TaskServer): Shell["app"] {
   const { app, token } = createShell((context, error, status) =>
-    tasks !== undefined && isTask(context) ? tasks.refuse(context, error, status) : errorPage(context, error, status),
+    tasks !== undefined && isTask(context) ? tasks.refuse(context, error, status) : refusedPage(context, error, status),
   );
   if (tasks !== undefined) app.use((context, next) => (isTask(context) ? tasks.serve(context) : next()));
   // Any program that reaches the loopback address could read the books: one in a jail, or, where the kernel does not identify users, any.
@@ -152,7 +153,8 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
     if (id === null) throw new ClearedError("CARD_UNKNOWN", "There is no card of that number.");
     const form = await formOf(context);
     const decision = form["decision"];
-    if (decision !== "approved" && decision !== "rejected") throw new ClearedError("USAGE", "A decision is approved or rejected.");
+    if (decision !== "approved" && decision !== "rejected")
+      throw new ClearedError("USAGE", "Nothing was decided: press one of the buttons.");
     const reason = (form["reason"] ?? "").trim().slice(0, REASON_LIMIT);
     const account = form["account"] ?? "";
     const despite = (form["despite"] ?? "").trim().slice(0, REASON_LIMIT);
@@ -215,6 +217,15 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
   app.notFound((context) => errorPage(context, { code: "FILE_MISSING", message: "There is no such page." }, 404));
   return app;
 
+  /** What another page sent is shown in no form. */
+  async function refusedPage(context: Context, error: WireError, status: number): Promise<Response> {
+    const isOwn = context.req.method === "POST" && error.code !== "WEB_REFUSED" && !isHook(context);
+    const look = { facts, token, now: clock.now() };
+    // The message is told even if the form cannot be.
+    const form = isOwn ? await formAgain(context.req.path, await formOf(context), look).catch(() => null) : null;
+    return errorPage(context, error, status, form ?? nothing);
+  }
+
   /** The cookie of a paired browser; null for a program of the same user, as the kernel confirms; undefined for anybody else. */
   async function sessionOf(context: Context): Promise<string | null | undefined> {
     const cookie = cookieOf(context);
@@ -237,22 +248,16 @@ async function all<T extends object>(wanted: { [K in keyof T]: Promise<T[K]> }):
 }
 
 /** What failed and why, with a way back. The message of an internal error stays in the log. */
-function errorPage(context: Context, error: WireError, status: number): Response | Promise<Response> {
+function errorPage(context: Context, error: WireError, status: number, form: Html = nothing): Response | Promise<Response> {
   const title = kindOf(error.code) === "internal" ? "Something went wrong" : status === 404 ? "Not found" : "That was not possible";
-  return context.html(frame(title, nothing, html`${errorView(error)}<p><a href="/">Back to the status page</a></p>`), status as 400);
+  return context.html(
+    frame(title, nothing, html`<div role="alert">${errorView(error)}</div>${form}<p><a href="/">Back to the status page</a></p>`),
+    status as 400,
+  );
 }
 
 function cookieOf(context: Context): string | null {
   return /(?:^|; )cleared=([\w-]{43})(?:;|$)/.exec(context.req.header("cookie") ?? "")?.[1] ?? null;
-}
-
-/** `code`: from the link that `cleared start` printed. Loading the page does not use it up: only the button does. */
-function pairPage(token: string, code: string): Html {
-  return frame(
-    "Pair this browser",
-    nothing,
-    html`<p>Only a paired browser shows the books and decides. Open the link that <code>cleared start</code> printed, or run <code>cleared pair</code> and enter its code.</p><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code</label><input id="code" name="code" value="${code}" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form>`,
-  );
 }
 
 function wholeNumber(text: string | undefined): number | null {

@@ -5,6 +5,7 @@
 import { NOBODY } from "../kernel/text.ts";
 import type { Ask, AskEnd, AskRow, WatchedAsk } from "../app/asks.ts";
 import { askedAfter } from "../meta/requests.ts";
+import type { Typed } from "./card-view.ts";
 import { type Html, frame, html, nothing, plain, type Times } from "./html.ts";
 import { badge } from "./run-view.ts";
 
@@ -19,13 +20,17 @@ function stateOf({ end }: Pick<Ask, "end">): Html {
 
 const hidden = (token: string): Html => html`<input type="hidden" name="token" value="${token}">`;
 
+/** `text`: as it was typed before. */
+export const requestForm = (token: string, text = ""): Html =>
+  html`<form method="post" action="/asks" aria-label="New request">${hidden(token)}<p class="field"><label for="ask-text">What do you want?</label><input id="ask-text" name="text" value="${text}" maxlength="10000" required autocomplete="off"></p><p class="buttons"><button class="yes">Ask</button></p></form>`;
+
 /** `/asks`: newest first, and a form for a new one. */
 export function asksPage(asks: readonly (Ask & { cost: string | null })[], { token, times }: { token: string; times: Times }): Html {
   const sub = "A change in your words becomes a proposal, a question an answer that is computed.";
   return frame(
     "Requests",
     html`${sub}`,
-    html`<form method="post" action="/asks" aria-label="New request">${hidden(token)}<p class="field"><label for="ask-text">What do you want?</label><input id="ask-text" name="text" maxlength="10000" required autocomplete="off"></p><p class="buttons"><button class="yes">Ask</button></p></form>
+    html`${requestForm(token)}
 ${
   asks.length === 0
     ? html`<p class="empty">No requests yet.</p>`
@@ -81,11 +86,16 @@ function answerView({ text, figures }: Ended<"answer">): Html {
 }
 
 /** A question of a request, on its page and among the open cards. */
-export function questionCard({ id, text }: Ask, { question, options, outside = [] }: Ended<"question">, token: string): Html {
+export function questionCard(
+  { id, text }: Ask,
+  { question, options, outside = [] }: Ended<"question">,
+  token: string,
+  typed: Typed = {},
+): Html {
   return html`<article class="card" aria-labelledby="ask-${id}"><p class="eyebrow">Question to request <a href="/asks/${id}">${id}</a></p><h3 id="ask-${id}"><bdi>${plain(question, 500)}</bdi></h3>${text === "" ? nothing : html`<p class="faint"><bdi>${plain(text, 200)}</bdi></p>`}${outside.length === 0 ? nothing : html`<p class="attention-text">${plain(askedAfter(outside), 600)}</p>`}
 <form method="post" action="/asks/${id}" aria-label="Question ${id}">${hidden(token)}${
     options.length === 0
       ? nothing
-      : html`<p class="field"><label for="ask-${id}-option">Answer</label><select id="ask-${id}-option" name="option"><option value=""></option>${options.map((one) => html`<option>${plain(one, 100)}</option>`)}</select></p>`
-  }<p class="field"><label for="ask-${id}-answer">${options.length === 0 ? "Answer" : "Or in your words"}</label><input id="ask-${id}-answer" name="answer" maxlength="2000" autocomplete="off"></p><p class="buttons"><button class="yes">Answer</button></p></form></article>`;
+      : html`<p class="field"><label for="ask-${id}-option">Answer</label><select id="ask-${id}-option" name="option"><option value=""></option>${options.map((one) => html`<option ${one === typed["option"] ? "selected" : ""}>${plain(one, 100)}</option>`)}</select></p>`
+  }<p class="field"><label for="ask-${id}-answer">${options.length === 0 ? "Answer" : "Or in your words"}</label><input id="ask-${id}-answer" name="answer" value="${typed["answer"] ?? ""}" maxlength="2000" autocomplete="off"></p><p class="buttons"><button class="yes">Answer</button></p></form></article>`;
 }

@@ -42,8 +42,12 @@ export interface CardContext {
   others?: ReadonlySet<number>;
   /** Contents of cards of proposals, by number. */
   summaries?: ReadonlyMap<number, Html>;
+  typed?: Typed;
   times: Times;
 }
+
+/** What was typed into a card's form that could not be carried out, by field. */
+export type Typed = Readonly<Record<string, string>>;
 
 /** Id of the entry that a card is about, or null. */
 export function entryOf(card: Card): string | null {
@@ -51,7 +55,7 @@ export function entryOf(card: Card): string | null {
   return kind === "entry" && isObject(body) && typeof body["entry"] === "string" ? body["entry"] : null;
 }
 
-export function cardView(card: Card, { token, accounts, entries, summaries, others, times }: CardContext): Html {
+export function cardView(card: Card, { token, accounts, entries, summaries, others, typed, times }: CardContext): Html {
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
   const entry = entries.get(entryOf(card) ?? "");
@@ -68,13 +72,16 @@ ${card.restated === undefined ? nothing : html`<p class="faint"><bdi>${plain(`ve
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
 ${card.started_by === undefined ? nothing : html`<p class="faint">Started by <bdi>${plain(card.started_by, 500)}</bdi></p>`}
 ${briefView(card)}
-${others?.has(card.id) === true ? html`<p class="faint">Another person must decide this.</p>` : decisionForm(card, token, accounts)}
+${others?.has(card.id) === true ? html`<p class="faint">Another person must decide this.</p>` : decisionForm(card, token, accounts, typed)}
 <p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
 </article></li>`;
 }
 
-/** Approve, reject, and a reason; applies to the card as it was when this page was made. */
-export function decisionForm(card: Card, token: string, accounts: readonly Account[] = []): Html {
+/**
+ * Approve, reject, and a reason; applies to the card as it was when this page was made. Enter in a field presses a form's first button, so that
+ * is one out of sight that decides nothing. A disabled one would do by the HTML standard, but WebKit skips it.
+ */
+export function decisionForm(card: Card, token: string, accounts: readonly Account[] = [], typed: Typed = {}): Html {
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
   const isUnproven = (card.body as { state?: Json } | null)?.state === "unproven";
@@ -82,10 +89,11 @@ export function decisionForm(card: Card, token: string, accounts: readonly Accou
   return html`<form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
 <input type="hidden" name="token" value="${token}">
 <input type="hidden" name="seen" value="${seenOf(card)}">
-${card.kind === "form" ? formFields(card) : card.kind === "approval" ? editFields(card) : nothing}
-${UNCHANGED[card.kind] !== undefined && accounts.length > 0 ? accountSelect(id, accounts, UNCHANGED[card.kind] ?? "") : nothing}
-${isUnproven ? html`<p class="field"><label for="${id}-despite">No recorded run tested this change. To approve it anyway, say why</label><input id="${id}-despite" name="despite" maxlength="500" required autocomplete="off"></p>` : nothing}
-<p class="field"><label for="${id}-reason">Reason <span class="faint">${hint}</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>
+<button class="none" name="decision" value="none" tabindex="-1" aria-hidden="true" formnovalidate>None</button>
+${card.kind === "form" ? formFields(card, typed) : card.kind === "approval" ? editFields(card, typed) : nothing}
+${UNCHANGED[card.kind] !== undefined && accounts.length > 0 ? accountSelect(id, accounts, UNCHANGED[card.kind] ?? "", typed["account"]) : nothing}
+${isUnproven ? html`<p class="field"><label for="${id}-despite">No recorded run tested this change. To approve it anyway, say why</label><input id="${id}-despite" name="despite" value="${typed["despite"] ?? ""}" maxlength="500" required autocomplete="off"></p>` : nothing}
+<p class="field"><label for="${id}-reason">Reason <span class="faint">${hint}</span></label><input id="${id}-reason" name="reason" value="${typed["reason"] ?? ""}" maxlength="500" autocomplete="off"></p>
 <p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected" formnovalidate>${words.no}</button></p>
 </form>`;
 }
@@ -95,7 +103,7 @@ const FIELDS = 40;
 const LONGEST = 200;
 
 /** A text field for each scalar that a browser returns unchanged. */
-function editFields(card: Card): Html {
+function editFields(card: Card, typed: Typed): Html {
   if (card.fixed === true) return nothing;
   const fields = [...scalarsOf(callsOf(card))].filter(([path, value]) => {
     const text = String(value);
@@ -112,13 +120,14 @@ function editFields(card: Card): Html {
   if (fields.length === 0) return nothing;
   const equal = equalAmounts(callsOf(card));
   const id = `card-${card.id}-keep`;
-  const keep = html`<p class="field"><label for="${id}"><input id="${id}" type="checkbox" name="keep" value="yes"> Leave the other places as they are</label></p>`;
+  const keep = html`<p class="field"><label for="${id}"><input id="${id}" type="checkbox" name="keep" value="yes" ${typed["keep"] === "yes" ? "checked" : ""}> Leave the other places as they are</label></p>`;
   const twice = html`${equal.map((one) => html`<p class="lead">The same amount appears in ${one.length} places: change it in each.</p>`)}${equal.length > 0 ? keep : nothing}`;
-  return html`<details class="brief"><summary>Change it first</summary>${twice}<div class="fields">${fields
+  const changed = fields.some(([path, value]) => (typed[`set.${path}`] ?? String(value)) !== String(value));
+  return html`<details class="brief" ${changed ? "open" : ""}><summary>Change it first</summary>${twice}<div class="fields">${fields
     .slice(0, FIELDS)
     .map(([path, value], i) => {
       const id = `card-${card.id}-set-${i}`;
-      return html`<p class="field"><label for="${id}">${path.replace(/^calls\.(\d+)\.params\./, card.calls.length === 1 ? "" : "$1: ")}</label><input id="${id}" name="set.${path}" value="${String(value)}" autocomplete="off"></p>`;
+      return html`<p class="field"><label for="${id}">${path.replace(/^calls\.(\d+)\.params\./, card.calls.length === 1 ? "" : "$1: ")}</label><input id="${id}" name="set.${path}" value="${typed[`set.${path}`] ?? String(value)}" autocomplete="off"></p>`;
     })}</div></details>`;
 }
 
@@ -129,15 +138,16 @@ interface Field {
   describe?: string;
 }
 
-function formFields(card: Card): Html {
+function formFields(card: Card, typed: Typed): Html {
   return html`${Object.entries((card.fields ?? {}) as unknown as Record<string, Field>).map(([name, field], i) => {
     const id = `card-${card.id}-set-${i}`;
+    const given = typed[`set.${name}`] ?? "";
     const must = field.required === true ? "required" : "";
     const options = field.enum ?? (field.type === "boolean" ? ["true", "false"] : null);
     const input =
       options !== null
-        ? html`<select id="${id}" name="set.${name}" ${must}><option value=""></option>${options.map((one) => html`<option>${plain(String(one), LONGEST)}</option>`)}</select>`
-        : html`<input id="${id}" name="set.${name}" type="${field.type === "date" ? "date" : "text"}" inputmode="${["money", "number", "integer"].includes(field.type) ? "decimal" : "text"}" autocomplete="off" ${must}>`;
+        ? html`<select id="${id}" name="set.${name}" ${must}><option value=""></option>${options.map((one) => html`<option ${String(one) === given ? "selected" : ""}>${plain(String(one), LONGEST)}</option>`)}</select>`
+        : html`<input id="${id}" name="set.${name}" type="${field.type === "date" ? "date" : "text"}" inputmode="${["money", "number", "integer"].includes(field.type) ? "decimal" : "text"}" value="${given}" autocomplete="off" ${must}>`;
     const about = field.describe ?? (field.type === "string" ? "" : field.type);
     return html`<p class="field"><label for="${id}">${plain(name.replaceAll("_", " "), 60)} <span class="faint">${plain(about, 200)}${must === "" ? " (optional)" : ""}</span></label>${input}</p>`;
   })}`;
@@ -213,9 +223,10 @@ function callList(card: Card): Html {
   return html`<div class="calls"><p class="lead">${lead}</p>${callsOf(card).map((call) => html`<div class="call"><code>${plain(call.tool)}</code>${facts(call.params, { all: true })}</div>`)}</div>`;
 }
 
-function accountSelect(id: string, accounts: readonly Account[], unless: string): Html {
+function accountSelect(id: string, accounts: readonly Account[], unless: string, chosen = ""): Html {
   return html`<p class="field"><label for="${id}-account">Account</label><select id="${id}-account" name="account"><option value="">${unless}</option>${accounts.map(
-    (account) => html`<option value="${account.id}">${account.id} ${plain(account.name, 100)}</option>`,
+    (account) =>
+      html`<option value="${account.id}" ${account.id === chosen ? "selected" : ""}>${account.id} ${plain(account.name, 100)}</option>`,
   )}</select></p>`;
 }
 

@@ -61,6 +61,7 @@ export function createFacts(): Facts & { answers: [number, Answer][]; requests: 
     }),
     card(9, "row", HOSTILE, { body: { line: 14, problem: `The date "2026-02-30" is not a real day. ${HOSTILE}` } }),
     card(11, "proposal", proposalAt(NOW).title, { run: null, body: { proposal: "prop_0123456789", commit: "b", state: "ready" } }),
+    card(13, "form", "How many licences?", { fields: { how_many: { type: "integer", required: true } } }),
     card(10, "in_doubt", "Was bank_pay sent before the crash?", { calls: [{ tool: "bank_pay", params: { to: "Acme", amount: "90.00" } }] }),
   ];
   const runs = [

@@ -179,4 +179,24 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
       [7, { decision: "rejected", reason: "invoice checked" }],
     ]);
   });
+
+  test.each([
+    ["Approval 7", "Reason", "no, too much", "/"],
+    ["Approval 7", "amount", "9.00", "/"],
+    ["Question 13", "how many", "3", "/"],
+    ["Entry to confirm 8", "Reason", "not mine", "/"],
+    ["Proposal 11", "Reason", "not now", "/proposals/11"],
+  ])("Enter in a field decides nothing and loses nothing: %s, %s", async (form, field, text, path) => {
+    await open(path, { width: 390, dark: false });
+    const fields = () => page.getByRole("form", { name: form });
+    const change = fields().getByText("Change it first");
+    if ((await change.count()) > 0) await change.click();
+    await fields().getByLabel(field).fill(text);
+    await fields().getByLabel(field).press("Enter");
+    await expect.poll(() => page.getByRole("alert").textContent()).toContain("Nothing was decided: press one of the buttons.");
+    expect(facts.answers).toEqual([]);
+    expect(await fields().getByLabel(field).inputValue()).toBe(text);
+    await fields().getByRole("button").last().press("Enter");
+    await expect.poll(() => facts.answers.length).toBe(1);
+  });
 });

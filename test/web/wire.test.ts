@@ -43,7 +43,7 @@ test("the header counts this person's and all open cards; records are a table, a
   facts.proposals = async () => [ended];
   const page = await (await fetch(site.url)).text();
   expect(page).toMatch(
-    /5 questions wait for you, 1 for someone else\. [\s\S]*<a href="\/proposals">Proposals<\/a>\. <a href="\/asks">Requests<\/a>\. Updated/,
+    /6 questions wait for you, 1 for someone else\. [\s\S]*<a href="\/proposals">Proposals<\/a>\. <a href="\/asks">Requests<\/a>\. Updated/,
   );
   expect(page).not.toContain('action="/cards/7"');
   expect(page).toMatch(/id="card-9"[\s\S]*<dt>Leave it out<\/dt><dd><bdi>it stays out of the books/);
