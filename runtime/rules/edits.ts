@@ -129,7 +129,7 @@ function assertEqualsKept(calls: readonly Call[], edited: readonly Call[], menti
     const stays = shown.map((path) => `--set ${path}=${String(before.get(path))}`).join(" ");
     throw new ClearedError(
       "USAGE",
-      `${changed.path} changes, and the same amount would stay in ${shown.join(", ")}${more}. Set them too, or confirm the old values: ${stays}${more} (on the page: tick that they stay)`,
+      `${changed.path} changes, and the same amount would stay in ${shown.join(", ")}${more}. Change them too, or confirm that they stay: on the page by the tick “Leave the other places as they are”, in a terminal with ${stays}${more}`,
     );
   }
 }

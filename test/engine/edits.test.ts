@@ -83,7 +83,7 @@ describe("edit, then approve", () => {
     const legs = lines.map(({ amount }, i) => ({ account: i % 2 === 0 ? "5010" : "1010", amount: i % 2 === 0 ? amount : `-${amount}` }));
     const noted = { tool: "erp/note", params: { rows: lines } };
     const beside = [{ tool: "erp/pay_all", params: { lines } }, noted];
-    expect(() => edited(beside, { [path]: "9.00" })).toThrow(/would stay in calls\.1\.params\.rows\.3\.amount\. Set them too/);
+    expect(() => edited(beside, { [path]: "9.00" })).toThrow(/would stay in calls\.1\.params\.rows\.3\.amount\. Change them too/);
     expect(() => edited([{ tool: "erp/post", params: { legs } }], { "calls.0.params.legs.0.amount": "9.00" })).toThrow(
       /legs\.9\.amount and 95 more/,
     );
