@@ -1,12 +1,14 @@
 /**
  * Values that a script planned for a call and uses after the gate that asked for that call, when a person may have changed it.
  * Returned as data with their key in the call, and whether they are facts: given with the run, or read. A value passed to a script
- * that builds the calls is planned too; a value under `planned:` after the gate is named so on purpose.
+ * that builds the calls is planned too; a value under `planned:` after the gate is named so on purpose. Where the calls come from is in values.ts.
  */
 import type { Compiled } from "../kernel/ports.ts";
+import { isAmountKey } from "../rules/tools/trace.ts";
 import { calleeOf, methodOf } from "./forms.ts";
-import { type Names, isAssign } from "./names.ts";
-import { type Node, bare, boundIn, isFunction, literalText, nameOf, readIn, rootOf, valueIn, within } from "./syntax.ts";
+import type { Names } from "./names.ts";
+import { ANSWERS, type Node, bare, boundIn, isFunction, literalText, nameOf, valuesIn, within } from "./syntax.ts";
+import { givenIn, valuesOf } from "./values.ts";
 
 export type Planned = NonNullable<Compiled["planned"]>[number];
 
@@ -17,43 +19,69 @@ const ANY = "*";
 const KEPT = /^(?:length|tool)$/;
 /** Methods and functions whose answer is their value in another form. */
 const FORMATS =
-  /^(?:toFixed|toString|trim|concat|join|padStart|padEnd|String|JSON\.stringify|structuredClone|Object\.(?:freeze|values|entries))$/;
-/** Methods that return parts of their list; their arguments are no elements. */
-const PARTS = /^(?:filter|slice|flat|reverse|sort|toSorted|toReversed|concat|with)$/;
+  /^(?:toFixed|toString|trim|concat|join|padStart|padEnd|String|JSON\.(?:stringify|parse)|structuredClone|Object\.(?:freeze|values|entries|fromEntries|assign)|Array\.from)$/;
+/** Those of them, not methods, whose answer is made of their arguments. */
+const COPIES = /^(?:concat|String|JSON\.\w+|structuredClone|Object\.\w+|Array\.from|with)$/;
+/** Methods that return parts of their list or map. */
+const PARTS = /^(?:filter|slice|flat|reverse|sort|toSorted|toReversed|concat|with|at|find|findLast|pop|shift|get|values|entries)$/;
 
 /** Primitives whose answer is made of what they are given. */
 const MAKES = /^(?:compute_.*|script_run)$/;
-/** Methods that call a function with each element of their list. */
-const EACH = /^(?:forEach|map|flatMap|filter|find|findLast|some|every|reduce|reduceRight)$/;
-/** Those of them that answer whole elements. */
+/** Methods that answer whole elements of their list. */
 const WHOLE = /^(?:filter|find|findLast)$/;
+
+interface Look {
+  after: number;
+  /** Names of other forms of facts. */
+  formatted: ReadonlySet<string>;
+  /** Only where the value stays what it is, in another form. */
+  forms?: true;
+  until?: number;
+  /** What is told in one expression with the gate begins before it. */
+  from?: number;
+  gate?: Node;
+  /** Parameters of the functions around. */
+  own?: readonly string[];
+}
 
 /** In source order. sites: the calls of primitives, by node. text: the script. */
 export function plannedOf(
   body: readonly Node[],
   sites: ReadonlyMap<Node, number>,
-  { ids, fixed, given: values }: Names,
+  names: Names,
   at: (offset: number) => Planned["at"],
   text: string,
 ): Planned[] {
   const nodes = body.flatMap((one) => [...within(one)]);
+  const { ids, fixed, given: values } = names;
   const aliases = new Map<string, string>();
   // Computations whose results the calls of a gate have: written again after it, they answer the same.
   const remade = new Map<string, string>();
+  // Calls that the script was given: their place in its input.
+  const handed = new Set<string>();
   const written = (node: Node) => text.slice(node.start, node.end).replace(/\s+/g, "");
   addAliases();
-  const added = addedIn();
+  const told = valuesOf(nodes, sites, names);
   const [assessed, acting] = assessedIn([...sites.keys()]);
-  return [...sites.keys()].flatMap((gate) => {
-    const calls = callsAskedFor(gate);
-    if (calls === null) return [];
+  const found = [...sites.keys()].flatMap((site) =>
+    callsAskedFor(site).length === 0 ? [] : told.madeAt(site).flatMap((gate) => after(gate, callsAskedFor(site))),
+  );
+  return [...new Map(found.map((one) => [`${one.at.line}:${one.at.col}`, one])).values()];
+
+  /** What is used after this call, or beside it in what is told. */
+  function after(gate: Node, calls: readonly Node[]): Planned[] {
     // By place, `pay` or `pay.amount`: the key under which the calls have it.
     const planned = new Map<string, string>();
     remade.clear();
-    collect(calls, null, DEEPEST, { planned, before: gate.start, seen: new Set() });
+    handed.clear();
+    for (const one of calls) collect(one, null, DEEPEST, { planned, before: gate.end, seen: new Set() });
+    // A parameter is used within its function alone, which is not the plan: what is passed to it is.
+    for (const place of [...planned.keys()]) if (told.params.has(place.split(".")[0] ?? "")) planned.delete(place);
     const formatted = addDerived(planned, gate.start);
-    return body.flatMap((node) => [...usesIn(node, planned, { after: gate.end, formatted })]);
-  });
+    const beside = body.find((one) => one.type === "ExpressionStatement" && one.start <= gate.start && gate.end <= one.end);
+    const from = beside === undefined || /^Assignment/.test(bare(beside["expression"] as Node).type) ? gate.end : beside.start;
+    return body.flatMap((node) => [...usesIn(node, planned, { after: gate.end, formatted, from, gate })]);
+  }
 
   /** The places whose values the calls have. key: of this value in `params`; null outside of them. */
   function collect(
@@ -68,17 +96,32 @@ export function plannedOf(
     const place = placeOf(one);
     if (place !== null) {
       planned.set(place, key ?? ANY);
-      const look = `${place} ${key}`;
-      if (one.type !== "Identifier" || depth === 0 || seen.has(look)) return;
+      if (key === null && place.startsWith("input.")) {
+        // Any other figure of its input may be one of the calls.
+        planned.set("input", ANY);
+        handed.add(place);
+      }
+      const look = `${one.type === "Identifier" ? idOf(one) : written(one)} ${key}`;
+      if (depth === 0 || seen.has(look)) return;
       seen.add(look);
-      for (const value of [...(values.get(idOf(one)) ?? []), ...(added.get(idOf(one)) ?? [])])
-        if (value.end < before) also(value, key, depth - 1);
+      const sources = one.type === "Identifier" ? (told.sources.get(idOf(one)) ?? []) : [];
+      for (const { value, way } of sources) {
+        const whole = value.end < before && isAmountKey(key ?? "") === true ? placeOf(value) : null;
+        if (whole !== null) planned.set([whole, ...way.map((part) => (part === "*" ? "0" : part))].join("."), key ?? ANY);
+      }
+      const from =
+        one.type === "Identifier"
+          ? [...sources.flatMap(told.at), ...(told.added.get(idOf(one)) ?? [])]
+          : told.fieldsOf(one["object"] as Node, place.split(".").at(-1) ?? "", true);
+      for (const value of from) if (value.end < before) also(value, key, depth - 1);
     } else if (one.type === "ObjectExpression") {
+      const isCall = (one["properties"] as Node[]).some((each) => nameOf(each) === "params");
       for (const each of one["properties"] as Node[]) {
         const name = nameOf(each);
         if (each.type === "SpreadElement") also(each["argument"], key === null ? null : ANY);
         else if (key !== null) also(each["value"], name ?? ANY);
         else if (name === "params") also(each["value"], ANY);
+        else if (!isCall) also(each["value"]);
       }
     } else if (one.type === "ArrayExpression") {
       for (const each of one["elements"] as (Node | null)[]) if (each !== null) also(each["argument"] ?? each);
@@ -90,13 +133,17 @@ export function plannedOf(
       if (key === null && depth >= DEEPEST - 1 && calleeOf(one) === "script_run")
         for (const passed of one["arguments"] as Node[]) also(passed, ANY, 0);
     } else if (one.type === "CallExpression") {
+      const answers = told.answersOf(one);
       const [callee, name] = [bare(one["callee"] as Node), methodOf(one) || calleeOf(one)];
-      if (callee.type === "MemberExpression" && (PARTS.test(name) || FORMATS.test(name))) also(callee["object"]);
-      const made = callee.type === "Identifier" && depth > 0 ? [...(values.get(idOf(callee)) ?? []), fixed.get(idOf(callee))] : [];
-      for (const each of [...(one["arguments"] as Node[]), ...made])
-        if (each !== undefined && isFunction(bare(each))) for (const end of returnedBy(bare(each))) also(end, key, depth - 1);
-        else if (each !== undefined && (name === "concat" || /^(?:String|structuredClone|Object\.freeze)$/.test(name))) also(each);
+      if (callee.type === "MemberExpression" && (PARTS.test(name) || FORMATS.test(name) || (key === null && answers.length === 0)))
+        also(callee["object"]);
+      if (depth > 0) for (const end of answers) also(end, key, depth - 1);
+      const isCopy = COPIES.test(name) || COPIES.test(calleeOf(one));
+      for (const each of one["arguments"] as Node[]) if (isCopy && !isFunction(bare(each))) also(each);
     } else if (one.type === "MemberExpression") also(one["object"]);
+    else if (one.type === "NewExpression") for (const each of one["arguments"] as Node[]) also(each);
+    else if (one.type === "TemplateLiteral" && written(one).startsWith("`${") && (one["expressions"] as Node[]).length === 1)
+      also((one["expressions"] as Node[])[0]);
     else if (key === null) for (const child of valuesIn(one)) also(child);
   }
 
@@ -106,15 +153,17 @@ export function plannedOf(
    */
   function addDerived(planned: Map<string, string>, before: number): Set<string> {
     const formatted = new Set<string>();
-    const named = [...values, ...[...fixed].filter(([name]) => !values.has(name)).map(([name, one]) => [name, [one]] as const)];
+    const passed = [...told.sources].filter(([name]) => told.params.has(name)).map(([name, all]) => [name, all.flatMap(told.at)] as const);
+    const named = [...values, ...passed, ...[...fixed].filter(([name]) => !values.has(name)).map(([name, one]) => [name, [one]] as const)];
     // A chain in the order of the text takes one pass; one against it is followed for some steps.
     for (let size = -1, passes = 0; size !== planned.size && passes < DEEPEST; passes++) {
       size = planned.size;
       for (const [name, given] of named) {
         if (planned.has(name)) continue;
-        const made = [...given, ...(added.get(name) ?? [])].filter((one) => one.end < before);
-        const from = made.flatMap((one) => [...usesIn(one, planned, { after: 0, formatted })]).find(({ fact }) => fact !== true);
-        const form = made.flatMap((one) => [...usesIn(one, planned, { after: 0, formatted, forms: true })])[0];
+        const made = [...given, ...(told.added.get(name) ?? [])].filter((one) => one.start < before);
+        const look = { after: 0, until: before, formatted };
+        const from = made.flatMap((one) => [...usesIn(one, planned, look)]).find(({ fact }) => fact !== true);
+        const form = made.flatMap((one) => [...usesIn(one, planned, { ...look, forms: true })])[0];
         if (from === undefined && form !== undefined) formatted.add(name);
         const { key } = from ?? form ?? {};
         if (key !== undefined) planned.set(name, key);
@@ -123,20 +172,18 @@ export function plannedOf(
     return formatted;
   }
 
-  /** `forms`: only where the value stays what it is, in another form. `formatted`: names of such forms of facts. */
-  function* usesIn(
-    node: Node,
-    planned: ReadonlyMap<string, string>,
-    look: { after: number; formatted: ReadonlySet<string>; forms?: true },
-  ): Generator<Planned> {
+  function* usesIn(node: Node, planned: ReadonlyMap<string, string>, look: Look): Generator<Planned> {
     const place = placeOf(node);
     if (place !== null) {
       const [root = ""] = place.split(".");
-      const key = node.start < look.after || isRenewed(root, look.after, node.start) ? null : plannedKey(place, planned);
-      const fact = isFact(root) || look.formatted.has(root);
+      const isOutside =
+        node.start < (look.from ?? look.after) || node.start >= (look.until ?? Number.POSITIVE_INFINITY) || (look.own ?? []).includes(root);
+      const key = isOutside || isRenewed(root, look.after, node.start) ? null : plannedKey(place, planned);
+      const fact = (isFact(root) || look.formatted.has(root)) && !handed.has(place);
       if (key !== null) yield { name: placeOf(node, false) ?? "", key, at: at(node.start), ...(fact ? { fact } : {}) };
       return;
     }
+    if (node === look.gate) return;
     const again = look.after > 0 && node.start > look.after && sites.has(node) ? remade.get(written(node)) : undefined;
     if (again !== undefined) return yield { name: calleeOf(node), key: again, at: at(node.start) };
     // What another primitive answers about a planned value is not made of it.
@@ -153,11 +200,14 @@ export function plannedOf(
     const method = node.type === "CallExpression" ? bare(node["callee"] as Node) : null;
     // Of a list whose elements are given to a function, what that uses of them.
     const [names, list] = method === null || WHOLE.test(methodOf(node)) ? [] : givenIn(node);
+    const own = isFunction(node)
+      ? [...(look.own ?? []), ...(node["params"] as Node[]).flatMap((one) => [...boundIn(one)].map((bound) => idOf(bound.node)))]
+      : look.own;
     const isUsedByName = names !== undefined && list !== undefined && placeOf(list) !== null;
     for (const child of valuesIn(node)) {
       const isMethod = bare(child) === method && method.type === "MemberExpression";
       if (!unsaid.includes(child) && !(isMethod && isUsedByName))
-        yield* usesIn(isMethod ? (method["object"] as Node) : child, planned, look);
+        yield* usesIn(isMethod ? (method["object"] as Node) : child, planned, own === undefined ? look : { ...look, own });
     }
   }
 
@@ -180,7 +230,7 @@ export function plannedOf(
   }
 
   function isFact(root: string): boolean {
-    return root === "input" || isGiven(values.get(root), DEEPEST);
+    return root === "input" || isGiven(values.get(root) ?? told.sources.get(root)?.flatMap(told.at), DEEPEST);
   }
 
   /** True for a value that cannot be a plan: given with the run, read, or a boolean that follows from it. */
@@ -230,38 +280,13 @@ export function plannedOf(
     }
   }
 
-  /** `list.push(x)`, `pay.amount = x` and `Object.assign(pay, x)`: the values that each name gets that way. */
-  function addedIn(): Map<string, Node[]> {
-    const found = new Map<string, Node[]>();
-    for (const node of nodes) {
-      const isPush = node.type === "CallExpression" && /^(?:push|unshift)$/.test(methodOf(node));
-      const [target, ...rest] = isAssign(node) ? (node["arguments"] as Node[]) : [];
-      const into = isPush ? bare(node["callee"] as Node) : node.type === "AssignmentExpression" ? bare(node["left"] as Node) : null;
-      const root = target !== undefined ? rootOf(target, false) : into?.type === "MemberExpression" ? rootOf(into, false) : undefined;
-      const more = isPush ? (node["arguments"] as Node[]) : target === undefined ? [node["right"] as Node] : rest;
-      if (root !== undefined) found.set(idOf(root), [...(found.get(idOf(root)) ?? []), ...more]);
-    }
-    return found;
+  /** The calls that a call of approval_wait, or of a script that asks, names; none when nobody may change them. */
+  function callsAskedFor(gate: Node): Node[] {
+    if (!["approval_wait", "script_run"].includes(calleeOf(gate))) return [];
+    const named = (name: string) => (gate["arguments"] as Node[]).flatMap((one) => told.fieldsOf(one, name, false));
+    const [fixed, calls] = [named("fixed"), named("calls")];
+    return fixed.length > 0 && fixed.every((one) => bare(one)["value"] === true) ? [] : calls;
   }
-}
-
-/** Names that a node gives a value to: of a declaration, or of each element of a list; `element`: the way from the list to one of them. */
-function givenIn(node: Node): [names?: Node | undefined, value?: Node, element?: string] {
-  if (node.type === "VariableDeclarator" && node["init"]) return [node["id"] as Node, node["init"] as Node];
-  if (node.type === "ForOfStatement" && (node["left"] as Node).type === "VariableDeclaration")
-    return [((node["left"] as Node)["declarations"] as Node[])[0]?.["id"] as Node, node["right"] as Node, ".0"];
-  if (node.type !== "CallExpression" || !EACH.test(methodOf(node))) return [];
-  const [callback] = (node["arguments"] as Node[]).map(bare);
-  if (callback === undefined || !isFunction(callback)) return [];
-  const names = (callback["params"] as Node[])[/^reduce/.test(methodOf(node)) ? 1 : 0];
-  return [names, bare(node["callee"] as Node)["object"] as Node, ".0"];
-}
-
-/** What a function may return. */
-function returnedBy(node: Node): Node[] {
-  const code = node["body"] as Node;
-  if (code.type !== "BlockStatement") return [code];
-  return [...within(code)].flatMap((one) => (one.type === "ReturnStatement" && one["argument"] ? [one["argument"] as Node] : []));
 }
 
 /** The part of the script in ASSESS, which allows reads and nothing that acts: what a sub-script answers there is read too. */
@@ -272,20 +297,4 @@ function assessedIn(calls: readonly Node[]): [from: number, to: number] {
   return first < 0 ? [0, 0] : [enters[first]?.start ?? 0, enters[first + 1]?.start ?? Number.POSITIVE_INFINITY];
 }
 
-/** Operators whose answer is a boolean or a type. */
-const ANSWERS = /^(?:[=!]==?|[<>]=?|!|typeof|in|instanceof)$/;
 const READS = /^(?:mcp_(?:call|record|fetch_all|try)|data_(?:first|read)|config_get|ctx_today)$/;
-
-/** The calls that a call of approval_wait, or of a script that asks, names; null when there are none, or when nobody may change them. */
-function callsAskedFor(gate: Node): Node | null {
-  if (!["approval_wait", "script_run"].includes(calleeOf(gate))) return null;
-  const named = (gate["arguments"] as Node[]).map(bare).filter((one) => one.type === "ObjectExpression");
-  const [fixed, calls] = ["fixed", "calls"].map((name) => named.flatMap((one) => valueIn(one, name) ?? [])[0]);
-  return fixed?.type === "Literal" && fixed["value"] === true ? null : (calls ?? null);
-}
-
-/** Children that are read, without names that are being declared. */
-const valuesIn = (node: Node): Node[] => {
-  const declared = isFunction(node) ? (node["params"] as Node[]) : node.type === "VariableDeclarator" ? [node["id"]] : [];
-  return [...readIn(node)].filter((child) => !declared.includes(child));
-};

@@ -66,6 +66,15 @@ export function* readIn(node: Node): Generator<Node> {
   }
 }
 
+/** Children that are read, without names that are being declared. */
+export const valuesIn = (node: Node): Node[] => {
+  const declared = isFunction(node) ? (node["params"] as Node[]) : node.type === "VariableDeclarator" ? [node["id"]] : [];
+  return [...readIn(node)].filter((child) => !declared.includes(child));
+};
+
+/** Operators whose answer is a boolean or a type. */
+export const ANSWERS = /^(?:[=!]==?|[<>]=?|!|typeof|in|instanceof)$/;
+
 /** True when the code after these statements is never reached through them. */
 export function leaves(statements: readonly Node[]): boolean {
   const last = statements.at(-1);
