@@ -68,6 +68,7 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${decision.card}. \`cleared queue\` lists the open ones.`);
   if (card.decision !== null) throw closed(card.id, card.decision);
   assertMeant(card, decision);
+  if (decision.account !== undefined) await (await import("./work-tree.ts")).assertCommitted(host, decision.account);
   if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
   if (card.kind === "proposal") return decideProposed(host, card, decision);
   return alone(host, card, async () => {

@@ -26,6 +26,8 @@ const PATIENCE_MS = 5000;
 export interface Imported {
   receipts: Receipt[];
   runs: string[];
+  /** Files of import/ that were left there, each with the reason, when none was named. */
+  left?: string[];
 }
 
 interface Asked extends FileStart {
@@ -47,7 +49,8 @@ export async function importFiles(
   const receipts: Receipt[] = [];
   const fresh = new Map<string, { path: string; bytes: Buffer; modified: Date }>();
   const copies: { path: string; hash: string }[] = [];
-  for (const path of files.length > 0 ? files : await lyingIn(host)) {
+  const { paths, left } = files.length > 0 ? { paths: files, left: [] } : await lyingIn(host);
+  for (const path of paths) {
     const content = await readOnce(path);
     // Copied by content first: the path may hold another file a moment later.
     const hash = await host.folder.keep(content.bytes, content.modified);
@@ -58,7 +61,7 @@ export async function importFiles(
     else if (fresh.has(hash)) copies.push({ path, hash });
     else fresh.set(hash, { path, ...content });
   }
-  if (fresh.size === 0) return { receipts, runs: [] };
+  if (fresh.size === 0) return { receipts, runs: [], left };
   const how: Asked = { mode: dryRun ? "dry" : "live", again, ...(by === undefined ? {} : { by }) };
   const placed: ImportFile[] = [];
   // Content that is already there is not added twice; a dry run adds nothing, its run reads the copy made above.
@@ -75,14 +78,15 @@ export async function importFiles(
     if (first !== undefined)
       imported.receipts.push({ ...first, file: basename(path), new: 0, twin: 0, known: first.new + first.known + first.twin });
   }
-  return { receipts: [...receipts, ...imported.receipts], runs: imported.runs };
+  return { receipts: [...receipts, ...imported.receipts], runs: imported.runs, left };
 }
 
 /** @throws FILE_MISSING if import/ has no complete file */
-async function lyingIn({ dir, folder }: Host): Promise<string[]> {
+async function lyingIn({ dir, folder }: Host): Promise<{ paths: string[]; left: string[] }> {
   const { whole, waiting } = await folder.settled();
-  if (whole.length > 0) return whole.map(({ name }) => join(dir, IMPORT, name));
-  const why = waiting.map((one) => ` ${one.name} ${one.why}.`).join("");
+  const left = waiting.map((one) => `${one.name} ${one.why}.`);
+  if (whole.length > 0) return { paths: whole.map(({ name }) => join(dir, IMPORT, name)), left };
+  const why = left.map((one) => ` ${one}`).join("");
   throw new ClearedError(
     "FILE_MISSING",
     `${IMPORT} has no statement to import.${why} Put one there or name its file: \`cleared import FILE\`.`,

@@ -40,6 +40,7 @@ import { withItem } from "../scripts/yaml-text.ts";
 import type { Proposal } from "../change/proposal-types.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
 import type { Host } from "./host.ts";
+import { assertCommitted } from "./work-tree.ts";
 
 /**
  * A card that asks to which account a confirmed entry moves, or the open one for it. `account`: the intended answer; nothing is opened for what
@@ -48,6 +49,7 @@ import type { Host } from "./host.ts";
 export async function askCorrection(host: Host, { entry: id, account }: { entry: string; account?: string }): Promise<Card> {
   const { cards, clock, git } = host;
   const head = git.tree(await git.head());
+  await assertCommitted(host, account);
   const entry = await correctable(head, id);
   if (account !== undefined) await correctEntry(head, id, { approve: true, by: "", account }, await host.config(head));
   const open = () => cards.list({ open: true, kind: "correction" }).find(({ body }) => (body as { entry: string }).entry === entry.id);
@@ -150,15 +152,15 @@ async function askingFor(head: Tree, match: UnknownAccount["match"]): Promise<Ke
 
 const isAbout = ({ account }: Refused, key: string): boolean => account !== undefined && canonicalJson(account.match) === key;
 
-/** Statements of this account are left unbooked: their receipts no longer wait for the answer. */
+/** Statements of this account are left unbooked: their receipts no longer wait for the answer, and keep it. */
 async function closeAccount(head: Tree, match: UnknownAccount["match"]): Promise<Map<string, string | null>> {
   const key = canonicalJson(match);
-  return new Map(
-    (await askingFor(head, match)).map((receipt) => [
-      receiptFile(receipt.hash),
-      receiptToYaml({ ...receipt, refused: receipt.refused.filter((one) => !isAbout(one, key)) }),
-    ]),
-  );
+  const files = new Map<string, string>();
+  for (const { hash, refused, record, ...rest } of await askingFor(head, match)) {
+    const left = { ...record, left_accounts: [...(record.left_accounts ?? []), match] };
+    files.set(receiptFile(hash), receiptToYaml({ ...rest, hash, refused: refused.filter((one) => !isAbout(one, key)), record: left }));
+  }
+  return files;
 }
 
 // Number of changes of a month that are searched for a deleted entry.

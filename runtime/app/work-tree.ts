@@ -4,9 +4,12 @@
  */
 import { existsSync, lstatSync, readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
-import type { Tree } from "../kernel/ports.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Git, Tree } from "../kernel/ports.ts";
 import { isProposable } from "../change/proposals/paths.ts";
-import { AGENTS, CASES, CONFIG, IMPORTERS, POLICIES, SCRIPTS, TRUST } from "../workspace/layout.ts";
+import { AGENTS, CASES, CONFIG, IMPORTERS, MAIN_JOURNAL, POLICIES, SCRIPTS, TRUST } from "../workspace/layout.ts";
+import { parseMain } from "../workspace/books/main-journal.ts";
+import { loadChart } from "../workspace/books/months.ts";
 import { findGitDir, withGit } from "../workspace/git/git.ts";
 import { betweenCommits } from "../workspace/git/index-lock.ts";
 import { stagedFiles, stagedText } from "../workspace/git/working-edits.ts";
@@ -83,4 +86,13 @@ async function differs(dir: string, tree: Tree, path: string): Promise<{ text: s
   // Line ends as git will store them (.gitattributes of a workspace).
   const text = readFileSync(join(dir, path), "utf8").replaceAll("\r\n", "\n");
   return sourceBlob(text) === blob ? undefined : { text };
+}
+
+/** Tells a person who names an account that only their working tree has why it is not known. @throws ACCOUNT_UNKNOWN */
+export async function assertCommitted({ git, dir }: { git: Git; dir: string }, word: string | undefined): Promise<void> {
+  if (word === undefined || (await loadChart(git.tree(await git.head()))).byWord.has(word)) return;
+  const file = join(dir, MAIN_JOURNAL);
+  if (!existsSync(file) || !parseMain(readFileSync(file, "utf8")).byWord.has(word)) return;
+  const how = `\`git commit ${MAIN_JOURNAL}\`, then answer again.`;
+  throw new ClearedError("ACCOUNT_UNKNOWN", `${MAIN_JOURNAL} has the account ${word}, and the last commit of it does not. ${how}`);
 }

@@ -100,7 +100,7 @@ export const CODES = {
     TASK_STATUS: ["The task's state does not allow this.", "Read the task; a new message without its id starts another one."],
     TASK_LIMIT: [
       "A caller over A2A has reached its limit of running or stored tasks.",
-      "Wait as long as Retry-After says; the limits are in config.yaml under callers.",
+      "Wait as long as Retry-After says; the limits are in config.yaml under callers, as committed.",
     ],
     TASK_REQUEST: ["An A2A request does not follow the protocol.", "Correct what the message names; the agent card lists what is offered."],
     RUN_STATUS: ["The run's status does not allow this.", "`cleared runs show` shows its status."],
@@ -111,7 +111,10 @@ export const CODES = {
     WORKSPACE_MISSING: ["This folder is not a workspace.", "Make one with `cleared init DIR`, or change into one."],
     WORKSPACE_EXISTS: ["The folder for a new workspace is not empty.", "Choose an empty or new folder."],
     CONFIG_INVALID: ["config.yaml or trust.yaml has a wrong key or value.", "Correct the line shown; the starter files explain each key."],
-    CONFIG_MISSING: ["config_get was asked for a key that config.yaml does not have.", "Add the key to config.yaml or correct the script."],
+    CONFIG_MISSING: [
+      "config_get was asked for a key that config.yaml does not have.",
+      "Add the key to config.yaml and commit it, or correct the script.",
+    ],
     FILE_MISSING: ["The file does not exist.", "Check the name; statements are relative to import/, other files to the current folder."],
     FILE_INVALID: ["The path is not a file that may be used here.", "Use a regular file inside the workspace folder the message names."],
     FILE_UNFINISHED: [
@@ -119,7 +122,10 @@ export const CODES = {
       "Wait until the download or copy has ended, then import it again.",
     ],
     FILE_TOO_LARGE: ["The file is larger than the limit.", "Split it: statements have at most 64 MiB, data files 1 MiB, scripts 1 MB."],
-    STATEMENT_DIALECT: ["No dialect reads this statement.", "Add a dialect in importers/, or name one in config.yaml under statements:."],
+    STATEMENT_DIALECT: [
+      "No dialect reads this statement.",
+      "Add a dialect in importers/, or name one in config.yaml under statements:, and commit it.",
+    ],
     STATEMENT_ENCODING: ["The statement's encoding is not the one its dialect names.", "Use UTF-8, or set encoding: in the dialect."],
     STATEMENT_INVALID: ["The statement cannot be read as the format it claims to be.", "Export it again; the message shows the line."],
     STATEMENT_ROW: ["A row of a statement is refused; others are not affected.", "Correct the row in a new export, or decide its card."],
@@ -127,7 +133,10 @@ export const CODES = {
       "The balances of a statement do not agree with its rows.",
       "Compare it with the bank's page; a row is missing, doubled or read with the wrong sign.",
     ],
-    STATEMENT_ACCOUNT: ["The account of the statement is not known.", "Answer its card, or add it under statements: in config.yaml."],
+    STATEMENT_ACCOUNT: [
+      "The account of the statement is not known.",
+      "Answer its card, or add it under statements: in config.yaml and commit that.",
+    ],
     JOURNAL_UNBALANCED: ["The legs of an entry do not add up to zero.", "Correct the amounts; the message shows the difference."],
     JOURNAL_LEG: ["A leg needs either a debit or a credit, with a positive amount.", "Give each leg exactly one positive amount."],
     JOURNAL_AMOUNT: ["An amount is not an exact decimal text.", 'Write amounts as text such as "42.99", without any other signs.'],
@@ -142,7 +151,10 @@ export const CODES = {
       "`cleared revive FILE` with the name of the statement books them again; with --leave-out they stay out.",
     ],
     JOURNAL_DUPLICATE: ["Two entries carry the same id.", "Remove the copy; `cleared verify` shows both lines."],
-    ACCOUNT_UNKNOWN: ["No account has that number or name.", "Use the account the message suggests, or add it to main.journal."],
+    ACCOUNT_UNKNOWN: [
+      "No account has that number or name.",
+      "Use the account the message suggests, or add it to main.journal and commit that: only what is committed counts.",
+    ],
     CASE_INVALID: ["Invalid case file.", "Restore the line that is shown from git; a case is written by `cleared cases add`, not by hand."],
     CASE_UNKNOWN: ["No case has that name.", "`cleared cases` lists them."],
     CASE_IMPOSSIBLE: ["No case can be made from this run.", "Choose another run that shows the same; the message says what is missing."],
@@ -223,7 +235,7 @@ export const CODES = {
     ],
     LLM_BUDGET: [
       "The budget for models is used up, or this call would exceed it.",
-      "Wait for the next day, or raise models.budgets in config.yaml; `cleared costs` shows what was spent.",
+      "Wait for the next day, or raise models.budgets in config.yaml and commit it; `cleared costs` shows what was spent.",
     ],
     TOOL_REFUSED: ["A tool server's address is not allowed.", "Allow it in trust.yaml under addresses:, or name the server under mcp:."],
     TRUST_CHANGED: [
@@ -308,7 +320,7 @@ export const CODES = {
       "A model's server refuses the request: the key, the model's name, or something in it.",
       "Correct the key or the name; `cleared models test` tries each part.",
     ],
-    LLM_ANSWER: ["A model's server sent an unusable answer.", "Run it again, or give the role another model in config.yaml."],
+    LLM_ANSWER: ["A model's server sent an unusable answer.", "Run it again, or give the role another model in config.yaml and commit it."],
     TOOL_DOWN: ["A tool server cannot be reached, or refused the call.", "Nothing happened. Start it, or correct its entry in trust.yaml."],
     TOOL_TIMEOUT: ["A tool did not answer in time.", "Run it again, or raise the server's timeout_ms in trust.yaml."],
     TOOL_LOST: [

@@ -14,9 +14,10 @@ export const run: Command = async ({ output, dir }, files, options) => {
   const waiting = (file: string): string | undefined => [resolve(file), join(dir, IMPORT, file)].find((path) => existsSync(path));
   const paths = files.map((file) => waiting(file) ?? resolve(file));
   const asked = { files: paths, dryRun, again: options["again"] === true, ...starterHere(dir) };
-  const { receipts } = await atWork(dryRun ? withDryApi : withApi, dir, (api) => api.import(asked), paths.length);
+  const { receipts, left = [] } = await atWork(dryRun ? withDryApi : withApi, dir, (api) => api.import(asked), paths.length);
   output.result(receipts);
   for (const receipt of receipts) output.lines(receiptLines(output, receipt));
+  for (const one of left) output.line(output.yellow(`Left in ${IMPORT}: ${one}`));
   if (dryRun) output.line("Dry run: nothing was booked.");
   return receipts.some((receipt) => receipt.refused.length > 0) ? 2 : 0;
 };

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { count } from "../../kernel/text.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
 import type { Account, AskedRow, Change, Entry, Receipt, Refused, UnknownAccount } from "../../kernel/ports.ts";
 import { IMPORT, receiptFile } from "../layout.ts";
 import type { Parsed } from "./parsed-statement.ts";
@@ -90,13 +91,22 @@ export function goneQuestion(receipt: KeptReceipt, ids: string[], words: Readonl
 
 const MOST_SHOWN = 5;
 
-/** Statements of one file for accounts that no rule names, as refused lines of its receipt: one for each account. */
-export function unknownAccounts(file: string, statements: readonly Statement[], rules: readonly StatementRule[]): Refused[] {
+/**
+ * Statements of one file for accounts that no rule names, as refused lines of its receipt: one for each account. `left`: those a person has
+ * left out.
+ */
+export function unknownAccounts(
+  file: string,
+  statements: readonly Statement[],
+  rules: readonly StatementRule[],
+  left: readonly object[],
+): Refused[] {
   const groups = Map.groupBy(statements, (one) => JSON.stringify(recognised(file, one, rules)));
   return [...groups.values()].flatMap((group): Refused[] => {
     const [first] = group;
     if (first === undefined) return [];
     const match = recognised(file, first, rules);
+    if (left.some((one) => canonicalJson(one) === canonicalJson(match))) return [];
     const rows = group.flatMap((one) => one.rows);
     const more = rows.length > MOST_SHOWN ? [`and ${rows.length - MOST_SHOWN} more`] : [];
     const message = `It is not known to which account of the books ${nameOf({ match, card: first.card })} belongs. Answer its card in \`cleared queue\`, or add to config.yaml under statements: - match: ${JSON.stringify(match)} with its account.`;

@@ -77,6 +77,8 @@ const values = () =>
     encode: (all) => byDay(Object.entries(all)),
   });
 
+const matchSchema = () => z.strictObject({ bank_account: z.string(), dialect: z.string(), file: z.string() }).partial();
+
 /** Data of a statement, beyond its visible receipt, with which the books are compared later. */
 const recordSchema = () =>
   z.strictObject({
@@ -103,6 +105,8 @@ const recordSchema = () =>
     same: values(),
     // Ids of entries that were deleted by hand, and that a person decided to leave out.
     left_out: ids(),
+    // Accounts of its statements that a person said are none of the books.
+    left_accounts: z.array(matchSchema()).optional(),
   });
 
 export const NOTHING_RECORDED: KeptReceipt["record"] = { stated: [], booked: {}, known: [], same: {}, left_out: [] };
@@ -129,7 +133,7 @@ const receiptSchema = () =>
         message: z.string(),
         account: z
           .strictObject({
-            match: z.strictObject({ bank_account: z.string(), dialect: z.string(), file: z.string() }).partial(),
+            match: matchSchema(),
             card: z.boolean(),
             rows: z.array(z.string()),
           })

@@ -3,7 +3,7 @@
  * for every row of the file. The result of a parse is stored with its step, because the file itself may be gone when the run resumes.
  */
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Imports, Json, Receipt, Refused, Row, Tree } from "../../kernel/ports.ts";
+import type { Imports, Json, Refused, Row, Tree } from "../../kernel/ports.ts";
 import { earlierOf } from "./tidy.ts";
 import { type ImportFile, PORTION } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
@@ -13,7 +13,7 @@ import type { Overlay } from "../overlay.ts";
 import { type PairRow, sortRows } from "./known-rows.ts";
 import { fromMeta, type Parsed, type ParsedRow, statedOf, toMeta, toParsedRow } from "./parsed-statement.ts";
 import { lineOf, unknownAccounts, matchAccount, settingsFor } from "./questions.ts";
-import { dependsOn, receiptAt, UNREADABLE } from "./receipt.ts";
+import { type KeptReceipt, dependsOn, receiptAt, UNREADABLE } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Dialect } from "./dialect.ts";
 import { factsOfKey, type KeyedRow, toKeyedRows } from "./identity.ts";
@@ -83,7 +83,7 @@ export function createImports(context: ImportsContext): ImportsView {
   };
 
   /** The receipt at HEAD; null when it does not exist or cannot be read. */
-  const receiptOf = async (hash: string): Promise<Receipt | null> => {
+  const receiptOf = async (hash: string): Promise<KeptReceipt | null> => {
     const head = await overlay.head();
     try {
       return await receiptAt(head, hash);
@@ -156,9 +156,11 @@ export function createImports(context: ImportsContext): ImportsView {
     const rows: Row[] = [];
     const byAccount = (statements: readonly Statement[]) => Map.groupBy(statements, (one) => matchAccount(rules, accounts, name, one));
     const groups = byAccount(found);
-    const isPart = (await receiptOf(hash))?.later !== undefined;
+    const before = await receiptOf(hash);
+    const isPart = before?.later !== undefined;
+    const left = before?.record.left_accounts ?? [];
     // Statements of accounts that config.yaml does not name are not booked; the others of the file are.
-    parsed.refused.unshift(...unknownAccounts(name, groups.get(null) ?? [], rules));
+    parsed.refused.unshift(...unknownAccounts(name, groups.get(null) ?? [], rules, left));
     for (const [account, statements] of groups) {
       if (account === null) continue;
       for (const warning of isPart ? [] : statements.flatMap((one) => one.warnings))
