@@ -6,7 +6,8 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Access, Call, Change, Demanded, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../kernel/primitive.ts";
 import { type Machine, type ProcessState, type Refusal, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
-import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } from "../rules/tools/trace.ts";
+import { countJudged, type Judged, unjudged, type Used } from "../rules/tools/judged.ts";
+import { amountsIn, numbersOf, untraced } from "../rules/tools/trace.ts";
 import { brokenCallSums, brokenSums } from "../rules/answers/required.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { assertFilledIn, notCovered } from "./approval.ts";
@@ -63,7 +64,7 @@ export interface Act {
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean, input: Json): RunState {
   const process = machine === null ? null : startOf(machine);
   const figures = { known: new Map<string, number>(), unread: [] };
-  const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
+  const judged: Judged = { figures: new Map(), currencies: new Set(), facts: [] };
   const answered = { approved: [], rejected: null, approvals: [], about: {}, strategy: null, doubtful: [] };
   const acted = { writes: [], seen: new Map<string, Json>(), made: [], open: [], calls: { planned: [], executed: [], declined: [] } };
   return {
@@ -282,10 +283,9 @@ export function findHole(calls: readonly Call[], { texts }: RunState): ClearedEr
 /** Names the amounts of these calls that no policy has judged in this run, beside those it has; null when all are judged. */
 export function notJudged(calls: readonly Call[], { judged, made, doubted }: RunState): string | null {
   if (doubted !== null) return doubted;
-  const wrong = calls.flatMap(({ tool, params }, i) => {
-    const before = [...made, ...calls.slice(0, i)].filter((one) => one.tool === tool).map((one) => one.params);
-    return unjudged(params, before, judged).map(({ path, value }) => `${tool} ${path} ${value}`);
-  });
+  const used: Used = new Map();
+  for (const call of made) unjudged(call, used, judged);
+  const wrong = calls.flatMap((call) => unjudged(call, used, judged).map(({ path, value }) => `${call.tool} ${path} ${value}`));
   if (wrong.length === 0) return null;
   const known = [...new Set(judged.facts)].slice(0, 8).join(", ") || "no amount";
   return `The policy judged ${known}; it has not judged ${wrong.slice(0, 8).join(", ")}.`;

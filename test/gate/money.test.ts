@@ -23,6 +23,14 @@ const B = pay('{ invoice_id: "B" }');
 const NO = pay('{ invoice_id: "NO" }', "pay_invoice");
 const BOOK = `journal_add_double({ date: "2026-11-06", description: "Book", debit_account: 5030, credit_account: 1010, amount: found.amount, key: "k" });\n`;
 
+const KWD = '{ amount: found.amount, currency: "KWD" }';
+const PAYEES = '{ payments: ["A", "B"].map((to) => ({ to, amount: found.amount })) }';
+
+/** Amounts that cannot be read, and figures that may be amounts. */
+const UNREAD =
+  `amount: "max" | amount: "nine thousand" | amount: "∞" | amount: "९०००" | pay_in_full: true | quantity: "ten", fee: found.amount
+  | amt: 9000 | usd: "9000" | cents: 900000 | betrag: "9.000,00" | betrag: "९०००" | minor_units: 900000 | amount: { all: true }`.split("|");
+
 /** One call straight after its verdict, with what the record says. */
 const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["the amount that was judged", "{ amount: found.amount }", "{ amount: found.amount }", false],
@@ -32,15 +40,10 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["a fact the policy does not declare", "{ amount: found.amount, other_amount: found.limit }", "{ amount: found.limit }", true],
   ["many of what was judged once", "{ amount: found.amount }", "{ unit_price: found.amount, quantity: 1000 }", true],
   ["one of it", "{ amount: found.amount }", "{ unit_price: found.amount, quantity: 1 }", false],
-  ["a currency that was not judged", "{ amount: found.amount }", '{ amount: found.amount, currency: "KWD" }', true],
+  ["a currency that was not judged", "{ amount: found.amount }", KWD, true],
   ["a currency deep inside", "{ amount: found.amount }", '{ lines: [{ amount: found.amount, currency_code: "KWD" }] }', true],
   ["a currency in the amount", "{ amount: found.amount }", '{ amount: "KWD " + found.amount }', true],
-  [
-    "a currency that the policy's limits are not in",
-    '{ amount: found.amount, currency: "KWD" }',
-    '{ amount: found.amount, currency: "KWD" }',
-    true,
-  ],
+  ["a currency that the policy's limits are not in", KWD, KWD, true],
   ["the currency of the workspace", "{ amount: found.amount }", '{ amount: found.amount, currency: "USD" }', false],
   ["an amount with an exponent", "{ amount: found.amount }", '{ amount: "5e6" }', true],
   ["an amount with blanks", "{ amount: found.amount }", '{ amount: "5 000 000" }', true],
@@ -53,6 +56,18 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["a coin by its symbol", "{ amount: found.amount }", '{ amount: found.amount, symbol: "ETH" }', true],
   ["pieces", "{ amount: found.amount }", '{ amount: found.amount, unit: "each" }', false],
   ["many months of it", "{ amount: found.amount }", "{ amount: found.amount, months: 12 }", true],
+  ["several payees of what was judged once", "{ amount: found.amount }", PAYEES, true],
+  ["several payees, after several facts about one", "{ amount: found.amount, fee: found.amount }", PAYEES, true],
+  ["several payees whose sum was judged", "{ amount: found.twice }", PAYEES, false],
+  ["several payees of one amount", "{ amount: found.amount }", '{ amount: found.amount, to: ["A", "B"] }', true],
+  ["two amounts for one that was judged", "{ amount: found.amount }", "{ fee: found.amount, amount: found.amount }", true],
+  ["two amounts that were judged", "{ amount: found.amount, fee: found.amount }", "{ fee: found.amount, amount: found.amount }", false],
+  ["amounts that come to what was judged", "{ amount: found.amount }", '{ amount: found.twice, fee: "-" + found.amount }', true],
+  ["both sides of an entry", "{ amount: found.amount }", "{ lines: [{ debit: found.amount }, { credit: found.amount }] }", false],
+  ["the other direction", "{ amount: found.amount }", '{ amount: "-" + found.amount }', true],
+  ["a credit note that was judged", '{ amount: "-" + found.amount }', '{ amount: "-" + found.amount, paid: "" }', false],
+  ["a rank", "{ amount: found.amount }", "{ amount: found.amount, priority: 2 }", false],
+  ...UNREAD.map((one): [string, string, string, boolean] => [one.trim(), "{ amount: found.amount }", `{ ${one} }`, true]),
 ];
 
 /** What does not add up in itself is neither asked nor sent; one leg alone is no balance. */
@@ -89,7 +104,7 @@ const FILES: Record<string, string> = {
   "agents/shows.ts": `${begin()}${asks(A, ", details: { debit: found.limit, credit: found.amount }")}mcp_call(${A});\n1;`,
   "policies/limits.yaml": `process: limits
 source: test
-facts: {amount: money, limit: money, age_days: decimal, currency: text}
+facts: {amount: money, fee: money, limit: money, age_days: decimal, currency: text}
 rules:
   - {id: BIG, when: "amount > 100.00", action: require_approval, description: a test}
 `,
@@ -133,6 +148,7 @@ beforeAll(async () => {
       invoice_id: "I-1",
       amount: "50.00",
       limit: "9000.00",
+      twice: "100.00",
       none: "0.00",
       remark: "a null pointer here",
       nobody: null,

@@ -4,7 +4,6 @@
  */
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
-import { sumDecimals } from "../policy/values.ts";
 import { nameWords } from "./classify.ts";
 
 /** Words of a key whose value is an amount. */
@@ -17,28 +16,33 @@ export const MONEY: ReadonlySet<string> = new Set(
 /** Words of a key whose value is not an amount: payment_id, credit_days. The last word of either kind decides: account_balance is money. */
 const OTHER = new Set(
   `id ids number no code ref reference date day days month months year years at on count quantity qty hours minutes index version zip phone
-  account method type status currency key name term terms hash iban email pct percent ratio score confidence`.split(/\s+/),
+  account method type status currency key name term terms hash iban email pct percent ratio score confidence
+  group headcount center centre reason`.split(/\s+/),
 );
 
-interface Amount {
+export interface Amount {
   /** `lines[0].amount` */
   path: string;
   /** As written in the call. */
   value: string;
 }
 
-/** The amount in a scalar, without its sign: 1200, "1200.00", "USD 1,200.00", "$1,200". Null for other text. */
-export function decimalOf(value: Json): string | null {
+/** The amount in a scalar: 1200, "-1200.00", "USD 1,200.00", "-$1,200". Null for other text. */
+export function signedDecimalOf(value: Json): string | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
   const direct = plainDecimal(value);
-  if (direct !== null) return direct.replace("-", "");
+  if (direct !== null) return direct;
   if (typeof value !== "string" || value.length > 80 || !/^\D{0,6}\d[\d,.]*\D{0,4}$/.test(value)) return null;
   const text = value.trim().replace(/^[+-]?\s*(?:[A-Z]{3}\s?|\p{Sc}\s?)?[+-]?|(?:\s?[A-Z]{3}|\s?\p{Sc})$/gu, "");
-  return plainDecimal(/^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text);
+  const read = plainDecimal(/^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text);
+  return read === null || read === "0" || !/-.*\d/.test(value) ? read : `-${read}`;
 }
 
+/** The same without its sign. */
+export const decimalOf = (value: Json): string | null => signedDecimalOf(value)?.replace("-", "") ?? null;
+
 /** Position of a scalar: the key or index in its parent; `name` is the nearest key. */
-interface Place {
+export interface Place {
   value: Json;
   at: string | number;
   name: string;
@@ -46,7 +50,7 @@ interface Place {
 }
 
 /** Visits the scalars of a value in order. */
-function scalars(root: Json, visit: (place: Place) => void): void {
+export function scalars(root: Json, visit: (place: Place) => void): void {
   const stack: Place[] = [{ value: root, at: "", name: "", parent: null }];
   for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
     const { value, name } = place;
@@ -58,7 +62,7 @@ function scalars(root: Json, visit: (place: Place) => void): void {
   }
 }
 
-function pathOf(place: Place): string {
+export function pathOf(place: Place): string {
   const parts: string[] = [];
   for (let one: Place | null = place; one?.parent != null; one = one.parent)
     parts.push(typeof one.at === "number" ? `[${one.at}]` : `.${one.at}`);
@@ -67,11 +71,6 @@ function pathOf(place: Place): string {
 
 // 1,000 pieces at 99.00 do not cost 99.00.
 export const MULTIPLIES = "quantity qty count units pieces hours times weeks months years nights seats".split(" ");
-
-/** Words of a fact that measures something: it judges only a field with the same word. A limit of 5,000 does not approve a payment of 5,000. */
-const MEASURES = new Set(["limit", "balance", "budget", "exposure", "revenue", "income", "salary", ...MULTIPLIES]);
-
-const figure = (key: string, decimal: string): string => `${nameWords(key).find((word) => MEASURES.has(word)) ?? ""} ${decimal}`;
 
 /** Whether the words of a key say that its value is an amount (true) or not (false); null when they say neither. */
 export function isAmountKey(key: string): boolean | null {
@@ -107,10 +106,10 @@ export function amountsOf(calls: readonly Call[]): Record<string, string> {
   );
 }
 
-/** Counts the decimals of an answer, without their signs. */
-export function numbersOf(result: Json, into: Map<string, number> = new Map()): Map<string, number> {
+/** Counts the decimals of an answer, without their signs unless `read` keeps them. */
+export function numbersOf(result: Json, into: Map<string, number> = new Map(), read = decimalOf): Map<string, number> {
   scalars(result, ({ value }) => {
-    const decimal = decimalOf(value);
+    const decimal = read(value);
     if (decimal !== null) into.set(decimal, (into.get(decimal) ?? 0) + 1);
   });
   return into;
@@ -138,52 +137,7 @@ export const saysMoney = (text: string): boolean =>
     CURRENCIES.has((after ?? before ?? "").toUpperCase()),
   );
 
-/** What policies have judged in a run: each figure with its count, the currencies, and the facts in words. */
-export interface Judged {
-  figures: Map<string, number>;
-  currencies: Set<string>;
-  facts: string[];
-}
-
 export const isCurrency = (key: string): boolean => nameWords(key).some((word) => ["currency", "ccy", "curr"].includes(word));
-
-/** Counts the facts that a policy has judged. `currency`: the workspace's, used for amounts where no fact names another. */
-export function countJudged(facts: { [name: string]: Json }, currency: string | undefined, judged: Judged): void {
-  const named = Object.keys(facts).filter((name) => isCurrency(name) && typeof facts[name] === "string");
-  for (const one of named.length === 0 ? [currency] : named.map((name) => facts[name]))
-    if (typeof one === "string") judged.currencies.add(one);
-  for (const [name, value] of Object.entries(facts)) {
-    if (isAmountKey(name) === true) judged.facts.push(`${name} ${String(value)}`);
-    if (isAmountKey(name) === false && figure(name, "") === " ") continue;
-    for (const [decimal, times] of numbersOf(value))
-      judged.figures.set(figure(name, decimal), (judged.figures.get(figure(name, decimal)) ?? 0) + times);
-  }
-}
-
-/**
- * Parts of a call that these facts do not cover: its amounts, single or in total, how many times they count, their currency, and an amount
- * that cannot be read. `before`: parameters of earlier calls of the same tool: a figure judged once covers only one of them.
- */
-export function unjudged(params: Json, before: readonly Json[], { figures, currencies }: Judged): Amount[] {
-  const decimalsIn = (of: Json): string[] => amountsIn(of).flatMap(({ value }) => decimalOf(value) ?? []);
-  const [own, earlier] = [decimalsIn(params), before.flatMap(decimalsIn)];
-  const has = (key: string, decimal: string, times = 1): boolean =>
-    [` ${decimal}`, figure(key, decimal)].some((one) => (figures.get(one) ?? 0) >= times);
-  const summed = has("", sumDecimals([...earlier, ...own])) || (before.length === 0 && has("", sumDecimals(own)));
-  const fits = ({ value, name }: Place): boolean => {
-    const [text, decimal, money] = [String(value), decimalOf(value), isAmountKey(name)];
-    if (saysCurrency(name, value)) return value === null || currencies.has(text);
-    if (decimal === null) return money !== true || !/\d/.test(text) || /^\d{4}-\d\d-\d\d/.test(text);
-    if (nameWords(name).some((word) => MULTIPLIES.includes(word)))
-      return decimal === "1" || own.length === 0 || figures.has(figure(name, decimal));
-    if (!(money ?? /\.\d/.test(text)) || decimal === "0") return true;
-    if ((text.match(/[A-Z]{3}|\p{Sc}/gu) ?? []).some((code) => !currencies.has(code))) return false;
-    return summed || has(name, decimal, 1 + earlier.filter((one) => one === decimal).length);
-  };
-  const wrong: Amount[] = [];
-  scalars(params, (place) => void (fits(place) || wrong.push({ path: pathOf(place), value: String(place.value) })));
-  return wrong;
-}
 
 /** The amounts of a call that are in none of the sources. */
 export const untraced = (params: Json, sources: ReadonlyMap<string, number>): Amount[] =>
