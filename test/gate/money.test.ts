@@ -26,10 +26,10 @@ const BOOK = `journal_add_double({ date: "2026-11-06", description: "Book", debi
 const KWD = '{ amount: found.amount, currency: "KWD" }';
 const PAYEES = '{ payments: ["A", "B"].map((to) => ({ to, amount: found.amount })) }';
 
-/** Amounts that cannot be read, and figures that may be amounts. */
-const UNREAD =
-  `amount: "max" | amount: "nine thousand" | amount: "∞" | amount: "९०००" | pay_in_full: true | quantity: "ten", fee: found.amount
-  | amt: 9000 | usd: "9000" | cents: 900000 | betrag: "9.000,00" | betrag: "९०००" | minor_units: 900000 | amount: { all: true }`.split("|");
+/** What cannot be read, and what may be an amount. */
+const UNREAD = `amount: "max" | amount: "nine thousand" | amount: "∞" | amount: "९०००" | pay_in_full: true | amount: { all: true }
+  | quantity: "ten", fee: found.amount | amt: 9000 | usd: "9000" | cents: 900000 | betrag: "9.000,00" | betrag: "९०००"
+  | minor_units: 900000 | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split("|");
 
 /** One call straight after its verdict, with what the record says. */
 const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [

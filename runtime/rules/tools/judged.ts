@@ -85,7 +85,7 @@ function paidIn(places: readonly Place[]): Place[] {
     paid.filter(({ name }) => nameWords(name).includes(side) && isAmountKey(name)),
   );
   const [a, b] = [debits, credits].map((side = []) => totalOf(side));
-  const same = new Set(a === b ? credits : []);
+  const same = new Set(a !== null && a === b ? credits : []);
   return paid.filter((one) => !same.has(one));
 }
 
