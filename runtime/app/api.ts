@@ -3,9 +3,9 @@
  * All parameters and results are JSON.
  */
 import { randomUUID } from "node:crypto";
-import { type Pause, pauseOf } from "../engine/store/pauses.ts";
+import { pauseOf } from "../engine/store/pauses.ts";
 import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.ts";
-import type { Given, Decision, Json, RunRecord, RunStatus } from "../kernel/ports.ts";
+import type { Given, Decision, Json, Pause, RunRecord, RunStatus } from "../kernel/ports.ts";
 import { callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { listensTo } from "../outside/triggers/events.ts";
 import { isObject } from "../rules/tools/shape.ts";

@@ -47,6 +47,7 @@ import { settleCorrectionCases } from "./correction-cases.ts";
 import { Kept } from "../kernel/kept.ts";
 import { printable } from "../kernel/text.ts";
 import { createWorkspaceModels } from "./models.ts";
+import { pausesBeside } from "./pause.ts";
 import { createPins } from "./pins.ts";
 import { createRechecks } from "./recheck.ts";
 import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
@@ -82,6 +83,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
   await assertUntracked(dir, brought);
   makeOwnFolder(join(dir, STATE).slice(0, -1));
   const database = new Database(options.mode === "memory" ? ":memory:" : join(dir, STORE));
+  if (options.mode !== "memory") database.pausesBeside = pausesBeside(dir);
   let lease: Lease | null = null;
   let idle = true;
   const opened: (() => Promise<void> | void)[] = [() => database.close()];

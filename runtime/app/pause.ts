@@ -2,11 +2,19 @@
  * Pausing agents by hand, one or all. Written directly into the store, whoever owns the workspace: a pause waits for nothing, not even for a
  * running command, and running executions read the store before each act. Resuming is done by the owner, which executes what waited.
  */
-import { type Pause, beginPause, endPauses, openPauses, pauseWords } from "../engine/store/pauses.ts";
+import { beginPause, endPauses, openPauses, pauseWords } from "../engine/store/pauses.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import type { Pause, PausesBeside } from "../kernel/ports.ts";
+import { keepFor, keptAt } from "../workspace/own-folders.ts";
 import type { Host } from "./host.ts";
 
 type Named = Pick<Host, "agents" | "engine" | "database" | "clock">;
+
+/** Open pauses in the user's state folder, for whatever workspace is at this path: one whose id is lost with its store stays paused. */
+export const pausesBeside = (dir: string): PausesBeside => ({
+  read: () => keptAt<{ open: Pause[] }>("paused", dir)?.open ?? [],
+  write: (open) => keepFor("paused", dir, { open }),
+});
 
 /**
  * `agent` null: all agents. `known`: it was already paused. `underWay`: executing runs, which stop before their next act outside or commit.

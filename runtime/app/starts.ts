@@ -1,5 +1,5 @@
 /** What a run starts from: the agent at HEAD, its header, its validated input. One place for commands, triggers, schedules and calling agents. */
-import { type Pause, pauseWords } from "../engine/store/pauses.ts";
+import { pauseWords } from "../engine/store/pauses.ts";
 import { startedBy } from "../engine/process.ts";
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import { doubtIn } from "../engine/proven.ts";
@@ -12,6 +12,7 @@ import type {
   Json,
   Notices,
   Once,
+  Pause,
   RunLog,
   RunMode,
   RunRecord,

@@ -16,6 +16,22 @@ export interface Once {
   keep(what: string): void;
 }
 
+export interface Pause {
+  /** Null: all agents. */
+  agent: string | null;
+  /** The person whose key the command held, or null. */
+  by: string | null;
+  reason: string;
+  at: number;
+}
+
+/** The open pauses as kept where the workspace's own files cannot change them. */
+export interface PausesBeside {
+  read(): readonly Pause[];
+  /** @throws FOLDER_UNSAFE */
+  write(open: readonly Pause[]): void;
+}
+
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;

@@ -1,8 +1,9 @@
 /** A store that is older than what was done, or whose rows say that something was begun or accepted: nothing is sent twice, nothing without a person. */
-import { copyFileSync } from "node:fs";
+import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
+import { pauseAgents, resumeAgents } from "../../runtime/app/pause.ts";
 import { asked, decideCard } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import { settleApproved } from "../../runtime/change/proposals/apply.ts";
@@ -236,4 +237,29 @@ rules:
     { title: "Allow shop/pay_blind?", level: "cfo", levels: ["cfo"], approvals: 2 },
     [],
   ]);
+});
+
+it.each(["a row", "a lost store"])("a pause is not ended by %s, only by resuming", async (how) => {
+  const at = await workspace();
+  const store = join(at.dir, ".cleared/store.db");
+  const owner = await host(at);
+  const { id } = await run(owner, "pay");
+  await pauseAgents(owner, { agent: "pay", by: "Pat", reason: "fraud" });
+  await pauseAgents(owner, { agent: null, by: "Pat", reason: "all" });
+  await resumeAgents(owner, { agent: null, by: "Pat" });
+  await pauseAgents(owner, { agent: "pay", by: "Pat", reason: "fraud" });
+  await decide(owner, id, "approved");
+  await close(owner);
+  if (how === "a row") withStore(at.dir, (db) => db.exec(`UPDATE pauses SET ended_at = 1, ended_by = 'Pat'; UPDATE runs SET ${AGAIN}`));
+  else for (const end of ["", "-wal", "-shm"]) rmSync(`${store}${end}`, { force: true });
+  const next = await host(at);
+  if (how === "a row") expect(await next.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({ status: "waiting", reason: "paused" });
+  await expect(run(next, "pay")).rejects.toMatchObject({
+    code: "RUN_PAUSED",
+    message: expect.stringMatching(/^pay is paused by Pat since .* \(fraud\); `cleared resume pay` continues it/),
+  });
+  expect((await run(next, "quick")).status).toBe("done");
+  expect(at.bank()).toEqual([]);
+  expect(await resumeAgents(next, { agent: "pay", by: "Pat" })).toMatchObject({ ended: [{ by: "Pat", reason: "fraud" }], still: [] });
+  expect((await run(next, "pay")).reason).toBe("approval");
 });

@@ -8,6 +8,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { promisify } from "node:util";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ClearedError } from "../../kernel/errors.ts";
+import type { PausesBeside } from "../../kernel/ports.ts";
 import { migrate, rollBack } from "./schema.ts";
 
 /** The longest text there can be; some kB of a compressed one may stand for more. */
@@ -31,6 +32,8 @@ export class Database {
   readonly db: DatabaseSync;
   /** Set while this process holds the lease; checked inside every write transaction. */
   epoch: number | null = null;
+  /** Set by a host that is not private. */
+  pausesBeside: PausesBeside = { read: () => [], write: () => undefined };
   readonly #statements = new Map<string, StatementSync>();
   // Called if the present transaction is rolled back; null outside of one.
   #undo: (() => void)[] | null = null;
