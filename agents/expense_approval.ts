@@ -27,7 +27,8 @@ const limit = compute_sub_limit({ claimed: employee.single_expense_limit, sub_li
 const pay_date = script_run("days", { from: today, add: 14 }).day;
 fsm_enter("POLICY_CHECK");
 const judged = rules.allowed ? category : `${category}, which is not allowed`;
-const facts = { claim_status: expense.status, total: amount, limit, category: judged, receipt_attached, age_days };
+const { employee_id, status: claim_status } = expense;
+const facts = { employee_id, claim_status, total: amount, limit, category: judged, receipt_attached, age_days };
 const verdict = policy_evaluate({ facts, about: { expense_id, amount, requester: employee.name } });
 const calls = [
   { tool: "erp/record_expense_approval", params: { expense_id, approved_amount: amount, approved_by: "@approver" } },

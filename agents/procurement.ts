@@ -24,9 +24,10 @@ const budget_left = script_run("total", { amounts: [budget.amount, `-${budget.co
 const figuresOf = (spent: string) => script_run("procurement_figures", { asked, budget_left, spent });
 fsm_enter("POLICY_CHECK");
 const vendor_status = vendor.approved && vendor.status === "active" ? "approved" : vendor.status;
-const conflict_of_interest = vendor.conflict_with === asked.requester_id;
+const { requester_id } = asked;
+const conflict_of_interest = vendor.conflict_with === requester_id;
 const about = { requisition_id, amount, vendor: vendor.name, requester: requester.name };
-const facts = { requisition_status: asked.status, total: amount, budget_left, vendor_status, conflict_of_interest };
+const facts = { requester_id, requisition_status: asked.status, total: amount, budget_left, vendor_status, conflict_of_interest };
 const verdict = policy_evaluate({ facts, about });
 const { calls, order } = script_run("procurement_calls", { asked, amount });
 const details = { ...figuresOf(amount), budget_left, orders_before: before.records.length };

@@ -135,7 +135,8 @@ function neededFor(card: Card): string {
   const level = card.levels?.join(" and ") ?? card.level ?? "";
   const people = (card.approvals ?? 1) > 1 ? `${card.approvals} different people` : "";
   const barred = card.not_by === undefined ? "" : `not ${card.not_by}, who started the run`;
-  return [level, people, barred].filter((one) => one !== "").join(", ");
+  const requested = card.requesters === undefined ? "" : `not ${card.requesters.join(", ")}, who requested it`;
+  return [level, people, barred, requested].filter((one) => one !== "").join(", ");
 }
 
 // The first few are enough to find the cause; the receipt has the rest.

@@ -51,11 +51,22 @@ export function notAlone(by: string, approvals = 1): Pick<CardDraft, "approvals"
 }
 
 /** Names of those who may decide this card. */
-export function ableTo(card: Pick<CardDraft, "level" | "levels" | "not_by">, people: readonly Person[], ladder: Ladder): string[] {
+export function ableTo(
+  card: Pick<CardDraft, "level" | "levels" | "not_by" | "requesters">,
+  people: readonly Person[],
+  ladder: Ladder,
+): string[] {
   const levels = levelsOf(card);
   return people
-    .filter((one) => one.name !== card.not_by && (levels.length === 0 || levels.some((level) => meets(one, level, people, ladder))))
+    .filter((one) => one.name !== card.not_by && requesterIdOf(one, card) === undefined)
+    .filter((one) => levels.length === 0 || levels.some((level) => meets(one, level, people, ladder)))
     .map((one) => one.name);
+}
+
+/** By which of their ids a person is one of those who requested the case; their name counts as one, as where it is recorded (`idAt`). */
+function requesterIdOf({ name, ids }: Person, { requesters = [] }: Pick<CardDraft, "requesters">): string | undefined {
+  const own = [name, ...Object.values(ids ?? {})].map((id) => id.trim().toLowerCase());
+  return requesters.find((id) => own.includes(id.toLowerCase()));
 }
 
 /** A person who is alone in trust.yaml and has no roles counts as having all of them. */
@@ -108,7 +119,11 @@ function assertAble(card: CardDraft, { by }: Decision, people: readonly Person[]
       "APPROVAL_SELF",
       `${by} ${card.kind === "proposal" ? "proposed this or started the run that did," : "started this run"} and may not decide "${card.title}". ${others}`,
     );
-  const { roles } = people.find((one) => one.name === by) as Person;
+  const person = people.find((one) => one.name === by) as Person;
+  const id = requesterIdOf(person, card);
+  if (id !== undefined)
+    throw new ClearedError("APPROVAL_SELF", `${by} is ${id}, who requested this, and may not decide "${card.title}". ${others}`);
+  const { roles } = person;
   throw new ClearedError(
     "APPROVAL_LEVEL",
     `"${card.title}" asks for ${levels}; ${by} is ${roles.join(", ") || "without a role"}. ${others}`,

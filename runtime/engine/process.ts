@@ -100,12 +100,16 @@ export function whoMay(
   // What was judged may not be so: whoever any of the rules asks for decides.
   const verdict = said === null || state.doubted === null ? said : { ...said, ...state.most };
   const barred = run.by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
+  const requesters = verdict?.requesters ?? [];
+  const approvals = Math.max(verdict?.approvals ?? 1, requesters.includes(NOBODY) ? 2 : 1);
+  const named = requesters.filter((one) => one !== NOBODY);
   const levels = [...new Set([...(verdict?.levels ?? []), ...(card.level === null ? [] : [card.level])])];
   return {
     level: verdict?.level ?? card.level,
     ...(levels.length === 0 ? {} : { levels }),
-    ...((verdict?.approvals ?? 1) > 1 ? { approvals: verdict?.approvals ?? 1 } : {}),
-    ...(barred ? notAlone(run.by ?? NOBODY, verdict?.approvals) : {}),
+    ...(approvals > 1 ? { approvals } : {}),
+    ...(barred ? notAlone(run.by ?? NOBODY, approvals) : {}),
+    ...(named.length === 0 ? {} : { requesters: named }),
     records: recordsIn(card.calls, [...state.seen.keys()], state.texts),
   };
 }

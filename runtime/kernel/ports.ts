@@ -405,6 +405,8 @@ export interface CardDraft {
   approvals?: number;
   /** Who may not decide: the person who started the run, where the policy or the number of people excludes them. */
   not_by?: string;
+  /** Who else may not decide: the ids, at a tool server, of whoever requested the case, as its record says. */
+  requesters?: string[];
   /** Who requested the run, in words: a person, another agent and its own requester, or the owner of a task. */
   started_by?: string;
   /** Current state of the run's machine, with the header's line for it: `APPROVAL_GATE: a manager looks`. */

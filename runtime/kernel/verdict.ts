@@ -19,6 +19,7 @@ export const verdictShape = z.object({
   approvals: z.number().describe("distinct people who must approve"),
   // True when a triggered rule bars the person who started the run from approving.
   distinct_from_requester: z.boolean(),
+  requesters: z.array(z.string()).optional().describe("ids of whoever requested the case, who may not approve it"),
   // `because`: the comparisons that held, with their values.
   triggered: z.array(
     z.object({

@@ -185,11 +185,12 @@ function aboutRows({ kind, body }: Card): CardFacts | null {
 }
 
 /** The level, the approvals so far, and who may not decide: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
-function needed({ kind, level, levels, approvals = 1, said = [], not_by }: Card): Html {
+function needed({ kind, level, levels, approvals = 1, said = [], not_by, requesters }: Card): Html {
   const parts = [
     levels?.join(" and ") ?? level ?? "",
     approvals > 1 ? `${said.length} of ${approvals}${said.length === 0 ? "" : ` (${said.join(", ")})`}` : "",
     not_by === undefined ? "" : `not ${not_by}, who ${kind === "proposal" ? "proposed it" : "started the run"}`,
+    requesters === undefined ? "" : `not ${requesters.join(", ")}, who requested it`,
   ].filter((part) => part !== "");
   return html`${parts.map((part) => html` · <bdi>${plain(part, 120)}</bdi>`)}`;
 }

@@ -339,6 +339,16 @@ test("the approver is recorded outside by their id there, else by name, whatever
   expect(rows(other, "select locked_by from periods where period = '2024-09'")).toEqual([{ locked_by: "E-1002" }]);
 });
 
+test.each<[string, Json]>([
+  ["expense_approval", { expense_id: "EXP-702" }],
+  ["procurement", { requisition_id: "REQ-31" }],
+])("%s is not approved by whoever requested it, whoever started the run", async (agent, input) => {
+  const other = await business((trust) => trust.replace("{name: Mo, ", "{name: Mo, ids: {erp: E-1042}, "));
+  const asked = await run(other, agent, input);
+  await expect(answer(other, asked, "approved", "Mo")).rejects.toMatchObject({ code: "APPROVAL_SELF" });
+  expect((await answer(other, asked, "approved", "Lee")).status).toBe("done");
+});
+
 const FOREIGN: [string, Json, string, string][] = [
   ["invoice_reconciliation", { invoice_id: "INV-2024-453" }, "VARIANCE_GT_2PCT cannot be decided without variance in USD", "purchase_orders invoices"],
   ["sla_breach", { contract_id: "CTR-501", period: "2024-09" }, "cannot be decided without credit in USD", "contracts"],

@@ -6,7 +6,7 @@ import { wakeWaiting } from "../../runtime/app/wake.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { NOBODY } from "../../runtime/kernel/text.ts";
-import { POLICY, SIMPLE, TEAM, begin, ended, keysOf, made, refused, say, signedBy, trustWith } from "./gates.ts";
+import { AGENT, POLICY, SIMPLE, TEAM, begin, ended, keysOf, made, refused, say, signedBy, trustWith } from "./gates.ts";
 import { abandon, close, closeAll, host, openCard, removeAll } from "./harness.ts";
 
 afterEach(closeAll);
@@ -115,6 +115,38 @@ describe("who may decide", () => {
     expect(openCard(opened, other.id)).toMatchObject({ approvals: 2 });
     await say("Ann", opened, other.id, "approved", { self: true });
     expect((await opened.engine.result(other.id, { timeoutMs: 9000 })).status).toBe("waiting");
+  });
+
+  test("whoever the record names as its requester does not approve it, by their id at any server or by name; if it names nobody, two people must", async () => {
+    const { one, opened } = await made({ ...TEAM, Ann: { roles: ["manager"], ids: { erp: "E-1042" } } });
+    one.commit({
+      "policies/pay.yaml": POLICY.replace("facts:", "requester: filed_by\nfacts:"),
+      "agents/asks.ts": AGENT.replace("default: plain}", "default: plain}, filed_by: {type: string}").replace(
+        "kind: input.kind",
+        "kind: input.kind, filed_by: input.filed_by",
+      ),
+    });
+    const filed = await begin(opened, "asks", { filed_by: "e-1042 " }, "Zoe");
+    expect(openCard(opened, filed.id)).toMatchObject({ not_by: "Zoe", requesters: ["e-1042"] });
+    await expect(say("Ann", opened, filed.id)).rejects.toMatchObject(
+      refused("APPROVAL_SELF", /Ann is e-1042.*requested.*decided by Bob\./),
+    );
+    const { gate } = openCard(opened, filed.id);
+    // Nor by a signed decision that is only a row.
+    await opened.engine.signal(
+      filed.id,
+      gate ?? "",
+      signedBy("Ann", opened, openCard(opened, filed.id), "approved") as unknown as Json,
+      "row",
+    );
+    expect((await opened.engine.result(filed.id, { timeoutMs: 9000 })).status).toBe("waiting");
+    await say("Bob", opened, filed.id);
+    expect(await ended(opened, filed.id)).toMatchObject({ outcome: "completed", result: { by: "Bob" } });
+    const named = await begin(opened, "asks", { filed_by: "Bob" }, "Zoe");
+    await expect(say("Bob", opened, named.id)).rejects.toMatchObject(refused("APPROVAL_SELF", /decided by Ann\./));
+    const unknown = await begin(opened, "asks", {}, "Zoe");
+    expect(openCard(opened, unknown.id)).toMatchObject({ approvals: 2 });
+    expect(one.bank()).toEqual(["ACME 120.00"]);
   });
 
   test("a person who is alone decides what they started, recorded as self, unless the policy requires another person", async () => {

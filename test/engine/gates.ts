@@ -110,7 +110,7 @@ export function keysOf(name: string): { pem: string; key: string } {
   return found;
 }
 
-export type People = Record<string, { roles?: string[]; email?: string }>;
+export type People = Record<string, { roles?: string[]; email?: string; ids?: Record<string, string> }>;
 
 /** trust.yaml with these people, whose keys the test holds. */
 export function trustWith(one: Workspace, people: People, more = ""): void {

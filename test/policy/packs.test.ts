@@ -83,7 +83,7 @@ const rule = (when: string, more = "action: block, level: manager") =>
 it.each([
   [
     PACK.replace("thresholds:", "tresholds:"),
-    '9:1 policies/pay.yaml:9: Unknown key "tresholds". Did you mean "thresholds"? Known here: process, source, facts, thresholds, rules, prose, usual, cases.',
+    '9:1 policies/pay.yaml:9: Unknown key "tresholds". Did you mean "thresholds"? Known here: process, source, facts, requester, thresholds, rules, prose, usual, cases.',
   ],
   [PACK.replace("level:", "levl:"), 'Unknown key "rules.0.levl". Did you mean "level"?'],
   [PACK.replace("require_approval", "aprove"), 'no action is called "aprove". Did you mean "approve"?'],

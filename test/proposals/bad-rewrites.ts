@@ -94,6 +94,8 @@ export const BAD: readonly Bad[] = [
   row("a threshold raised", /variance_pct is 20 instead of 2, so VARIANCE_GT_2PCT applies in fewer cases/, { [PACK]: [["variance_pct: 2\n", "variance_pct: 20\n"], [/ {2}- \{name: 1140 over.*\n/, ""], [/ {2}- \{name: over 2 percent.*\n/, ""], [/ {2}- \{name: variance with a sep.*\n/, ""]] }, true),
   row("somebody lower may approve", /supervisor instead of manager/, { [PACK]: [['when: "!goods_received", action: require_approval, level: manager', 'when: "!goods_received", action: require_approval, level: supervisor']] }),
   row("a rule only tells", /DUPLICATE only tells; before, it blocks/, { [PACK]: [["when: duplicate, action: block", "when: duplicate, action: notify"], [/ {2}- \{name: entered twice.*\n/, ""], [/ {2}- \{name: nobody looked for.*\n/, ""]] }),
+  row("the claimant may approve", /whoever requested the case, by the fact employee_id, may approve it/, { "policies/expense_approval.yaml": [["requester: employee_id ", "# "]] }),
+  row("the requester is not given", /never gives the fact requester_id, so nobody knows who requested the case/, { "agents/procurement.ts": [["facts = { requester_id, ", "facts = { "]] }),
   row("the director may be who prepared it", /may be approved by whoever started the run/, { "policies/payroll.yaml": [["distinct_from_requester: true, ", ""]] }),
   row("a case expects something else", /its test case "not received" is removed/, { [PACK]: [[/ {2}- \{name: not received.*\n/, ""]] }),
   row("the whole policy", /is removed with all its rules/, { [PACK]: null }, true),

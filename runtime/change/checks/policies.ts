@@ -72,7 +72,7 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
     ...factFindings(
       judged,
       (file) => packs.get(file) ?? null,
-      (file, fact) => placeOf(file, ["facts", fact]),
+      (file, fact) => placeOf(file, fact === null ? ["requester"] : ["facts", fact]),
     ),
   );
   return { says: files.length === 0 ? "none is touched" : `${files.length} read, ${cases} cases`, findings };
@@ -108,7 +108,7 @@ function judgedIn(agents: readonly AgentScripts[], all: readonly string[]): Judg
 function factFindings(
   judged: readonly Judged[],
   packOf: (file: string) => Pack | null,
-  placeOf: (file: string, fact: string) => At,
+  placeOf: (file: string, fact: string | null) => At,
 ): Found[] {
   const found: Found[] = [];
   const nearest = (name: string, pack: Pack, given: readonly string[]) =>
@@ -119,7 +119,7 @@ function factFindings(
   for (const { at, packs, facts } of judged) {
     const read = packs.map((file) => (file === null ? null : packOf(file)));
     if (read.includes(null)) continue;
-    const kinds = read.flatMap((pack) => [...(pack?.set.kinds.keys() ?? [])]);
+    const kinds = read.flatMap((pack) => [...(pack?.set.kinds.keys() ?? []), pack?.set.requester ?? []].flat());
     // The currency of an amount is compared with the workspace's, declared or not.
     for (const name of facts.keys.filter((one) => !kinds.includes(one) && !isCurrency(one))) {
       const near = didYouMean(
@@ -138,6 +138,11 @@ function factFindings(
     const given = calls.flatMap(({ facts }) => facts.keys);
     // Giving no facts at all means that a person is always asked.
     if (given.length === 0) continue;
+    const { requester } = pack.set;
+    if (requester !== undefined && !given.includes(requester)) {
+      const message = `${agent} never gives the fact ${requester}, so nobody knows who requested the case, and two people are asked.${nearest(requester, pack, given)} Give it there.`;
+      found.push({ code: "POLICY_FACT", at: placeOf(file, null), message });
+    }
     for (const name of pack.set.kinds.keys()) {
       const rules = pack.set.rules.filter(({ when }) => namesIn(when).includes(name)).map(({ id }) => id);
       if (rules.length === 0 || given.includes(name)) continue;

@@ -27,6 +27,10 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
   for (const [fact, kind] of kinds)
     say("policy", `the fact ${fact} is ${now.set.kinds.get(fact)} instead of ${kind}: compare its rules by hand`, fact);
 
+  const [before, after] = [was.set.requester, now.set.requester];
+  if (before !== undefined && before !== after)
+    say("policy", `whoever requested the case, by the fact ${before}, may approve it`, "requester");
+  if (after !== undefined && before !== after) more(`whoever requested the case, by the fact ${after}, may not approve it`, "requester");
   found.push(...proseTaken(now, was.prose));
   const moved = new Set<string>();
   for (const rule of was.set.rules) {

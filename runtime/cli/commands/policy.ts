@@ -24,11 +24,18 @@ export const run: Command = async ({ output, dir }, [verb, ...names]) => {
   for (const { at, message } of packs.flatMap((pack) => pack.warnings)) output.note(`${formatAt(at)} ${message}`);
   if (verb === "show") {
     output.result(
-      packs.map(({ set, ...pack }) => ({ ...pack, facts: Object.fromEntries(set.kinds), thresholds: set.thresholds, rules: inWords(set) })),
+      packs.map(({ set, ...pack }) => ({
+        ...pack,
+        facts: Object.fromEntries(set.kinds),
+        requester: set.requester,
+        thresholds: set.thresholds,
+        rules: inWords(set),
+      })),
     );
     for (const { process, source, set } of packs) {
       output.line(`${output.bold(process)}  ${set.source}, ${source}`);
       for (const { id, when, does, description } of inWords(set)) output.text(`  ${id}: ${does} when ${when}\n    ${description}`);
+      if (set.requester !== undefined) output.text(`  Not approved by whoever has the id that ${set.requester} gives: they requested it.`);
     }
     return 0;
   }

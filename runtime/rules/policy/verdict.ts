@@ -3,6 +3,7 @@
  * demands approval at its level. Adding a rule never makes the verdict milder.
  */
 import type { Demanded, Verdict, VerdictWord, Json } from "../../kernel/ports.ts";
+import { NOBODY } from "../../kernel/text.ts";
 import { STRICTNESS } from "../../kernel/verdict.ts";
 import { type Condition, type Atom, type Operand, namesIn, printOperand } from "./condition.ts";
 import { type Scope, evaluate, unknownFields, fieldValue } from "./evaluate.ts";
@@ -24,6 +25,8 @@ export interface Rule {
 export interface RuleSet extends Scope {
   source: string;
   rules: readonly Rule[];
+  /** The fact that holds the id of whoever requested the case, who may not approve it. */
+  requester?: string;
   /** The currency of its figures, if the amounts of the facts are in another. */
   unit?: string;
 }
@@ -95,6 +98,7 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
   const demanded = fired.flatMap((rule) => rule.level ?? []);
   const { level, levels } = strictest(ladder, demanded);
   const has = (action: Action): boolean => triggered.some((one) => one.action === action);
+  const requesters = new Set(sets.flatMap((set) => (set.requester === undefined ? [] : idIn(set.facts[set.requester]))));
   return {
     verdict,
     passed: verdict === "pass" || verdict === "inform",
@@ -105,6 +109,7 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
     levels,
     approvals: requires.approvals,
     distinct_from_requester: requires.distinct,
+    ...(requesters.size === 0 ? {} : { requesters: [...requesters] }),
     triggered,
     indeterminate,
     summary: summarize({ verdict, level, triggered, indeterminate }),
@@ -123,6 +128,10 @@ export function judgeStrictest(sets: readonly RuleSet[], ladder: Ladder): Demand
     distinct_from_requester: rules.some((rule) => rule.distinct_from_requester),
   };
 }
+
+/** A requester who is not known could be anyone. */
+const idIn = (fact: Json | undefined): string =>
+  (typeof fact === "string" || typeof fact === "number" ? String(fact).trim() : "") || NOBODY;
 
 type Summarized = Pick<Verdict, "verdict" | "level" | "triggered" | "indeterminate">;
 function summarize({ verdict, level, triggered, indeterminate }: Summarized): string {

@@ -60,6 +60,7 @@ const packSchema = (name: string, ladder: Ladder) => {
     process: z.literal(name, { error: `write ${name}, the name of the file` }),
     source: line("who wrote it"),
     facts: z.record(fact, oneOf("kind", KINDS)),
+    requester: fact.optional(),
     thresholds: z.record(z.string(), threshold).default({}),
     rules: z.array(
       z.strictObject({
@@ -111,8 +112,17 @@ export function parsePack(text: string, file: string, ladder: Ladder, cache?: Di
   const source = { file, code: "POLICY_INVALID" as const, maxLength: 262_144, cache };
   const yaml = readYaml(text, source);
   const name = file.slice(file.lastIndexOf("/") + 1).replace(/\.yaml$/, "");
-  const { facts, thresholds, rules, usual, ...rest } = checkYaml(yaml, packSchema(name, ladder), source);
-  const set: RuleSet = { source: file, rules, kinds: new Map<string, Kind>(Object.entries(facts)), thresholds, facts: {}, loose: false };
+  const { facts, thresholds, rules, usual, requester, ...rest } = checkYaml(yaml, packSchema(name, ladder), source);
+  const kinds = new Map<string, Kind>(Object.entries(facts));
+  const set: RuleSet = {
+    source: file,
+    rules,
+    kinds,
+    thresholds,
+    facts: {},
+    loose: false,
+    ...(requester === undefined ? {} : { requester }),
+  };
   const given = [{ at: ["usual"], facts: usual }, ...rest.cases.map((one, index) => ({ at: ["cases", index, "facts"], facts: one.facts }))];
   const foreign = given.flatMap(({ at, facts: known }) =>
     Object.keys(known)
