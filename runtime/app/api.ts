@@ -69,20 +69,20 @@ export function createApi(host: Host) {
       (await load())(host, p);
 
   const startedBy = (by: string | undefined): By => {
-    if (by === undefined) return {};
+    if (by === undefined || by === NOBODY) return {};
     if (!host.trust.people.some((one) => one.name === by))
       throw new ClearedError("APPROVAL_IDENTITY", `"${by}" is not a person of the trust.yaml that the owner of this workspace has read.`);
     return { by };
   };
   const startsRun = (by: string | undefined) => ({ by: startedBy(by).by ?? NOBODY });
-  /** Refuses a name without that person's key. @throws APPROVAL_IDENTITY */
+  /** @throws APPROVAL_IDENTITY */
   const named = <P extends { by: string | null }>(p: P): P => {
-    if (p.by !== null && p.by !== NOBODY) startedBy(p.by);
+    if (p.by !== null) startedBy(p.by);
     return p;
   };
 
   return {
-    /** `by`: the person whose key the caller has, here and below. @throws APPROVAL_IDENTITY when trust.yaml does not name them */
+    /** `by`: the person whose key the caller has, here and below; over the socket with their signature (identity.ts). @throws APPROVAL_IDENTITY when trust.yaml does not name them */
     async run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; by?: string; wait: boolean }) {
       const { agent, input, key, dry, given, wait, by } = p;
       const { id } = await host.start(agent, {

@@ -6,10 +6,11 @@ import type { RunRecord } from "../kernel/ports.ts";
 import { deliverEvents } from "../outside/triggers/events.ts";
 import { type Api, createApi } from "./api.ts";
 import type { Host } from "./host.ts";
+import { provenParams, signRequest } from "./identity.ts";
 import { type HostOptions, openHost } from "./open-host.ts";
 import { senderOf } from "./timers.ts";
 import { printable } from "../kernel/text.ts";
-import { type Connection, connectSocket, dropSocket } from "./socket.ts";
+import { type Connection, connectSocket, dropSocket, serveSocket } from "./socket.ts";
 import { wakeWaiting } from "./wake.ts";
 
 // Another command that owns the workspace ends on its own; an import of 50,000 rows takes some 20 s.
@@ -18,6 +19,19 @@ const SAY_AFTER_MS = 2000;
 
 const say = (message: string): void => void process.stderr.write(`${printable(message)}\n`);
 
+const ownerOf = (dir: string): Promise<Connection | null> =>
+  connectSocket(dir, (method, params, challenge) => signRequest(dir, method, params, challenge));
+
+/** Serves the operations to commands of other processes. A request that names a person without proof is by nobody. @throws FOLDER_UNSAFE */
+export function serveApi({ dir, trust }: Host, api: Api): Promise<{ close(): Promise<void> }> {
+  return serveSocket(dir, async (method, params, proof) => {
+    const operation = (api as unknown as Record<string, (params: unknown) => Promise<unknown>>)[method];
+    if (operation === undefined || !Object.hasOwn(api, method))
+      throw new ClearedError("USAGE", `The owner of this workspace does not know "${method}"; is it an older version? Restart it.`);
+    return operation(provenParams(trust.people, method, params, proof));
+  });
+}
+
 /**
  * Owns the workspace, waiting for a command that owns it now. Null if a lasting owner listens on the socket.
  * @throws OWNER_BUSY if the other process neither listens nor ends
@@ -25,7 +39,7 @@ const say = (message: string): void => void process.stderr.write(`${printable(me
 export async function openOwner(dir: string, options: Omit<HostOptions, "mode"> = {}): Promise<{ host: Host } | { owner: Connection }> {
   const began = Date.now();
   for (let said = false; ; ) {
-    const owner = await connectSocket(dir);
+    const owner = await ownerOf(dir);
     if (owner !== null) return { owner };
     try {
       const host = await openHost(dir, { ...options, mode: "owner" });
@@ -96,7 +110,7 @@ async function onHost<T>(dir: string, mode: "look" | "memory", work: (api: Api, 
 
 /** The owner if one listens, else a private host: for work that reads much and changes nothing. */
 export async function withAnyApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
-  const owner = await connectSocket(dir);
+  const owner = await ownerOf(dir);
   return owner === null ? withDryApi(dir, work) : overSocket(owner, work);
 }
 

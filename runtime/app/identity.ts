@@ -6,13 +6,15 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isSigned, signDecision, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { Decision } from "../kernel/ports.ts";
-import { quoted } from "../kernel/text.ts";
+import type { Decision, Json } from "../kernel/ports.ts";
 import type { Trust } from "../workspace/settings/config.ts";
 import { readLocal } from "./local.ts";
+import { NOBODY, quoted } from "../kernel/text.ts";
+import { isObject } from "../rules/tools/shape.ts";
 import { KEY } from "../workspace/layout.ts";
 import { keyFile, readIfThere } from "../workspace/own-folders.ts";
 import type { Person } from "../workspace/settings/people.ts";
+import type { Proof } from "./socket.ts";
 
 interface Holder {
   person: Person;
@@ -84,6 +86,29 @@ export function starter(trust: Trust): { by?: string } {
 
 /** The same, with the trust.yaml that is valid here. */
 export const starterHere = (dir: string): { by?: string } => starter(readLocal(dir).trust);
+
+const requestText = (request: string, params: unknown, challenge: string) => ({ request, params, challenge });
+const nameIn = (params: unknown): string | null => {
+  const by = isObject(params as Json) ? (params as { by?: unknown }).by : null;
+  return typeof by === "string" && by !== NOBODY ? by : null;
+};
+
+/** Signs a request over the owner's socket as the person it names; undefined if it names none whose key is here. */
+export function signRequest(dir: string, method: string, params: unknown, challenge: string): string | undefined {
+  const by = nameIn(params);
+  const holder = by === null ? undefined : holdersHere(readLocal(dir).trust).find(({ person }) => person.name === by);
+  // As it arrives: without what JSON omits.
+  return holder && signText(requestText(method, JSON.parse(JSON.stringify(params)), challenge), holder.key);
+}
+
+/** The parameters of a request that came over the socket: by nobody, unless the person it names signed it for this connection. */
+export function provenParams(people: readonly Person[], method: string, params: unknown, { challenge, signature }: Proof): unknown {
+  const by = nameIn(params);
+  const person = people.find(({ name }) => name === by);
+  // A name that the owner does not know is refused by the operation.
+  if (person === undefined || isSigned(requestText(method, params, challenge), signature, person.key)) return params;
+  return { ...(params as object), by: NOBODY };
+}
 
 /** True for the private half of this person's key. */
 export function fits(key: string, { name, key: half }: Person): boolean {

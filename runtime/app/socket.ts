@@ -1,7 +1,8 @@
 /**
  * How commands reach the owner of a workspace: one JSON document per line over a local socket. Its folder belongs to the user alone, which both
  * sides verify: whoever could write to it could listen instead of the owner. A failed call returns the error's wire form, which the caller
- * throws as if it had happened locally.
+ * throws as if it had happened locally. The owner gives each connection a challenge, with its first answer: what is signed for one connection
+ * (identity.ts) is worth nothing on another.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
@@ -18,6 +19,13 @@ interface Request {
   id: number;
   method: string;
   params: unknown;
+  proof?: unknown;
+}
+
+/** What a request carries as proof of the person it names, and the challenge of its connection. */
+export interface Proof {
+  challenge: string;
+  signature: unknown;
 }
 
 type Reply = { id: number; result: unknown } | { id: number; error: WireError };
@@ -44,7 +52,7 @@ export function socketPath(dir: string): string {
  */
 export function serveSocket(
   dir: string,
-  handle: (method: string, params: unknown) => Promise<unknown>,
+  handle: (method: string, params: unknown, proof: Proof) => Promise<unknown>,
 ): Promise<{ close(): Promise<void> }> {
   const path = socketPath(dir);
   const folder = dirname(path);
@@ -61,17 +69,19 @@ export function serveSocket(
     open.add(socket);
     socket.on("close", () => open.delete(socket));
     socket.on("error", () => socket.destroy());
+    const challenge = randomBytes(16).toString("hex");
     hear(socket, LONGEST_LINE, (line) => {
-      void answer(line).then((reply) => socket.writable && socket.write(`${JSON.stringify(reply)}\n`));
+      void answer(line, challenge).then((reply) => socket.writable && socket.write(`${JSON.stringify(reply)}\n`));
     });
   });
-  const answer = async (line: string): Promise<Reply> => {
+  const answer = async (line: string, challenge: string): Promise<Reply> => {
     let id = 0;
     try {
       const request = JSON.parse(line) as Request;
       id = request.id;
-      if (request.method === PING) return { id, result: null };
-      return { id, result: (await handle(request.method, request.params)) ?? null };
+      if (request.method === PING) return { id, result: challenge };
+      const proof = { challenge, signature: request.proof };
+      return { id, result: (await handle(request.method, request.params, proof)) ?? null };
     } catch (error) {
       return { id, error: toWire(error) };
     }
@@ -103,8 +113,14 @@ export interface Connection {
   close(): void;
 }
 
-/** A connection to the owner, or null if nobody listens or the listener is stopped. @throws FOLDER_UNSAFE */
-export async function connectSocket(dir: string): Promise<Connection | null> {
+/**
+ * A connection to the owner, or null if nobody listens or the listener is stopped. `sign`: the signature of a request.
+ * @throws FOLDER_UNSAFE
+ */
+export async function connectSocket(
+  dir: string,
+  sign: (method: string, params: unknown, challenge: string) => string | undefined = () => undefined,
+): Promise<Connection | null> {
   const path = socketPath(dir);
   if (process.platform !== "win32" && ownFolder(dirname(path)) === null) return null;
   return new Promise((resolve) => {
@@ -112,11 +128,14 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
     const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
     let next = 1;
     let silent = 0;
+    let challenge: unknown;
     const ask = (method: string, params: unknown) =>
       new Promise<unknown>((done, reject) => {
+        // One of an older version gives none, and asks for no proof.
+        const proof = typeof challenge === "string" ? sign(method, params, challenge) : undefined;
         const id = next++;
         waiting.set(id, { resolve: done, reject });
-        socket.write(`${JSON.stringify({ id, method, params })}\n`);
+        socket.write(`${JSON.stringify({ id, method, params, proof })}\n`);
       });
     const end = (words: string, ended = false) => {
       const callers = [...waiting.values()];
@@ -148,7 +167,8 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
         else caller.resolve(reply.result);
       });
       // An owner of an older version does not know the word, and answers that.
-      const here = () => {
+      const here = (given?: unknown) => {
+        challenge = given;
         clearInterval(unanswered);
         resolve({ call: ask, close: () => socket.destroy() });
       };

@@ -1,9 +1,14 @@
 /** A card says who gave the run to be done: a person, the owner of a task, another agent and who asked that one. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { createApi } from "../../runtime/app/api.ts";
+import { serveApi, withApi } from "../../runtime/app/connect.ts";
 import type { Host } from "../../runtime/app/host.ts";
+import { signRequest } from "../../runtime/app/identity.ts";
 import { forkRun } from "../../runtime/app/move-run.ts";
-import type { Cause } from "../../runtime/kernel/ports.ts";
-import { begin, made, say, TEAM } from "../engine/gates.ts";
+import { connectSocket } from "../../runtime/app/socket.ts";
+import type { Cause, RunRecord } from "../../runtime/kernel/ports.ts";
+import { NOBODY } from "../../runtime/kernel/text.ts";
+import { begin, keysOf, made, say, TEAM } from "../engine/gates.ts";
 import { closeAll, decide, host, openCard, removeAll } from "../engine/harness.ts";
 import { header, shop, STATES } from "./shop.ts";
 
@@ -79,4 +84,34 @@ test("whoever copies a run is the starter of the copy", async () => {
   await opened.engine.result(run, { timeoutMs: 100_000 });
   await expect(say("Bob", opened, run)).rejects.toMatchObject({ code: "APPROVAL_SELF" });
   await say("Bob", opened, id);
+});
+
+test("over the owner's socket a run is by the person named only with their signature of just that request on that connection", async () => {
+  const { one, opened: owner } = await made(TEAM);
+  const served = await serveApi(owner, createApi(owner));
+  const asked = { agent: "simple", input: { params: { to: "A", amount: "5.00" } }, by: "Bob", wait: true };
+  const startedBy = async (sign?: Parameters<typeof connectSocket>[1], params: object = asked) => {
+    const connection = await connectSocket(one.dir, sign);
+    const run = (await connection?.call("run", params)) as RunRecord;
+    connection?.close();
+    return run.by;
+  };
+  try {
+    one.write(".cleared/bob.pem", keysOf("Bob").pem);
+    vi.stubEnv("CLEARED_KEY", `${one.dir}/.cleared/bob.pem`);
+    expect(await withApi(one.dir, async (api) => (await api.run(asked)).by)).toBe("Bob");
+    let proof: string | undefined;
+    expect(await startedBy((...request) => (proof ??= signRequest(one.dir, ...request)))).toBe("Bob");
+    expect(proof).toBeDefined();
+    expect(await startedBy(() => proof)).toBe(NOBODY);
+    expect(await startedBy()).toBe(NOBODY);
+    expect(await startedBy((method, _, challenge) => signRequest(one.dir, method, { ...asked, wait: false }, challenge))).toBe(NOBODY);
+    // The key of somebody else.
+    expect(await startedBy((...request) => signRequest(one.dir, ...request), { ...asked, by: "Ann" })).toBe(NOBODY);
+    expect(await startedBy(undefined, { ...asked, by: undefined })).toBe(NOBODY);
+    await expect(startedBy(undefined, { ...asked, by: "Mallory" })).rejects.toMatchObject({ code: "APPROVAL_IDENTITY" });
+  } finally {
+    vi.unstubAllEnvs();
+    await served.close();
+  }
 });

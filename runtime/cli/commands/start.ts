@@ -21,7 +21,7 @@ import { variables } from "../../workspace/settings/variables.ts";
 import { CONFIG, STORE } from "../../workspace/layout.ts";
 import { tellAlerts } from "../alerts.ts";
 import { createApi } from "../../app/api.ts";
-import { openOwner } from "../../app/connect.ts";
+import { openOwner, serveApi } from "../../app/connect.ts";
 import { createFacts, figuresOf } from "../../app/facts.ts";
 import { keepGuarding, hooksOf, keepSending, keepTaskTime } from "../../app/timers.ts";
 import type { Host } from "../../app/host.ts";
@@ -35,7 +35,6 @@ import type { Output } from "../output.ts";
 import { receiptsOf } from "../../app/receipts.ts";
 import { reconcileCards } from "../../app/reconcile.ts";
 import { isPaired, pairingLink } from "../../app/sessions.ts";
-import { serveSocket } from "../../app/socket.ts";
 import { tasksOf } from "../../app/tasks.ts";
 import { moneyOf, receiptLines, runLine, toCount } from "../text.ts";
 import { keepUp } from "../../app/upkeep.ts";
@@ -117,12 +116,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   };
   try {
     const api = createApi(host);
-    const socket = await serveSocket(dir, (method, params) => {
-      const operation = (api as unknown as Record<string, (params: unknown) => Promise<unknown>>)[method];
-      if (operation === undefined || !Object.hasOwn(api, method))
-        throw new ClearedError("USAGE", `The owner of this workspace does not know "${method}"; is it an older version? Restart it.`);
-      return operation(params);
-    });
+    const socket = await serveApi(host, api);
     closing.push(() => socket.close());
     const tasks = tasksOf(host);
     const serve = (on: number) =>
