@@ -248,8 +248,9 @@ export async function installHook(dir: string, program: string) {
   const file = join(folder, "pre-commit");
   const own = readIfThere(file);
   if (own?.includes(line) === true) return { file, line, status: "there" as const };
-  // A link to a missing file is the user's own hook, too.
-  if (own !== null || elsewhere !== null || (await lstat(file).catch(() => null)) !== null)
+  // A link to a missing file is the user's own hook, too, and through a linked folder a file would be made elsewhere.
+  const linked = (await lstat(folder).catch(() => null))?.isSymbolicLink() === true;
+  if (own !== null || elsewhere !== null || linked || (await lstat(file).catch(() => null)) !== null)
     return { file, line, status: "foreign" as const };
   await mkdir(dirname(file), { recursive: true });
   const about = "Checks what is about to be committed; made by cleared init --hooks. Once without: git commit --no-verify";

@@ -1,5 +1,5 @@
 /** The dry run behind `cleared check`: on recorded runs, else on what is made up; and acts it would hardly meet. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { checkFiles } from "../../runtime/app/check-api.ts";
@@ -23,6 +23,18 @@ describe("the dry run", () => {
     expect(one.git("status", "--porcelain", "--ignored")).toBe(before);
     expect(at.cards.list()).toEqual([]);
     expect(await at.engine.list({})).toEqual([]);
+  });
+
+  test("a statement's file pattern with folders in it writes nothing outside of the dry run", async () => {
+    const { one } = await place();
+    const outside = join(one.dir, "outside.csv");
+    const statements = `statements: [{match: {file: "${"../".repeat(15)}${outside.slice(1)}"}, account: 1010, dialect: generic}]`;
+    const { dryRun } = await check({
+      "agents/ingest.ts": `${one.read("agents/ingest.ts")}\n`,
+      "config.yaml": one.read("config.yaml").replace("statements: []", statements),
+    });
+    expect(dryRun[0]?.lines[1]).toMatch(/books \d+ entries/);
+    expect(existsSync(outside)).toBe(false);
   });
 
   test("uses the newest recorded runs if there are any, and calls no bank", async () => {

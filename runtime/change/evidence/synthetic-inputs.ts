@@ -8,7 +8,7 @@ import type { Json } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
 import { type InputField, validateInput } from "../../scripts/fields.ts";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Config } from "../../workspace/settings/config.ts";
 import { IMPORT } from "../../workspace/layout.ts";
 
@@ -108,7 +108,9 @@ export async function writeStatements(dir: string, month: string, config: Config
   const rows = rowsFor(sources);
   // Without a rule for an account the import would ask about it and book nothing.
   const bank = config.statements.find(({ match }) => match.bank_account !== undefined)?.match.bank_account ?? "";
-  const csv = config.statements.find(({ match }) => match.file?.endsWith(".csv"))?.match.file?.replace(/[*?]/g, "sample") ?? "sample.csv";
+  // Without folders: a pattern with ../ in it would lead out of dir.
+  const pattern = config.statements.find(({ match }) => match.file?.endsWith(".csv"))?.match.file ?? "sample.csv";
+  const csv = basename(pattern.replace(/[*?]/g, "sample"));
   const other = config.currency === "EUR" ? "USD" : "EUR";
   const files = {
     "sample.ofx": ofx(rows, month, bank, config.currency),

@@ -2,14 +2,14 @@
  * `cleared add NAME...`: copies processes that come with Cleared into the work tree, with everything they call. What their tools need in
  * trust.yaml is printed for a person to add: nothing here writes that file. Without a name it lists them.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { parseHeader } from "../../scripts/header.ts";
 import { parseTrust } from "../../workspace/settings/config.ts";
 import { TRUST, agentFile } from "../../workspace/layout.ts";
 import { partsOf, starterAgents } from "../../workspace/init.ts";
-import { readIfThere } from "../../workspace/own-folders.ts";
+import { makePlainFolder, plainFolder, readIfThere } from "../../workspace/own-folders.ts";
 import type { Command } from "../invocation.ts";
 import { PRODUCT } from "./init.ts";
 
@@ -33,8 +33,9 @@ export const run: Command = async ({ output, dir }, names) => {
       at: { file: clash },
     });
   const written = files.filter((path) => here(path) === null);
+  for (const path of written) plainFolder(dir, dirname(path));
   for (const path of written) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    makePlainFolder(dir, dirname(path));
     writeFileSync(join(dir, path), read(path), { flag: "wx" });
   }
   const specs = specsFor(tools, here(TRUST) ?? "");
