@@ -36,7 +36,7 @@ test("the key of an older version is moved out of a workspace that was confirmed
   const dir = await workspace();
   const kept = keyOf(dir);
   await shell(dir, `mv '${kept}' .cleared/person.key`);
-  expect((await cleared(dir, "doctor")).stdout).toMatch(/!! +your key +\.cleared\/person\.key .* is not used: `cleared trust` moves it/);
+  expect((await cleared(dir, "doctor")).stdout).toMatch(/!! +your key +\.cleared\/person\.key is not used: `cleared trust` moves it/);
   expect((await cleared(dir, "trust")).stdout).toMatch(/^The key of Ada was in \.cleared\/person\.key and is in .*\.pem now\.$/m);
   expect(existsSync(kept)).toBe(true);
   expect((await cleared(dir, "doctor")).stdout).toMatch(/ok +your key +Ada/);

@@ -52,7 +52,8 @@ export const run: Command = async ({ output, dir }) => {
   say(TRUST, confirmed, userState(), unconfirmed === null);
   for (const { person, file } of holdersHere(trust)) say("your key", person.name, file);
   for (const open of openKeys(trust)) say("your key", open, process.env["CLEARED_KEY"] === undefined ? userState() : "CLEARED_KEY", false);
-  if (existsSync(join(dir, KEY))) say("your key", `${KEY} of an older version is not used: \`cleared trust\` moves it`, KEY, false);
+  if (existsSync(join(dir, KEY)))
+    say("your key", `${KEY} is not used: \`cleared trust\` moves it to your own, or aside if it came with the folder`, KEY, false);
   const defaults = limitsFor({ ...trust, limits: { agents: {} } }, "");
   for (const [key, value] of Object.entries(limitsFor(trust, "")))
     say(`limits.${key}`, value, value === defaults[key as keyof typeof defaults] ? "default" : TRUST);

@@ -54,7 +54,9 @@ export const run: Command = async ({ output, dir }, _, options) => {
       `  The folder brings ./${launcher}, which does not start this Cleared but a program of its maker: delete it, and start your own.`,
     );
   if (first && existsSync(join(dir, KEY)))
-    output.line(`  The folder brings a private key, which its maker has, too: ${KEY} is not used and becomes ${FOREIGN_KEY}.`);
+    output.line(
+      `  The folder brings a private key, which its maker has, too: ${KEY} is not used and becomes ${FOREIGN_KEY}. CLEARED_KEY can name it if it is yours alone.`,
+    );
   if ("trust" in found && foreign === null) output.line("This is what a person has confirmed here.");
   else {
     const brought = first ? await unfinishedRuns(dir) : 0;
