@@ -27,9 +27,9 @@ const KWD = '{ amount: found.amount, currency: "KWD" }';
 const PAYEES = '{ payments: ["A", "B"].map((to) => ({ to, amount: found.amount })) }';
 
 /** What cannot be read, and what may be an amount. */
-const UNREAD = `amount: "max" | amount: "nine thousand" | amount: "∞" | amount: "९०००" | pay_in_full: true | amount: { all: true }
-  | quantity: "ten", fee: found.amount | amt: 9000 | usd: "9000" | cents: 900000 | betrag: "9.000,00" | betrag: "९०००"
-  | minor_units: 900000 | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split("|");
+const UNREAD = `amount: "nine thousand" | amount: "∞" | amount: "९०००" | pay_in_full: true | amount: { all: true } | cents: 900000
+  | quantity: "ten", fee: found.amount | amt: 9000 | usd: "9000" | minor_units: 900000 | betrag: "9.000,00" | betrag: "९०००"
+  | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split("|");
 
 /** One call straight after its verdict, with what the record says. */
 const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [

@@ -82,7 +82,7 @@ function isPaid({ value, name }: Place): boolean {
 function paidIn(places: readonly Place[]): Place[] {
   const paid = places.filter(isPaid);
   const [debits, credits] = ["debit", "credit"].map((side) =>
-    paid.filter(({ name }) => nameWords(name).includes(side) && isAmountKey(name)),
+    paid.filter(({ name }) => nameWords(name).includes(side) && isAmountKey(name) && figure(name, "") === " "),
   );
   const [a, b] = [debits, credits].map((side = []) => totalOf(side));
   const same = new Set(a !== null && a === b ? credits : []);
