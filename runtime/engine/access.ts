@@ -6,12 +6,11 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Access, Call, Change, Demanded, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../kernel/primitive.ts";
 import { type Machine, type ProcessState, type Refusal, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
-import { countJudged, type Judged, unjudged, type Used } from "../rules/tools/judged.ts";
-import { amountsIn, numbersOf, untraced } from "../rules/tools/trace.ts";
-import { brokenCallSums, brokenSums } from "../rules/answers/required.ts";
+import { countJudged, type Judged } from "../rules/tools/judged.ts";
+import { amountsIn, numbersOf } from "../rules/tools/trace.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { assertFilledIn, notCovered } from "./approval.ts";
-import { scalarsOf } from "../rules/edits.ts";
+import { type Figures, findBrokenSum, findHole, findUntracedAmount, notJudged } from "./call-faults.ts";
 
 /** The rights a run has gained and used so far; rebuilt from the history, so they survive a kill. */
 export interface RunState {
@@ -25,8 +24,7 @@ export interface RunState {
   /** Null while nobody has rejected anything. */
   rejected: Refusal | null;
   approvals: { by: string; at: number; self?: boolean }[];
-  /** Figures an amount may come from: computed, or read in ASSESS. Steps stay `unread` until an amount is first traced. */
-  figures: { known: Map<string, number>; unread: Step[] };
+  figures: Figures;
   /** The run's input, then what it has read, as JSON: a text found in it is a copy, not built by the script. */
   texts: string[];
   writes: VerifiedWrite[];
@@ -233,62 +231,6 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   if (act.effect !== "external") return "yes";
   if (process !== null) return gateDemanded(process) || notJudged([act.call], state) !== null ? "ask" : "yes";
   return notCovered(act.call, state.approved);
-}
-
-/** The first call with an amount of unknown source, as an error: it must be neither approved nor written. */
-export function findUntracedAmount(calls: readonly Call[], state: RunState): ClearedError | null {
-  const { known, unread } = state.figures;
-  for (const call of calls) {
-    if (amountsIn(call.params).length === 0) continue;
-    for (const step of unread.splice(0)) numbersOf(JSON.parse(step.result ?? "null") as Json, known);
-    const paths = untraced(call.params, known).map((amount) => `${amount.path} ${amount.value}`);
-    if (paths.length === 0) continue;
-    return new ClearedError(
-      "AMOUNT_UNTRACED",
-      `${call.tool}: ${paths.slice(0, 5).join(", ")} ${paths.length === 1 ? "is" : "are"} neither the result of a compute_* call nor read in ASSESS. Compute or read the amount first.`,
-      { data: { tool: call.tool, paths: [...paths] } },
-    );
-  }
-  return null;
-}
-
-/** The first call whose amounts do not add up, as an error: it must not be approved either. `shown`: the body of its card. */
-export function findBrokenSum(calls: readonly Call[], shown: Json = null): ClearedError | null {
-  const broken = calls.flatMap(({ tool, params }) => brokenCallSums(params).map((one) => `${tool}: ${one}`));
-  const wrong = [...broken, ...brokenSums(shown).map((one) => `The card: ${one}`)];
-  if (wrong.length === 0) return null;
-  return new ClearedError("AMOUNT_SUM", `${wrong.slice(0, 5).join("; ")}. Nothing was asked or sent; correct the calculation.`, {
-    data: { wrong },
-  });
-}
-
-// The word a template prints for a missing value, with the words next to it.
-const HOLE = /(\S+ )?(?<![\w.])(null|undefined|NaN|\[object Object\])(?![\w.]*\w)( \S+)?/g;
-
-/** The first text in these calls that was built from a missing value, as an error; a copy of the input or of a read may contain "null". */
-export function findHole(calls: readonly Call[], { texts }: RunState): ClearedError | null {
-  const isKnown = (part: string): boolean => texts.some((one) => one.includes(JSON.stringify(part).slice(1, -1)));
-  const isHole = (text: Json): boolean =>
-    typeof text === "string" &&
-    [...text.matchAll(HOLE)].some(
-      ([, before = "", word = "", after = ""]) =>
-        !isKnown(text) && ![before + word, word + after].some((part) => part !== word && isKnown(part)),
-    );
-  const said = [...scalarsOf(calls).values()].find(isHole);
-  if (said === undefined) return null;
-  const what = `${JSON.stringify(String(said).slice(0, 200))} lacks something it is built from`;
-  return new ClearedError("TEXT_INCOMPLETE", `${what}. Nothing was asked or sent; fill in the record that lacks it.`);
-}
-
-/** Names the amounts of these calls that no policy has judged in this run, beside those it has; null when all are judged. */
-export function notJudged(calls: readonly Call[], { judged, made, doubted }: RunState): string | null {
-  if (doubted !== null) return doubted;
-  const used: Used = new Map();
-  for (const call of made) unjudged(call, used, judged);
-  const wrong = calls.flatMap((call) => unjudged(call, used, judged).map(({ path, value }) => `${call.tool} ${path} ${value}`));
-  if (wrong.length === 0) return null;
-  const known = [...new Set(judged.facts)].slice(0, 8).join(", ") || "no amount";
-  return `The policy judged ${known}; it has not judged ${wrong.slice(0, 8).join(", ")}.`;
 }
 
 function wrongState(act: Act, process: ProcessState): ClearedError {

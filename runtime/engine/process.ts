@@ -15,7 +15,8 @@ import type { ProcessState } from "../kernel/states.ts";
 import { amountsOf } from "../rules/tools/trace.ts";
 import { takeBack } from "../rules/tools/undo.ts";
 import { recordsIn } from "../rules/edits.ts";
-import { type RunState, findBrokenSum, findHole, findUntracedAmount, notJudged } from "./access.ts";
+import type { RunState } from "./access.ts";
+import { findBrokenSum, findHole, findUntracedAmount, notJudged } from "./call-faults.ts";
 import type { Demands } from "./approval.ts";
 import { notAlone } from "./authority.ts";
 

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
-import { basename, isAbsolute, join, resolve, sep } from "node:path";
+import { basename, isAbsolute, join, sep } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
 import { CACHE, ID, STATE } from "./layout.ts";
@@ -74,24 +74,6 @@ export function runtimeFolder(): string {
     : join(tmpdir(), `cleared-${uid}`);
 }
 
-/**
- * Places of a tool server in a workspace. `hidden`: what it must not read, folders and the key file that CLEARED_KEY names. `writes`: the
- * folders in which it may write, from the workspace, from the user's home with `~/`, or absolute. `programs`: files that its command names.
- */
-export function placesOf(dir: string, server: { command?: string | undefined; args: readonly string[]; writes: readonly string[] }) {
-  const folders = server.writes.map((path) => (/^~(?:\/|$)/.test(path) ? join(homedir(), path.slice(1)) : resolve(dir, path)));
-  // Made first: a folder that does not exist can be neither shown to a server that starts now, nor hidden from it.
-  for (const path of [runtimeFolder(), ...folders]) mkdirSync(path, { recursive: true, mode: 0o700 });
-  const named = ["CLEARED_KEY", "CLEARED_AGE_IDENTITY"].flatMap((name) => process.env[name] || []);
-  const hidden = [
-    ...[dir, ...workspacesHere()].map((one) => join(one, STATE)),
-    userState(),
-    runtimeFolder(),
-    ...named.map((one) => resolve(one)),
-  ];
-  return { programs: [server.command ?? "", ...server.args].filter(isAbsolute), hidden, writes: folders };
-}
-
 /** The file of a person's private key, by its public half, so that all workspaces which name the key share one file. */
 export function keyFile(publicHalf: string): string {
   return join(userState(), "keys", `${createHash("sha256").update(publicHalf).digest("hex").slice(0, 32)}.pem`);
@@ -141,12 +123,6 @@ export function keptAt<T extends object>(kind: string, dir: string): (T & { id: 
     );
   const text = readIfThere(placeFile(kind, dir));
   return text === null ? null : (JSON.parse(text) as T & { id: string | null });
-}
-
-/** Folders of the workspaces that this user has confirmed. */
-function workspacesHere(): string[] {
-  const files = namesIn(join(userState(), CONFIRMED)).map((name) => readOr(join(userState(), CONFIRMED, name), ""));
-  return files.flatMap((text) => /^\s*"path": (".*"),$/m.exec(text)?.[1] ?? []).map((text) => JSON.parse(text) as string);
 }
 
 /** @throws FOLDER_UNSAFE */

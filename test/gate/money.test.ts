@@ -49,8 +49,7 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["an amount with blanks", "{ amount: found.amount }", '{ amount: "5 000 000" }', true],
   ["an amount with commas for points", "{ amount: found.amount }", '{ amount: "5.000.000,00" }', true],
   ["a day under a name of money", "{ amount: found.amount }", '{ amount: found.amount, payment: "2026-11-06" }', false],
-  ["another currency by its value alone", "{ amount: found.amount }", '{ amount: found.amount, unit: "KWD" }', true],
-  ["another currency in small letters", "{ amount: found.amount }", '{ amount: found.amount, unit: "kwd" }', true],
+  ["another currency by its value alone", "{ amount: found.amount }", '{ amount: found.amount, unit: "kwd" }', true],
   ["what is no currency of a state", "{ amount: found.amount }", '{ amount: found.amount, unit: "BTC" }', true],
   ["thousands of a currency", "{ amount: found.amount }", '{ amount: found.amount, denomination: "thousand USD" }', true],
   ["a coin by its symbol", "{ amount: found.amount }", '{ amount: found.amount, symbol: "ETH" }', true],
@@ -143,17 +142,14 @@ let opened: Host;
 beforeAll(async () => {
   one = await shop(FILES);
   opened = await host(one);
+  const figures = { amount: "50.00", limit: "9000.00", twice: "100.00", none: "0.00" };
   one.mood({
     says: {
+      ...figures,
       invoice_id: "I-1",
-      amount: "50.00",
-      limit: "9000.00",
-      twice: "100.00",
-      none: "0.00",
       remark: "a null pointer here",
       nobody: null,
-      days: 90,
-      status: "open",
+      ...{ days: 90, status: "open" },
     },
   });
 });

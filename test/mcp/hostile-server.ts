@@ -100,7 +100,7 @@ function probe({ dir, pid, secret }: Record<string, unknown>): Record<string, un
     file: tried(() => writeFileSync(`${dir}/mine.txt`, "mine")),
     settings: tried(() => writeFileSync(`${process.env["HOME"]}/.gitconfig`, "[filter]")),
     product: tried(() => closeSync(openSync(import.meta.filename, "r+"))),
-    temporary: tried(() => [writeFileSync("/tmp/mine", "mine"), readdirSync("/tmp").length].at(-1)),
+    temporary: tried(() => [writeFileSync("/tmp/mine", "mine"), readFileSync("/tmp/mine", "utf8")].at(-1)),
     writes: tried(() => writeFileSync(`${dir}/data/mail/mine.txt`, "mine")),
     bus: tried(() =>
       readdirSync("/run")

@@ -81,7 +81,7 @@ describe("in the jail", () => {
         file: "EROFS",
         settings: refused,
         product: "EROFS",
-        temporary: 1,
+        temporary: "mine",
         writes: "done",
         bus: "",
         signal: "ESRCH",

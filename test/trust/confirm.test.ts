@@ -1,17 +1,6 @@
 /** Nothing of trust.yaml counts before a person of this machine has confirmed it, and what they have confirmed travels nowhere. */
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  cpSync,
-  lchownSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, cpSync, lchownSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { decideCard, asked } from "../../runtime/app/decide.ts";
@@ -243,42 +232,6 @@ it("a folder's contents are not another repository's, and no endless file", asyn
     execFileSync("mkfifo", [join(theirs.dir, file)]);
     expect(() => [readLocal, confirm].map((read) => read(theirs.dir))).toThrow(new RegExp(`${file} is (a named pipe|not a file)`));
   }
-});
-
-it("no part of the repository is a link to elsewhere, through which git would write or prune; hooks and what git only reads may be", async () => {
-  const one = await workspace();
-  const [git, outside] = [join(one.dir, ".git"), `${one.dir} outside`];
-  mkdirSync(join(outside, "objects"), { recursive: true });
-  writeFileSync(join(outside, "notes.txt"), "mine\n");
-  for (const [part, to] of [
-    ["logs/HEAD", "notes.txt"],
-    ["logs/refs/heads/main", "notes.txt"],
-    ["HEAD", "notes.txt"],
-    ["refs/heads/main", "not there"],
-    ["objects", "objects"],
-    ["objects/ab", "objects"],
-    ["objects/pack", "objects"],
-  ] as const) {
-    rmSync(`${git}.aside`, { recursive: true, force: true });
-    cpSync(git, `${git}.aside`, { recursive: true });
-    mkdirSync(dirname(join(git, part)), { recursive: true });
-    rmSync(join(git, part), { recursive: true, force: true });
-    symlinkSync(join(outside, to), join(git, part));
-    for (const open of [() => readLocal(one.dir), () => confirm(one.dir), () => host(one)])
-      await expect((async () => open())(), part).rejects.toMatchObject({
-        code: "FOLDER_UNSAFE",
-        message: expect.stringMatching(`${part} is a link out of`),
-      });
-    rmSync(git, { recursive: true });
-    renameSync(`${git}.aside`, git);
-  }
-  expect(readFileSync(join(outside, "notes.txt"), "utf8")).toBe("mine\n");
-  rmSync(join(git, "hooks"), { recursive: true, force: true });
-  symlinkSync(outside, join(git, "hooks"));
-  mkdirSync(join(git, "info"), { recursive: true });
-  rmSync(join(git, "info/exclude"), { force: true });
-  symlinkSync(join(outside, "notes.txt"), join(git, "info/exclude"));
-  await (await openHost(one.dir, { mode: "look" })).close();
 });
 
 it("a workspace may be a work tree of a repository elsewhere", async () => {

@@ -1,11 +1,12 @@
-/** What is in `.cleared` is never code that a person has confirmed: Cleared and its tool servers write there. */
-import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+/** What is in `.cleared` is never code that a person has confirmed: Cleared and its tool servers write there. And `.git` leads nowhere else. */
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { readLocal } from "../../runtime/app/local.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { placeFile } from "../../runtime/workspace/own-folders.ts";
 import { confirm } from "../confirm.ts";
-import { type Workspace, closeAll, removeAll, workspace } from "../engine/harness.ts";
+import { type Workspace, closeAll, host, removeAll, workspace } from "../engine/harness.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
@@ -59,4 +60,40 @@ it("a trust.yaml that an older version accepted, and that is refused now, is no 
   expect(standing(one)).toBe("never");
   confirm(one.dir);
   expect(standing(one)).toBeNull();
+});
+
+it("no part of the repository is a link to elsewhere, through which git would write or prune; hooks and what git only reads may be", async () => {
+  const one = await workspace();
+  const [git, outside] = [join(one.dir, ".git"), `${one.dir} outside`];
+  mkdirSync(join(outside, "objects"), { recursive: true });
+  writeFileSync(join(outside, "notes.txt"), "mine\n");
+  for (const [part, to] of [
+    ["logs/HEAD", "notes.txt"],
+    ["logs/refs/heads/main", "notes.txt"],
+    ["HEAD", "notes.txt"],
+    ["refs/heads/main", "not there"],
+    ["objects", "objects"],
+    ["objects/ab", "objects"],
+    ["objects/pack", "objects"],
+  ] as const) {
+    rmSync(`${git}.aside`, { recursive: true, force: true });
+    cpSync(git, `${git}.aside`, { recursive: true });
+    mkdirSync(dirname(join(git, part)), { recursive: true });
+    rmSync(join(git, part), { recursive: true, force: true });
+    symlinkSync(join(outside, to), join(git, part));
+    for (const open of [() => readLocal(one.dir), () => confirm(one.dir), () => host(one)])
+      await expect((async () => open())(), part).rejects.toMatchObject({
+        code: "FOLDER_UNSAFE",
+        message: expect.stringMatching(`${part} is a link out of`),
+      });
+    rmSync(git, { recursive: true });
+    renameSync(`${git}.aside`, git);
+  }
+  expect(readFileSync(join(outside, "notes.txt"), "utf8")).toBe("mine\n");
+  rmSync(join(git, "hooks"), { recursive: true, force: true });
+  symlinkSync(outside, join(git, "hooks"));
+  mkdirSync(join(git, "info"), { recursive: true });
+  rmSync(join(git, "info/exclude"), { force: true });
+  symlinkSync(join(outside, "notes.txt"), join(git, "info/exclude"));
+  await (await openHost(one.dir, { mode: "look" })).close();
 });

@@ -10,7 +10,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { wayOfServer } from "../../sandbox/jail.ts";
 import type { ToolServer } from "../../workspace/settings/config.ts";
 import { createSlots } from "../../kernel/turns.ts";
-import { placesOf } from "../../workspace/own-folders.ts";
+import { placesOf } from "../../workspace/server-places.ts";
 import type { Fetch } from "./addresses.ts";
 import { ANSWER_BYTES } from "./answer.ts";
 import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, meaningOf } from "./connection.ts";
