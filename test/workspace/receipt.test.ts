@@ -114,7 +114,7 @@ test("any text in a receipt is preserved", () => {
       (text, list, same) => {
         const made: KeptReceipt = {
           ...receipt,
-          file: text,
+          file: text.replaceAll("/", "_").replace(/^\.{1,2}$/, "dots"),
           refused: list.map((message, line) => ({ line, code: "X", message })),
           unbooked: same ? [text, text] : list,
           asked: receipt.asked.map((row) => ({ ...row, description: text.replace(/\s+/g, " "), reference: text.replace(/\s+/g, " ") })),
@@ -132,6 +132,7 @@ test("an edited, invalid receipt is reported with its error", () => {
     "x: 1",
     receiptToYaml(receipt).replace("rows: 3", "rows: -3"),
     receiptToYaml(receipt).replace("rows: 3", "extra: 3"),
+    ...["../../elsewhere.csv", "/etc/x.csv", "..", "."].map((file) => receiptToYaml(receipt).replace("chase.csv", file)),
     "a: &a 1\nb: *a",
     "a: [",
   ]) {

@@ -3,7 +3,7 @@
  * those itself; every later call comes to the host and is judged and computed again.
  */
 import { copyFile, mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import type { Script } from "../../engine/script.ts";
 import type { Json, RunRecord, Step, Tree } from "../../kernel/ports.ts";
@@ -99,7 +99,7 @@ async function rereads({ run, steps }: Recording, code: Code, bench: TrialEnviro
       await rm(place, { recursive: true });
       throw missing(`the change alters how statements are read, and ${name} is no longer in ${IMPORT} or ${PROCESSED}`);
     }
-    await copyFile(path, join(place, IMPORT, name));
+    await copyFile(path, join(place, IMPORT, basename(name)));
   }
   return place;
 }

@@ -2,6 +2,7 @@
  * Receipts as text: import/receipts/<hash>.yaml. Equal receipts are equal bytes, so that a repeated step changes nothing in git.
  * Read back strictly: a person may have edited one.
  */
+import { basename } from "node:path";
 import { z } from "zod";
 import type { AskedRow, Receipt, Refused, Tree } from "../../kernel/ports.ts";
 import { checkYaml, readYaml, writeYaml } from "../../scripts/yaml-text.ts";
@@ -117,7 +118,8 @@ const schemaOf = () => (made ??= receiptSchema());
 
 const receiptSchema = () =>
   z.strictObject({
-    file: z.string().min(1),
+    // Files are moved to this name: with folders in it, out of the workspace.
+    file: z.string().refine((name) => name !== "." && name !== ".." && name !== "" && basename(name) === name, "write a file name"),
     hash: z.string().regex(/^[0-9a-f]{64}$/, "write the sha256 of the file"),
     dialect: z.string(),
     account: z.string(),
