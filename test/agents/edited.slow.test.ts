@@ -141,3 +141,12 @@ test.each(["amount", "discount", "pay_date"])("an invoice paid with a discount i
   await expect(answer(at, waiting, "approved", "Mo", { [`calls.1.params.${field}`]: to })).rejects.toMatchObject({ code: "USAGE", message: expect.stringContaining("only be approved as it is") });
   await at.host.engine.cancel(waiting.id, "the test has seen it");
 });
+
+test("a feature that the approval switches off is not lost to a customer who never had it", async () => {
+  let end = await run(at, "subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" });
+  for (let gate = 0; end.status === "waiting" && gate < 10; gate++) {
+    const i = gateOf(at, end).calls.findIndex(({ params }) => (params as { feature?: string }).feature === "sso");
+    end = await answer(at, end, "approved", gate % 2 === 0 ? "Mo" : "Lee", i < 0 ? {} : { [`calls.${i}.params.enabled`]: "false" });
+  }
+  expect(end.result).toMatchObject({ features_lost: [], features_added: ["data_lake"] });
+});

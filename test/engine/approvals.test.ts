@@ -9,6 +9,8 @@ import { NOBODY } from "../../runtime/kernel/text.ts";
 import { AGENT, POLICY, SIMPLE, TEAM, begin, ended, keysOf, made, refused, say, signedBy, trustWith } from "./gates.ts";
 import { abandon, close, closeAll, host, openCard, removeAll } from "./harness.ts";
 
+const NOTE = { kind: "note" as const, body: null, run: null, gate: null, calls: [], level: null, expires: null };
+
 afterEach(closeAll);
 afterAll(removeAll);
 
@@ -147,6 +149,18 @@ describe("who may decide", () => {
     const unknown = await begin(opened, "asks", {}, "Zoe");
     expect(openCard(opened, unknown.id)).toMatchObject({ approvals: 2 });
     expect(one.bank()).toEqual(["ACME 120.00"]);
+  });
+
+  test("a card that is open already takes no number when it is asked for again, so people type the numbers in order", async () => {
+    const { opened } = await made({ Ann: {} });
+    const ask = (key: string) => opened.cards.open(key, { ...NOTE, title: key }, 1);
+    for (let i = 0; i < 5; i++) for (const key of ["a", "b"]) ask(key);
+    ask("c");
+    expect(opened.cards.list().map(({ id, key }) => [id, key])).toEqual([
+      [1, "a"],
+      [2, "b"],
+      [3, "c"],
+    ]);
   });
 
   test("a person who is alone decides what they started, recorded as self, unless the policy requires another person", async () => {

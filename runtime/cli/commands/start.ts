@@ -127,8 +127,9 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     const web = await serve(port).catch((error: unknown) => {
       const before = host.world.predecessor?.(0) ?? null;
       if (!(error instanceof ClearedError) || error.code !== "PORT_BUSY") throw error;
-      if (before === null)
+      if (before === null && options["port"] === undefined && variables().port == null)
         throw new ClearedError("PORT_BUSY", `${error.message} web.port is set in ${join(dir, CONFIG)}.`, { cause: error });
+      if (before === null) throw error;
       output.note(`Process ${before} is suspended and holds port ${port}; the page uses another port until the next start.`);
       return serve(0);
     });

@@ -53,12 +53,13 @@ export function openCard(database: Database, key: string, card: CardDraft, at: n
     card.run,
     card.run,
   );
-  const row = card.gate === null ? undefined : database.get<Row>("SELECT * FROM cards WHERE key = ?", key);
+  const row = database.get<Row>("SELECT * FROM cards WHERE key = ?", key);
   if (row === undefined) {
-    const sql = "INSERT INTO cards (key, kind, run, document, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING";
+    const sql = "INSERT INTO cards (key, kind, run, document, at) VALUES (?, ?, ?, ?, ?)";
     database.run(sql, key, card.kind, card.run, JSON.stringify(card), at);
     return;
   }
+  if (card.gate === null) return;
   const old = toCard(row);
   const now = old.decision === null ? { ...card, edited: old.edited, said: old.said } : card;
   database.run("UPDATE cards SET decision = NULL, document = ? WHERE id = ?", JSON.stringify(rewritten(old, now)), row.id);

@@ -9,7 +9,7 @@ import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { SECRETS, SECRETS_KEY } from "../layout.ts";
-import { keepFor, keptFor } from "../own-folders.ts";
+import { CONFIRMED, keepFor, keptFor } from "../own-folders.ts";
 
 const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 // A shorter value would occur by chance in amounts and names, and redacting it from answers would change them.
@@ -35,7 +35,7 @@ function isForeign(dir: string, sealed: Buffer): boolean {
   const kept = keptFor<Own>(FOLDER, dir);
   if (kept !== null) return !kept.files.includes(hash("sha256", sealed));
   // A confirmation by an older version includes them.
-  if (keptFor("confirmed", dir) === null) return true;
+  if (keptFor(CONFIRMED, dir) === null) return true;
   adoptSecrets(dir);
   return false;
 }
