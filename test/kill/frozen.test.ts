@@ -127,7 +127,7 @@ describe.concurrent("a suspended owner", () => {
 /** A process of its own that owns the workspace and then does this. */
 function owning(one: Workspace, then: string): ChildProcess {
   const from = (path: string) => JSON.stringify(join(import.meta.dirname, "../../runtime", path));
-  const file = join(one.dir, ".cleared/owning.ts");
+  const file = `${one.dir}-owning.ts`;
   confirm(one.dir);
   const code = `import { openHost } from ${from("app/open-host.ts")};\nimport { createGit } from ${from("workspace/git/git.ts")};
 const one = ${JSON.stringify(one.dir)};\nconst opened = await openHost(one, { mode: "owner" });\n${then}\n`;
