@@ -74,7 +74,7 @@ async function waiting(
 
 /** The question as the gate's name holds it. */
 function questionOf(card: Card): object {
-  const { id: _, name: _n, key: _k, at: _a, decision: _d, run: _r, gate: _g, expires: _e, started_by: _s, ...question } = card;
+  const { id: _, name: _n, key: _k, at: _a, decision: _d, run: _r, gate: _g, expires: _e, started_by: _s, records: _rec, ...question } = card;
   return question;
 }
 
@@ -392,9 +392,9 @@ bank_pay({ to: "ACME", amount: half.result });
     });
     one.commit({ "config.yaml": `${one.read("config.yaml").replace(/^settings:.*$/m, "")}\nsettings: {due: "100.00"}\n` });
     const opened = await host(one);
-    const { id } = await opened.start("due", { cause: { kind: "command", key: "later" }, input: {}, notBefore: Date.now() + 3_600_000 });
+    const { id } = await opened.start("due", { cause: { kind: "command", key: "later" }, input: {}, notBefore: Date.now() + 3000 });
     await close(opened);
-    withStore(one.dir, (db) => db.exec(`UPDATE runs SET not_before = 0; ${sql}`));
+    withStore(one.dir, (db) => db.exec(sql ?? ""));
     const again = await host(one);
     await again.engine.result(id, { timeoutMs: 100_000 });
     expect(one.bank()).toEqual(sql === "" ? ["pay"] : []);
