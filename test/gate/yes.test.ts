@@ -139,12 +139,12 @@ describe("an approval covers one call", () => {
   });
 
   test("as edited, not as it was", async () => {
-    const calls = [{ tool: "shop/pay_blind", params: { invoice_id: "I-2" } }];
-    const asked = { invoice_id: "I-0" };
+    const calls = [{ tool: "shop/pay_blind", params: { invoice_id: "I-0", note: "second" } }];
+    const asked = { invoice_id: "I-0", note: "first" };
     const takes = await run(opened, "takes", { asked });
     expect(await during(() => decide(opened, takes.id, "edited", { calls }))).toMatchObject({
       end: { status: "done" },
-      wrote: [{ invoice_id: "I-2" }],
+      wrote: [{ invoice_id: "I-0", note: "second" }],
     });
     const ignores = await run(opened, "pays", { asked, made: [asked] });
     expect(await during(() => decide(opened, ignores.id, "edited", { calls }))).toMatchObject({ end: { status: "waiting" }, wrote: [] });
