@@ -15,6 +15,7 @@ import { assertMeant, callsOf, changesIn, editCalls, readForm } from "../rules/e
 import { asAskedNow } from "../engine/process.ts";
 import { verifyDecision } from "../engine/signature.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
+import { NOBODY } from "../kernel/text.ts";
 import type { CorrectionCase } from "../change/evidence/freeze.ts";
 import type { Card, CardDraft, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
 import { gateOf, questionOf } from "../change/proposals/deciding.ts";
@@ -158,7 +159,8 @@ async function settle(host: Host, card: Card, text: string): Promise<void> {
 async function decideGate(host: Host, opened: Card, id: string, decision: Decision): Promise<Decided> {
   const run = await host.engine.get(id);
   if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${opened.id} no longer exists.`);
-  const card = asAskedNow(opened, run, host.trust.people.length);
+  const proven = await host.engine.isProven(run.id);
+  const card = asAskedNow(opened, proven ? run : { by: NOBODY }, host.trust.people.length);
   const authority = await host.world.authority(run);
   const why = authority.objection(card, decision);
   if (why !== null) throw why;

@@ -84,9 +84,14 @@ export function startedBy({ by, cause: { kind, detail } }: Pick<RunRecord, "by" 
 }
 
 /** The card as its run would ask it today: with several people nobody decides what they started, even if it was opened while there was one. */
-export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approvals">>(card: C, { by }: RunRecord, people: number): C {
+export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approvals">>(
+  card: C,
+  { by }: Pick<RunRecord, "by">,
+  people: number,
+): C {
   const barred = people > 1 && by !== undefined && card.kind !== "in_doubt" && card.kind !== "form";
-  return barred ? { ...card, ...notAlone(by, card.approvals) } : card;
+  const { not_by: _, ...asked } = card;
+  return barred ? ({ ...asked, ...notAlone(by, card.approvals) } as C) : card;
 }
 
 /** Who must decide, in the present state of the run. */
@@ -100,7 +105,9 @@ export function whoMay(
   const said = state.process?.verdict ?? null;
   // What was judged may not be so: whoever any of the rules asks for decides.
   const verdict = said === null || state.doubted === null ? said : { ...said, ...state.most };
-  const barred = run.by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
+  // A changed row may name another starter, or none.
+  const by = state.doubted === null ? run.by : NOBODY;
+  const barred = by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
   const requesters = verdict?.requesters ?? [];
   const approvals = Math.max(verdict?.approvals ?? 1, requesters.includes(NOBODY) ? 2 : 1);
   const named = requesters.filter((one) => one !== NOBODY);
@@ -109,7 +116,7 @@ export function whoMay(
     level: verdict?.level ?? card.level,
     ...(levels.length === 0 ? {} : { levels }),
     ...(approvals > 1 ? { approvals } : {}),
-    ...(barred ? notAlone(run.by ?? NOBODY, approvals) : {}),
+    ...(barred ? notAlone(by, approvals) : {}),
     ...(named.length === 0 ? {} : { requesters: named }),
     records: recordsIn(card.calls, [...state.seen.keys()], state.texts),
   };

@@ -30,8 +30,13 @@ export function leavesOf(values: Iterable<readonly [path: string, value: unknown
 export const scalarsOf = (calls: readonly Call[]): Map<string, Json> =>
   leavesOf(calls.map(({ params }, i) => [`calls.${i}.params`, params] as const));
 
+const MONTH = /^\d{4}-\d\d$/;
+
 /** A word that names something; not a figure, a day or a sentence. */
 const WORD = /^(?=.*[A-Za-z])[\w.:@/+-]{1,200}$/;
+
+/** Names of what a person may word in another way. */
+const WORDED = /(?:^|_)(?:notes?|memo|reason|resolution|description|comments?|message|subject|title|text)$/;
 
 /** Words of a name whose value says for whom or about what something is done. */
 const WHOM = new Set(
@@ -49,10 +54,17 @@ export function recordsIn(calls: readonly Call[], reads: readonly string[], [inp
   const parsed = (text: string, i: number) => (text === "" ? [] : [[`${i}`, JSON.parse(text)] as const]);
   const leaves = (texts: readonly string[]) => [...leavesOf(texts.flatMap(parsed))];
   const words = leaves(answers).filter(([, value]) => typeof value === "string" && WORD.test(value));
-  const isWhom = ([path, value]: [string, Json]) =>
-    (WORD.test(`${value}`) && /\d/.test(`${value}`)) || nameWords(keyOf(path)).some((word) => WHOM.has(word));
-  const read = new Set([...leaves(reads), ...words, ...leaves([input]).filter(isWhom)].map(([path, value]) => `${keyOf(path)} ${value}`));
-  const isName = (path: string, value: Json) => keyOf(path) === "reference" || read.has(`${keyOf(path)} ${value}`);
+  const isWhom = (path: string) => nameWords(keyOf(path)).some((word) => WHOM.has(word));
+  const plain = (value: Json) => String(value).trim().toLowerCase();
+  const given = leaves([input]);
+  const named = given.filter(
+    ([path, value]) => isWhom(path) || ((WORD.test(`${value}`) || MONTH.test(`${value}`)) && !WORDED.test(keyOf(path))),
+  );
+  const read = new Set([...leaves(reads), ...words, ...named].map(([path, value]) => `${keyOf(path)} ${value}`));
+  // Under another name in the input, or in other letters.
+  const said = new Set(given.map(([, value]) => plain(value)));
+  const isName = (path: string, value: Json) =>
+    keyOf(path) === "reference" || read.has(`${keyOf(path)} ${value}`) || (isWhom(path) && said.has(plain(value)));
   return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && isName(path, value) ? [path] : []));
 }
 

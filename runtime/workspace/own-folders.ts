@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
-import { basename, isAbsolute, join, sep } from "node:path";
+import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
 import { CACHE, ID, STATE } from "./layout.ts";
@@ -188,10 +188,13 @@ export function assertWorkspaceState(dir: string): void {
   ownFolder(path);
   const odd =
     firstBelow(path, (entry) => entry.isSymbolicLink() || isEndless(entry)) ??
-    firstBelow(join(dir, ".git"), (entry) => isEndless(entry) || isHuge(entry) || isWayOut(dir, entry));
+    gitFoldersOf(dir)
+      .map((folder) => firstBelow(folder, (entry) => isEndless(entry) || isHuge(entry) || isWayOut(folder, entry)))
+      .find((found) => found !== null) ??
+    null;
   if (odd === null) return;
   const kind = oddKind(lstatSync(odd));
-  if (kind === "a link" && odd.includes("/.git/"))
+  if (kind === "a link" && !odd.startsWith(join(dir, STATE)))
     throw unsafe(
       odd,
       "is a link out of the repository",
@@ -207,11 +210,24 @@ export const isEndless = (entry: Dirent): boolean => entry.isFIFO() || entry.isC
 const isHuge = ({ name, parentPath }: Dirent): boolean =>
   /\/\.git(?:\/refs(?:\/.*)?)?$/.test(parentPath) && (lstatSync(join(parentPath, name), { throwIfNoEntry: false })?.size ?? 0) > 2 ** 28;
 
-/** A link in `.git` to something outside of it; those that people make, git only reads. */
-function isWayOut(dir: string, entry: Dirent): boolean {
+/** The folder of the repository; if `.git` is a file, the one it names and the one that shares its objects, which may be in the workspace. */
+function gitFoldersOf(dir: string): string[] {
+  const place = join(dir, ".git");
+  if (statSync(place, { throwIfNoEntry: false })?.isFile() !== true) return [place];
+  const named = resolve(
+    dir,
+    readOr(place, "")
+      .replace(/^gitdir:/, "")
+      .trim() || ".git",
+  );
+  return [named, resolve(named, readOr(join(named, "commondir"), "").trim())];
+}
+
+/** A link in a repository's folder to something outside of it; those that people make, git only reads. */
+function isWayOut(folder: string, entry: Dirent): boolean {
   const path = join(entry.parentPath, entry.name);
-  if (!entry.isSymbolicLink() || /\/\.git\/(?:hooks(?:\/[^/]+)?|info\/(?:exclude|attributes))$/.test(path)) return false;
-  return !existsSync(path) || !isInside(path, join(dir, ".git"));
+  if (!entry.isSymbolicLink() || /^(?:hooks(?:\/[^/]+)?|info\/(?:exclude|attributes))$/.test(relative(folder, path))) return false;
+  return !existsSync(path) || !isInside(path, folder);
 }
 
 /** Skips the many folders of git objects: `endlessFile` searches those once a git command has timed out. */

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { agreed, decideCard } from "../../runtime/app/decide.ts";
 import type { Card } from "../../runtime/kernel/ports.ts";
+import { recordsIn } from "../../runtime/rules/edits.ts";
 import { TEAM, begin, ended, logs, made, refused, say, signedBy } from "./gates.ts";
 import { closeAll, openCard, removeAll } from "./harness.ts";
 
@@ -39,6 +40,9 @@ describe("edit, then approve", () => {
     await expect(edit({ to: "MALLORY", amount: "119.00" })).rejects.toMatchObject(
       refused("APPROVAL_EDIT", /is not what "Pay\?" was asked about/),
     );
+    // Under another name there, and in other letters.
+    const call = { tool: "bank_pay", params: { to: "ACME LTD", amount: "1.00", note: "Acme Ltd" } };
+    expect(recordsIn([call], [], ['{"vendor":"Acme Ltd"}'])).toEqual(["calls.0.params.to"]);
     await edit({ amount: "119.00" });
     expect(await ended(opened, id)).toMatchObject({ outcome: "completed" });
     expect(one.bank()).toEqual(["ACME 119.00"]);

@@ -1,4 +1,5 @@
 /** A card says who gave the run to be done: a person, the owner of a task, another agent and who asked that one. */
+import { chmodSync } from "node:fs";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { serveApi, withApi } from "../../runtime/app/connect.ts";
@@ -98,6 +99,7 @@ test("over the owner's socket a run is by the person named only with their signa
   };
   try {
     one.write(".cleared/bob.pem", keysOf("Bob").pem);
+    chmodSync(`${one.dir}/.cleared/bob.pem`, 0o600);
     vi.stubEnv("CLEARED_KEY", `${one.dir}/.cleared/bob.pem`);
     expect(await withApi(one.dir, async (api) => (await api.run(asked)).by)).toBe("Bob");
     let proof: string | undefined;

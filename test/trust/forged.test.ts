@@ -74,7 +74,19 @@ async function waiting(
 
 /** The question as the gate's name holds it. */
 function questionOf(card: Card): object {
-  const { id: _, name: _n, key: _k, at: _a, decision: _d, run: _r, gate: _g, expires: _e, started_by: _s, records: _rec, ...question } = card;
+  const {
+    id: _,
+    name: _n,
+    key: _k,
+    at: _a,
+    decision: _d,
+    run: _r,
+    gate: _g,
+    expires: _e,
+    started_by: _s,
+    records: _rec,
+    ...question
+  } = card;
   return question;
 }
 

@@ -62,6 +62,19 @@ it("a trust.yaml that an older version accepted, and that is refused now, is no 
   expect(standing(one)).toBeNull();
 });
 
+it("nor where .git is a file that names a folder of the workspace", async () => {
+  const one = await workspace();
+  const outside = `${one.dir} outside.txt`;
+  writeFileSync(outside, "mine\n");
+  renameSync(join(one.dir, ".git"), join(one.dir, "real"));
+  writeFileSync(join(one.dir, ".git"), "gitdir: real\n");
+  mkdirSync(join(one.dir, "real/logs"), { recursive: true });
+  rmSync(join(one.dir, "real/logs/HEAD"), { force: true });
+  symlinkSync(outside, join(one.dir, "real/logs/HEAD"));
+  const why = expect.objectContaining({ code: "FOLDER_UNSAFE", message: expect.stringMatching(/real\/logs\/HEAD is a link out of/) });
+  for (const open of [() => readLocal(one.dir), () => confirm(one.dir)]) expect(open).toThrow(why);
+});
+
 it("no part of the repository is a link to elsewhere, through which git would write or prune; hooks and what git only reads may be", async () => {
   const one = await workspace();
   const [git, outside] = [join(one.dir, ".git"), `${one.dir} outside`];

@@ -11,6 +11,7 @@ import { DECIDING } from "../../runtime/engine/store/cards.ts";
 import type { Card, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { close, closeAll, decide, host, openCard, removeAll, run, signed, withStore, workspace } from "../engine/harness.ts";
 import { checking, decide as decideProposed, ready, script } from "../proposals/ready.ts";
+import { begin, made, say, TEAM } from "../engine/gates.ts";
 import { header, type Shop, shop, STATES } from "../gate/shop.ts";
 
 afterEach(closeAll);
@@ -216,6 +217,17 @@ it("a run that was scheduled for later and is made to begin now does nothing by 
   withStore(at.dir, (db) => db.exec("UPDATE runs SET not_before = 1"));
   const [, title] = await goesOn(at, id);
   expect([title, at.wrote()]).toEqual(["Allow shop/pay_blind?", []]);
+});
+
+it("a row that names another starter lets nobody decide alone what they have started", async () => {
+  const { one, opened } = await made(TEAM);
+  const { id } = await begin(opened, "simple", { params: { to: "ACME", amount: "5.00" } }, "Ann");
+  withStore(one.dir, (db) => db.exec("UPDATE runs SET started_by = 'Bob'"));
+  await say("Ann", opened, id);
+  expect((await opened.engine.result(id, { timeoutMs: 9000 })).status).toBe("waiting");
+  expect(one.bank()).toEqual([]);
+  await say("Bob", opened, id);
+  expect(await opened.engine.result(id, { ended: true, timeoutMs: 9000 })).toMatchObject({ outcome: "completed" });
 });
 
 it("a run whose rows were changed asks for the levels of all rules of its policy, not for what the changed figures ask for", async () => {

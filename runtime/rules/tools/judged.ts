@@ -66,10 +66,19 @@ export function countJudged(facts: { [name: string]: Json }, currency: string | 
 /** The last words of keys whose small whole numbers are evidently no money. */
 const RANKS = new Set("priority severity level rank page row line position sequence step attempt".split(" "));
 
+/** What begins with a number and may be one: 9e3, 9k, 0x2328, 9_000, 9000 dollars. */
+const MAYBE = /^\W{0,3}\p{N}[\p{N}.,_'’]*(?:[ex][\da-f]+|\s?\p{L}{1,12})?$/iu;
+
 /** A number as other countries or scripts write it: 9.000,00, 9 000, ९०००. */
 const NUMERAL = /^\D{0,6}(?:\d{1,3}(?:[.,'’\s]\d{3})+(?:[.,]\d+)?|\d+,\d+|(?!\d+\D{0,4}$)\p{Nd}+)\D{0,4}$/u;
 
-const multiplies = (key: string): boolean => nameWords(key).some((word) => MULTIPLIES.includes(word));
+// By themselves: the days of `days: 30` may be paid, those of `credit_days: 30` are no price.
+const ALONE = "number no days minutes term terms".split(" ");
+
+const multiplies = (key: string): boolean => {
+  const words = nameWords(key);
+  return words.some((word) => MULTIPLIES.includes(word)) || (words.length === 1 && ALONE.includes(words[0] ?? ""));
+};
 
 /** Whether a number counts as an amount: under a key of money, and under one of unknown kind unless it is evidently none. */
 function isPaid({ value, name }: Place): boolean {
@@ -81,8 +90,14 @@ function isPaid({ value, name }: Place): boolean {
 /** The amounts of a call that need a judged figure: of an entry that balances, its debits, because its credits are the same money. */
 function paidIn(places: readonly Place[]): Place[] {
   const paid = places.filter(isPaid);
+  // Of an account each: what is debited from one payee and credited to another is paid twice.
+  const ofAccount = new Set(places.filter(({ name }) => nameWords(name).includes("account")).map(({ parent }) => parent));
+  const isFlat = !paid.some(({ parent }) => typeof parent?.at === "number");
   const [debits, credits] = ["debit", "credit"].map((side) =>
-    paid.filter(({ name }) => nameWords(name).includes(side) && isAmountKey(name) && figure(name, "") === " "),
+    paid.filter(
+      ({ name, parent }) =>
+        nameWords(name).includes(side) && isAmountKey(name) && figure(name, "") === " " && (isFlat || ofAccount.has(parent)),
+    ),
   );
   const [a, b] = [debits, credits].map((side = []) => totalOf(side));
   const same = new Set(a !== null && a === b ? credits : []);
@@ -167,7 +182,9 @@ export function unjudged({ tool, params }: Call, used: Used, { figures, currenci
       return times === "1" || (paid.length === 0 && !nameWords(name).includes("units")) || figures.has(figure(name, times));
     }
     if (decimal === null && money === true) return dayOrMoment(text) !== null;
-    if (mayAdd(place) || (decimal === null && money === null && NUMERAL.test(text))) return false;
+    if (mayAdd(place) || (decimal === null && money === null && (NUMERAL.test(text) || MAYBE.test(text)))) return false;
+    // One of several who are named as the keys of an object: to: {a: true, b: true}.
+    if (paid.length > 0 && value === true && place.parent?.parent != null && !withAmount.has(place.parent)) return false;
     if (isPaid(place) && (text.match(/[A-Z]{3}|\p{Sc}/gu) ?? []).some((code) => !currencies.has(code))) return false;
     return !open.has(place);
   };
