@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import { CONFIG } from "../workspace/layout.ts";
-import { assertWorkspaceState } from "../workspace/own-folders.ts";
+import { assertWorkspaceState } from "../workspace/workspace-state.ts";
 
 /** The workspace of a command: --dir, else this folder or the nearest one above it. @throws WORKSPACE_MISSING, FOLDER_UNSAFE */
 export function findWorkspace(dir: string | undefined): string {

@@ -8,7 +8,8 @@ import { ClearedError } from "../kernel/errors.ts";
 import { type Config, type Trust, parseConfig, trustOf } from "../workspace/settings/config.ts";
 import { confirmedTrust } from "../workspace/settings/confirmation.ts";
 import { CONFIG, TRUST } from "../workspace/layout.ts";
-import { assertWorkspaceState, cacheOf, readIfThere } from "../workspace/own-folders.ts";
+import { cacheOf, readIfThere } from "../workspace/own-folders.ts";
+import { assertWorkspaceState } from "../workspace/workspace-state.ts";
 
 /** config.yaml and trust.yaml of the work tree, as text and parsed. */
 export interface Local {

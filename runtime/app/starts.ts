@@ -32,7 +32,7 @@ import { sourceBlob } from "../workspace/git/tree.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import { Kept } from "../kernel/kept.ts";
 import { inputsOf } from "../change/evidence/synthetic-inputs.ts";
-import { quoted } from "../kernel/text.ts";
+import { NOBODY, quoted } from "../kernel/text.ts";
 
 /** How many agents may call each other in a row. */
 const DEEPEST = 8;
@@ -82,9 +82,9 @@ function inputFor(header: Header, input: Json, command: string): Json {
   }
 }
 
-/** What starts one run, however often it is seen: a tick, an event, a delivery. Null: each start is another one. */
+/** What starts one run, however often it is seen: a tick, an event, a delivery, a call by a run. Null: each start is another one. */
 const tickOf = ({ agent, cause: { kind, key } }: RunSpec): string | null =>
-  ["schedule", "event", "webhook"].includes(kind) ? `start ${agent} ${kind} ${key}` : null;
+  ["schedule", "event", "webhook", "agent", "a2a", "mcp"].includes(kind) ? `start ${agent} ${kind} ${key}` : null;
 
 export type Starts = ReturnType<typeof createStarts>;
 
@@ -123,35 +123,48 @@ export function createStarts(world: {
     return { commit, blob, header: headers.of(`${file}\n${text}`, () => parseHeader(text, file, cache)) };
   };
   /** The run behind an event or a scheduled run: whoever started it counts as requester too, or a detour would let them approve their own request. */
-  const behind = async ({ kind, detail }: Cause): Promise<RunRecord | null> => {
+  const behind = async ({ kind, detail }: Cause): Promise<{ origin: RunRecord | null; isLost: boolean }> => {
     const { run, by } = (detail ?? {}) as { run?: Json; by?: Json };
     const id = kind === "event" ? run : kind === "schedule" ? by : undefined;
-    return typeof id === "string" ? engine.get(id) : null;
+    const origin = typeof id === "string" ? await engine.get(id) : null;
+    return { origin, isLost: typeof id === "string" && origin === null };
   };
   const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
     const { commit, blob, header } = await read(agent, cause);
     const admitted = header.process === undefined ? input : guarded(agent, input, (await config(git.tree(commit))).privacy);
     const checked = inputFor(header, admitted, execSource(cause) === null ? `run ${agent}` : `exec ${execSource(cause)?.file}`);
-    const origin = await behind(cause);
+    const { origin, isLost } = await behind(cause);
     const handed = origin === null ? more.given : handedOn(origin);
     const given = header.process !== undefined && onlyAsks(checked) ? { ...handed, readOnly: true } : handed;
-    const by = more.by ?? origin?.by;
+    // A store that has lost it may have been changed: it could have been started by anybody.
+    const by = more.by ?? origin?.by ?? (isLost ? NOBODY : undefined);
     const told = { ...(by === undefined ? {} : { by }), ...(given === undefined ? {} : { given }) };
     const known = origin === null ? cause : { ...cause, detail: { ...(cause.detail as object), ...fromRun(origin) } };
-    return { agent, pin: { commit, blob, api: API }, input: checked, cause: known, mode, ...more, ...told };
+    return {
+      agent,
+      pin: { commit, blob, api: API },
+      input: checked,
+      cause: known,
+      mode,
+      ...more,
+      ...(isLost ? { doubted: true } : {}),
+      ...told,
+    };
   };
-  /** Queues a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT, RUN_PAUSED */
-  const start = async (agent: string, options: StartOptions, also?: Parameters<Engine["start"]>[1]) => {
-    const pause = options.mode === "dry" ? null : paused(agent);
-    if (pause !== null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Nothing was started.`);
-    const spec = await toSpec(agent, options);
-    const once = options.mode === "dry" ? null : tickOf(spec);
-    const known = once === null || !sent.has(once) ? [] : await engine.list({ agent, cause: spec.cause, limit: 1 });
+  const begin = async (spec: RunSpec, also?: Parameters<Engine["start"]>[1]) => {
+    const once = spec.mode === "live" ? tickOf(spec) : null;
+    const known = once === null || !sent.has(once) ? [] : await engine.list({ agent: spec.agent, cause: spec.cause, limit: 1 });
     // It was started before, and the store has lost it or is an older one: a person decides what it does.
     const doubted = spec.doubted === true || (once !== null && sent.has(once) && known.length === 0);
     const started = await engine.start({ ...spec, doubted }, also);
     if (once !== null) sent.keep(once);
     return started;
+  };
+  /** Queues a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT, RUN_PAUSED */
+  const start = async (agent: string, options: StartOptions, also?: Parameters<Engine["start"]>[1]) => {
+    const pause = options.mode === "dry" ? null : paused(agent);
+    if (pause !== null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Nothing was started.`);
+    return begin(await toSpec(agent, options), also);
   };
 
   /** A run scheduled by a script: it starts later, with the rights of its own header. */
@@ -161,7 +174,7 @@ export function createStarts(world: {
       const cause: Cause = { kind: "schedule", key: `once ${key}`, detail: { by } };
       const spec = await toSpec(agent, { cause, input, notBefore: at, doubted: doubtIn(log) !== null });
       if (!live) return { run: "run_simulated", at, created: true };
-      const { id, created } = await engine.start(spec);
+      const { id, created } = await begin(spec);
       return { run: id, at: (await engine.get(id))?.notBefore ?? at, created };
     };
 
@@ -210,7 +223,7 @@ export function createStarts(world: {
       ...(parent.by === undefined ? {} : { by: parent.by }),
       ...(Object.keys(given).length === 0 ? {} : { given }),
     });
-    return (await engine.start(spec)).id;
+    return (await begin(spec)).id;
   };
 
   return { start, scheduleOf, childrenOf };

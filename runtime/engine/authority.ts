@@ -7,7 +7,7 @@ import { ClearedError, toWire } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
 import { compareDecimals } from "../rules/policy/values.ts";
 import { type Ladder, levelName, meetsLevel } from "../rules/policy/levels.ts";
-import type { Call, Card, CardDraft, Decision, Json } from "../kernel/ports.ts";
+import type { Call, Card, CardDraft, Decision, Json, RunRecord } from "../kernel/ports.ts";
 import type { Header } from "../scripts/header.ts";
 import { validateInput } from "../scripts/fields.ts";
 import { nameWords } from "../rules/tools/classify.ts";
@@ -48,6 +48,17 @@ function levelsOf(card: Pick<CardDraft, "level" | "levels">): string[] {
 /** What keeps whoever started or proposed something from deciding it alone. Somebody unidentified could be anyone here, so two people must agree. */
 export function notAlone(by: string, approvals = 1): Pick<CardDraft, "approvals" | "not_by"> {
   return by === NOBODY ? { approvals: Math.max(approvals, 2) } : { not_by: by, ...(approvals > 1 ? { approvals } : {}) };
+}
+
+/** The card as its run would ask it today: with several people nobody decides what they started, even if it was opened while there was one. */
+export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approvals">>(
+  card: C,
+  { by }: Pick<RunRecord, "by">,
+  people: number,
+): C {
+  const barred = people > 1 && by !== undefined && card.kind !== "in_doubt" && card.kind !== "form";
+  const { not_by: _, ...asked } = card;
+  return barred ? ({ ...asked, ...notAlone(by, card.approvals) } as C) : card;
 }
 
 /** Names of those who may decide this card. */

@@ -83,17 +83,6 @@ export function startedBy({ by, cause: { kind, detail } }: Pick<RunRecord, "by" 
   return kind === "command" ? by : `${by}, by ${words[kind]}`;
 }
 
-/** The card as its run would ask it today: with several people nobody decides what they started, even if it was opened while there was one. */
-export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approvals">>(
-  card: C,
-  { by }: Pick<RunRecord, "by">,
-  people: number,
-): C {
-  const barred = people > 1 && by !== undefined && card.kind !== "in_doubt" && card.kind !== "form";
-  const { not_by: _, ...asked } = card;
-  return barred ? ({ ...asked, ...notAlone(by, card.approvals) } as C) : card;
-}
-
 /** Who must decide, in the present state of the run. */
 export function whoMay(
   card: Pick<Gate["card"], "kind" | "level" | "calls">,

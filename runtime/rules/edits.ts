@@ -54,17 +54,21 @@ export function recordsIn(calls: readonly Call[], reads: readonly string[], [inp
   const parsed = (text: string, i: number) => (text === "" ? [] : [[`${i}`, JSON.parse(text)] as const]);
   const leaves = (texts: readonly string[]) => [...leavesOf(texts.flatMap(parsed))];
   const words = leaves(answers).filter(([, value]) => typeof value === "string" && WORD.test(value));
+  const isWorded = (path: string, value: Json) =>
+    WORDED.test(keyOf(path)) || isAmountKey(keyOf(path)) === true || /^\d{4}-\d\d-\d\d/.test(`${value}`);
   const isWhom = (path: string) => nameWords(keyOf(path)).some((word) => WHOM.has(word));
   const plain = (value: Json) => String(value).trim().toLowerCase();
   const given = leaves([input]);
   const named = given.filter(
-    ([path, value]) => isWhom(path) || ((WORD.test(`${value}`) || MONTH.test(`${value}`)) && !WORDED.test(keyOf(path))),
+    ([path, value]) => !isWorded(path, value) && (isWhom(path) || WORD.test(`${value}`) || MONTH.test(`${value}`)),
   );
   const read = new Set([...leaves(reads), ...words, ...named].map(([path, value]) => `${keyOf(path)} ${value}`));
   // Under another name in the input, or in other letters.
   const said = new Set(given.map(([, value]) => plain(value)));
   const isName = (path: string, value: Json) =>
-    keyOf(path) === "reference" || read.has(`${keyOf(path)} ${value}`) || (isWhom(path) && said.has(plain(value)));
+    keyOf(path) === "reference" ||
+    read.has(`${keyOf(path)} ${value}`) ||
+    (isWhom(path) && !isWorded(path, value) && said.has(plain(value)));
   return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && isName(path, value) ? [path] : []));
 }
 

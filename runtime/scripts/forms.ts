@@ -211,3 +211,11 @@ export function resultOf(node: Node): Node | null {
   const [only, ...more] = code["body"] as Node[];
   return only?.type === "ReturnStatement" && more.length === 0 ? (only["argument"] as Node | null) : null;
 }
+
+/** The part of the script in ASSESS, which allows reads and nothing that acts: what a sub-script answers there is read too. */
+export function assessedIn(calls: readonly Node[]): [from: number, to: number] {
+  const enters = calls.filter((one) => calleeOf(one) === "fsm_enter").sort((a, b) => a.start - b.start);
+  const stateOf = (one: Node) => literalText(bare((one["arguments"] as Node[])[0] ?? one));
+  const first = enters.findIndex((one) => stateOf(one) === "ASSESS");
+  return first < 0 ? [0, 0] : [enters[first]?.start ?? 0, enters[first + 1]?.start ?? Number.POSITIVE_INFINITY];
+}

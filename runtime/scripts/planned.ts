@@ -5,9 +5,9 @@
  */
 import type { Compiled } from "../kernel/ports.ts";
 import { isAmountKey } from "../rules/tools/trace.ts";
-import { calleeOf, methodOf } from "./forms.ts";
+import { assessedIn, calleeOf, methodOf } from "./forms.ts";
 import type { Names } from "./names.ts";
-import { ANSWERS, type Node, bare, boundIn, isFunction, literalText, nameOf, valuesIn, within } from "./syntax.ts";
+import { ANSWERS, type Node, bare, boundIn, isFunction, nameOf, valuesIn, within } from "./syntax.ts";
 import { givenIn, valuesOf } from "./values.ts";
 
 export type Planned = NonNullable<Compiled["planned"]>[number];
@@ -37,6 +37,8 @@ interface Look {
   /** Only where the value stays what it is, in another form. */
   forms?: true;
   until?: number;
+  /** In a function: also what it passes to primitives. */
+  tells?: true;
   /** What is told in one expression with the gate begins before it. */
   from?: number;
   gate?: Node;
@@ -162,7 +164,10 @@ export function plannedOf(
         if (planned.has(name)) continue;
         const made = [...given, ...(told.added.get(name) ?? [])].filter((one) => one.start < before);
         const look = { after: 0, until: before, formatted };
-        const from = made.flatMap((one) => [...usesIn(one, planned, look)]).find(({ fact }) => fact !== true);
+        // A function that tells a planned value tells it whenever it is called.
+        const from = made
+          .flatMap((one) => [...usesIn(one, planned, isFunction(bare(one)) ? { ...look, tells: true } : look)])
+          .find(({ fact }) => fact !== true);
         const form = made.flatMap((one) => [...usesIn(one, planned, { ...look, forms: true })])[0];
         if (from === undefined && form !== undefined) formatted.add(name);
         const { key } = from ?? form ?? {};
@@ -187,7 +192,7 @@ export function plannedOf(
     const again = look.after > 0 && node.start > look.after && sites.has(node) ? remade.get(written(node)) : undefined;
     if (again !== undefined) return yield { name: calleeOf(node), key: again, at: at(node.start) };
     // What another primitive answers about a planned value is not made of it.
-    if (look.after === 0 && sites.has(node) && !MAKES.test(calleeOf(node))) return;
+    if (look.after === 0 && look.tells !== true && sites.has(node) && !MAKES.test(calleeOf(node))) return;
     if (look.forms === true && node.type === "CallExpression" && !FORMATS.test(methodOf(node) || calleeOf(node))) return;
     // What a comparison answers is no figure.
     if (ANSWERS.test(String(node["operator"])) || (node.type === "Property" && nameOf(node) === "planned")) return;
@@ -287,14 +292,6 @@ export function plannedOf(
     const [fixed, calls] = [named("fixed"), named("calls")];
     return fixed.length > 0 && fixed.every((one) => bare(one)["value"] === true) ? [] : calls;
   }
-}
-
-/** The part of the script in ASSESS, which allows reads and nothing that acts: what a sub-script answers there is read too. */
-function assessedIn(calls: readonly Node[]): [from: number, to: number] {
-  const enters = calls.filter((one) => calleeOf(one) === "fsm_enter").sort((a, b) => a.start - b.start);
-  const stateOf = (one: Node) => literalText(bare((one["arguments"] as Node[])[0] ?? one));
-  const first = enters.findIndex((one) => stateOf(one) === "ASSESS");
-  return first < 0 ? [0, 0] : [enters[first]?.start ?? 0, enters[first + 1]?.start ?? Number.POSITIVE_INFINITY];
 }
 
 const READS = /^(?:mcp_(?:call|record|fetch_all|try)|data_(?:first|read)|config_get|ctx_today)$/;

@@ -5,23 +5,12 @@
  */
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import type { Dirent, Stats } from "node:fs";
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
-import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, isAbsolute, join, sep } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
-import { CACHE, ID, STATE } from "./layout.ts";
+import { CACHE, ID } from "./layout.ts";
 
 const WINDOWS = process.platform === "win32";
 /** Kind of the file with a confirmed trust.yaml, in the user's state folder. */
@@ -29,7 +18,7 @@ export const CONFIRMED = "confirmed";
 // Of one of our own files; a few kB of an archive can be unpacked to a file of any size.
 const MOST_BYTES = 2 ** 24;
 
-const unsafe = (path: string, why: string, todo: string): ClearedError =>
+export const unsafe = (path: string, why: string, todo: string): ClearedError =>
   new ClearedError("FOLDER_UNSAFE", `${path} ${why}, so its content cannot be trusted. ${todo}`);
 
 /** The folder, which belongs to this user and is closed to everybody else; null if it does not exist. @throws FOLDER_UNSAFE */
@@ -173,82 +162,6 @@ export function readIfThere(path: string): string | null {
       `${path} is ${odd} and is not read. Put a regular file there; \`git restore ${basename(path)}\` takes that of the last commit.`,
     );
   return readFileSync(path, "utf8");
-}
-
-/**
- * Refuses a `.cleared` or a `.git` that leads elsewhere: it may have come with an archive, and what is written into it, or removed from it,
- * would be where its links point. A folder that unpacking left open to others is closed. A pipe or device in it or in `.git` is refused,
- * because reading it would block, and a file of git that would fill the memory.
- * @throws FOLDER_UNSAFE
- */
-export function assertWorkspaceState(dir: string): void {
-  const path = join(dir, STATE).slice(0, -1);
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) !== 0) chmodSync(path, 0o700);
-  ownFolder(path);
-  const odd =
-    firstBelow(path, (entry) => entry.isSymbolicLink() || isEndless(entry)) ??
-    gitFoldersOf(dir)
-      .map((folder) => firstBelow(folder, (entry) => isEndless(entry) || isHuge(entry) || isWayOut(folder, entry)))
-      .find((found) => found !== null) ??
-    null;
-  if (odd === null) return;
-  const kind = oddKind(lstatSync(odd));
-  if (kind === "a link" && !odd.startsWith(join(dir, STATE)))
-    throw unsafe(
-      odd,
-      "is a link out of the repository",
-      "git would write there. Put the file or folder itself in its place, or clone the repository.",
-    );
-  if (kind !== null) throw unsafe(odd, `is ${kind}`, "Remove it: neither Cleared nor git makes one there.");
-  throw unsafe(odd, "is larger than 256 MiB", "git makes no such file: take the repository from a clone or a backup.");
-}
-
-export const isEndless = (entry: Dirent): boolean => entry.isFIFO() || entry.isCharacterDevice() || entry.isBlockDevice();
-
-/** A file that git reads as a whole: one of .git itself, or a ref. */
-const isHuge = ({ name, parentPath }: Dirent): boolean =>
-  /\/\.git(?:\/refs(?:\/.*)?)?$/.test(parentPath) && (lstatSync(join(parentPath, name), { throwIfNoEntry: false })?.size ?? 0) > 2 ** 28;
-
-/** The folder of the repository; if `.git` is a file, the one it names and the one that shares its objects, which may be in the workspace. */
-function gitFoldersOf(dir: string): string[] {
-  const place = join(dir, ".git");
-  if (statSync(place, { throwIfNoEntry: false })?.isFile() !== true) return [place];
-  const named = resolve(
-    dir,
-    readOr(place, "")
-      .replace(/^gitdir:/, "")
-      .trim() || ".git",
-  );
-  return [named, resolve(named, readOr(join(named, "commondir"), "").trim())];
-}
-
-/** A link in a repository's folder to something outside of it; those that people make, git only reads. */
-function isWayOut(folder: string, entry: Dirent): boolean {
-  const path = join(entry.parentPath, entry.name);
-  if (!entry.isSymbolicLink() || /^(?:hooks(?:\/[^/]+)?|info\/(?:exclude|attributes))$/.test(relative(folder, path))) return false;
-  return !existsSync(path) || !isInside(path, folder);
-}
-
-/** Skips the many folders of git objects: `endlessFile` searches those once a git command has timed out. */
-function firstBelow(folder: string, is: (entry: Dirent) => boolean): string | null {
-  for (const entry of entriesOf(folder)) {
-    const path = join(folder, entry.name);
-    if (is(entry)) return path;
-    const below = entry.isDirectory() && !/^[0-9a-f]{2}$/.test(entry.name) ? firstBelow(path, is) : null;
-    if (below !== null) return below;
-  }
-  return null;
-}
-
-function entriesOf(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    // Another process of ours has just removed it; or it is the file that is `.git` in a linked work tree.
-    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
-    throw error;
-  }
 }
 
 /** The text of a file that another process may remove; `otherwise` if it is gone, cannot be read or is larger than 16 MiB. */

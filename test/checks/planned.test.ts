@@ -139,6 +139,7 @@ it.each<[how: string, before: string, asked?: string, told?: string]>([
     `const mk = (...all: any[]) => all.map((a) => ({ tool: "a", params: { amount: a } }));\nconst calls = mk(credit);`,
   ],
   ["assigned by a pattern", `let x: any; [x] = [credit];\nconst calls = [{ tool: "a", params: { amount: x } }];`],
+  ["told by a function without parameters", `const calls = [${CALL}];\nconst tell = () => ctx_log(credit);`, ASKED, "tell()"],
   ["answered by a function", `const get = () => credit;\nconst calls = [{ tool: "a", params: { amount: get() } }];`],
 ])("%s", async (_, before, asked = ASKED, told = "credit") => {
   expect(await remarksOn(`${HEAD}${before}\n${asked}\n({ told: ${told} });\n`)).not.toEqual([]);

@@ -83,6 +83,7 @@ it("no part of the repository is a link to elsewhere, through which git would wr
   for (const [part, to] of [
     ["logs/HEAD", "notes.txt"],
     ["logs/refs/heads/main", "notes.txt"],
+    ["logs/refs/heads/ab/main", "notes.txt"],
     ["HEAD", "notes.txt"],
     ["refs/heads/main", "not there"],
     ["objects", "objects"],

@@ -156,6 +156,12 @@ it("a decision on the books that somebody took back is not carried out again fro
     code: "CARD_CLOSED",
     message: expect.stringMatching(/carried out before.*decide it again/),
   });
+  // Its last letter has bits that belong to no byte.
+  const spelled = {
+    ...yes,
+    signature: (yes.signature ?? "").replace(/.==$/, (end) => `${end[0] === "A" ? "B" : String.fromCharCode(end.charCodeAt(0) + 1)}==`),
+  };
+  await expect(decideCard(next, spelled)).rejects.toMatchObject({ code: "APPROVAL_IDENTITY" });
   expect([at.git("rev-parse", "HEAD"), next.cards.get(card?.id ?? 0)?.decision]).toEqual([head, null]);
   const { commit: again } = await decideCard(
     next,

@@ -184,8 +184,8 @@ describe("an import", () => {
     expect(receipt).toMatchObject({ new: 0, account: "", refused: [{ line: 0, code: "STATEMENT_ACCOUNT" }] });
     expect(view.takeChanges().filter((change) => change.op === "review")).toMatchObject([
       {
-        rows: { kind: "account", hash: receipt.hash, match: { file: "*.csv", dialect: "generic" } },
-        title: "nov.csv: which account of the books is the account of *.csv?",
+        rows: { kind: "account", hash: receipt.hash, match: { file: "nov.csv", dialect: "generic" } },
+        title: "nov.csv: which account of the books is the account of nov.csv?",
       },
     ]);
   });

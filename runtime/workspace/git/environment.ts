@@ -6,7 +6,8 @@ import { type Dirent, readFileSync, readdirSync, statSync } from "node:fs";
 import { devNull, homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
-import { isEndless, oddKind } from "../own-folders.ts";
+import { oddKind } from "../own-folders.ts";
+import { isEndless } from "../workspace-state.ts";
 
 // A recorded commit must survive a power cut, and git by default syncs nothing (spec/engine.md 7).
 // Hooks and fsmonitor would run the user's programs inside the committer.

@@ -14,7 +14,8 @@ import type { Json, Sealer } from "../../kernel/ports.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { readTrust, type Trust, trustOf } from "./config.ts";
 import { AGENTS, ID, SCRIPTS, STATE, TRUST, FOREIGN_KEY, KEY } from "../layout.ts";
-import { assertWorkspaceState, CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
+import { assertWorkspaceState } from "../workspace-state.ts";
+import { CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
 import { codeBelow, codeBeside, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
 import { adoptSecrets } from "./secrets.ts";
 

@@ -228,20 +228,23 @@ export function recognised(file: string, { account, card, dialect }: Origin, rul
   const others = rules.filter(
     ({ match }) => (match.dialect ?? dialect) === dialect && match.file !== undefined && matchesGlob(like, match.file),
   );
-  const isOfMany =
-    new Set(others.map((one) => one.account)).size > 1 || (!isNamed && others.some(({ match }) => /[*?]/.test(match.file ?? "")));
-  return { file: isOfMany ? file : like, dialect };
+  const isOfMany = new Set(others.map((one) => one.account)).size > 1;
+  return { file: isOfMany || !isNamed ? file : like, dialect };
 }
 
 const MONTH =
   /(?<!\p{L})(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?!\p{L})/giu;
-// Days as eight digits in either order, months as six, years, and numbers too short to be an account's.
-const DATE = /(?<!\d)(?:(?:19|20)\d{6}|\d{4}(?:19|20)\d\d|(?:19|20)\d{4}|(?:19|20)\d\d|\d{1,3})(?!\d)/g;
+const [YEAR, MM, DD] = ["(?:19|20)\\d\\d", "(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12]\\d|3[01])"];
+// Days and months beside their year, with or without separators, and the number of a copy in brackets. Any other number may be an account's.
+const DATE = new RegExp(
+  `(?<!\\d)(?:${YEAR}${MM}(?:${DD})?|${DD}${MM}${YEAR}|${MM}${DD}${YEAR}|(?:(?:${DD}[-_. ])?${MM}[-_. ])?${YEAR}(?:[-_. ]${MM}(?:[-_. ]${DD})?)?|(?<=\\()\\d{1,2}(?=\\)))(?!\\d)`,
+  "g",
+);
 
 /** `giro-2026-10.csv` -> `giro-????-??.csv`: the pattern of a file's name in other months, and whether letters are left that tell files apart. */
 function withoutDates(file: string): { like: string; isNamed: boolean } {
   const [, stem = file, end = ""] = /^(.+?)(\.[a-z]+)?$/i.exec(file) ?? [];
-  const like = stem.replace(MONTH, "*").replace(DATE, (digits) => "?".repeat(digits.length));
+  const like = stem.replace(MONTH, "*").replace(DATE, (date) => date.replace(/\d/g, "?"));
   return { like: like + end, isNamed: /\p{L}/u.test(like) };
 }
 
