@@ -121,8 +121,10 @@ export async function settleDrafts(
   // Includes proposals of any author whose check was interrupted by a kill.
   for (const card of unsettledProposals(world.database)) {
     const { proposal } = (world.cards.get(card)?.body ?? {}) as { proposal?: string };
-    // Another process may have checked it meanwhile.
-    if (proposal !== undefined && unsettledProposals(world.database).includes(card)) await prepare(proposal);
+    // It may have been checked meanwhile, and its card may lag behind that.
+    if (proposal === undefined || !unsettledProposals(world.database).includes(card)) continue;
+    const { state } = await createProposals(world).get(proposal);
+    if (state === "draft" || state === "checking") await prepare(proposal);
   }
   return made;
 }

@@ -104,7 +104,8 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
             sealer: seal,
           });
           const execution = await execute(log);
-          stranded.delete(row.rid);
+          // A later execution of the run may have failed meanwhile, and is still to be tried again.
+          if (active.get(row.id) === controller) stranded.delete(row.rid);
           if (execution !== undefined) {
             free += 1;
             pump?.();
