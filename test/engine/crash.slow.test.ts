@@ -59,3 +59,30 @@ test("a run that a decision continues before it is tried again after a full disk
   expect(await decide(opened, id, "approved")).toMatchObject({ status: "done" });
   expect(one.bank()).toEqual(Array<string>(8).fill("slow"));
 });
+
+test("a run that fails on a full disk is tried again, even if the execution before the decision ends only now", async () => {
+  const asks = 'approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to: "A", amount: "1" } }] });';
+  const one = await workspace({
+    "agents/soon.ts": `/*\nname: Soon\nuses: [approval, bank]\n*/\n${asks}\nbank_pay({ to: "A", amount: "1" });\n`,
+  });
+  const opened = await host(one, { onError: () => undefined });
+  const { view } = opened.world;
+  let executions = 0;
+  opened.world.view = async (run, log, now) => {
+    const { wait, intent } = log;
+    if (++executions === 1)
+      log.wait = (...args) => {
+        wait.apply(log, args);
+        return new Promise((resolve) => setTimeout(resolve, 400)) as never;
+      };
+    if (executions === 2)
+      log.intent = (...args) => {
+        intent.apply(log, args);
+        throw new ClearedError("STORE_FULL", "full");
+      };
+    return view(run, log, now);
+  };
+  const { id } = await run(opened, "soon");
+  await decide(opened, id, "approved");
+  expect(await opened.engine.result(id, { timeoutMs: 9000 })).toMatchObject({ status: expect.stringMatching(/^(?:done|waiting)$/) });
+});
