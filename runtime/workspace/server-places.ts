@@ -1,16 +1,21 @@
 /** What a tool server that is not trusted may write and must not read, for its jail (sandbox/jail.ts). */
-import { mkdirSync } from "node:fs";
+import { lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
-import { STATE } from "./layout.ts";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { ClearedError } from "../kernel/errors.ts";
+import { STATE, TRUST } from "./layout.ts";
 import { CONFIRMED, namesIn, readOr, runtimeFolder, userState } from "./own-folders.ts";
 
 /**
  * Places of a tool server in a workspace. `hidden`: what it must not read, folders and the key file that CLEARED_KEY names. `writes`: the
  * folders in which it may write, from the workspace, from the user's home with `~/`, or absolute. `programs`: files that its command names.
+ * @throws FILE_INVALID when a folder of `writes:` is behind a link: what a person confirmed is its name.
  */
 export function placesOf(dir: string, server: { command?: string | undefined; args: readonly string[]; writes: readonly string[] }) {
-  const folders = server.writes.map((path) => (/^~(?:\/|$)/.test(path) ? join(homedir(), path.slice(1)) : resolve(dir, path)));
+  const folders = server.writes.map((path) => {
+    const fromHome = /^~(?:\/|$)/.test(path);
+    return withoutLinks(fromHome ? join(homedir(), path.slice(1)) : resolve(dir, path), fromHome ? homedir() : dir, path);
+  });
   // Made first: a folder that does not exist can be neither shown to a server that starts now, nor hidden from it.
   for (const path of [runtimeFolder(), ...folders]) mkdirSync(path, { recursive: true, mode: 0o700 });
   const named = ["CLEARED_KEY", "CLEARED_AGE_IDENTITY"].flatMap((name) => process.env[name] || []);
@@ -21,6 +26,18 @@ export function placesOf(dir: string, server: { command?: string | undefined; ar
     ...named.map((one) => resolve(one)),
   ];
   return { programs: [server.command ?? "", ...server.args].filter(isAbsolute), hidden, writes: folders };
+}
+
+/** The path as it is named, with the links of the system above `base` followed. A missing part is no link. */
+function withoutLinks(path: string, base: string, named: string): string {
+  const real = `${path}/`.startsWith(`${base}/`) ? join(realpathSync(base), path.slice(base.length)) : path;
+  for (let at = real; at !== dirname(at); at = dirname(at))
+    if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink())
+      throw new ClearedError(
+        "FILE_INVALID",
+        `The folder "${named}" in writes: is behind a link, ${at}. Name the folder itself in ${TRUST}.`,
+      );
+  return real;
 }
 
 /** Folders of the workspaces that this user has confirmed. */

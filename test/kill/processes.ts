@@ -2,36 +2,32 @@
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
 
-/** pid and parent of all processes that are there, zombies left out. */
-function parents(): Map<number, number> {
-  const found = new Map<number, number>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      if (state !== "Z" && state !== "X") found.set(Number(name), Number(parent));
-    } catch {
-      // gone meanwhile
-    }
-  }
-  return found;
+/** Processes below this one, zombies left out. Asks for the children of each thread: all of /proc takes long where a test asks each millisecond. */
+export function below(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [...(isZombie(child) ? [] : [child]), ...below(child)]);
 }
 
-/** Processes below this one, by a walk of /proc. */
-export function below(pid: number, all = parents()): number[] {
-  const found: number[] = [];
-  for (const [child, parent] of all) if (parent === pid) found.push(child, ...below(child, all));
-  return found;
+function childrenOf(pid: number): number[] {
+  const threads = unlessGone(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  const read = (thread: string) => unlessGone(() => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8")) ?? "";
+  return threads.flatMap((thread) => read(thread).split(" ").filter(Boolean).map(Number));
 }
 
-export function commandOf(pid: number): string {
+function isZombie(pid: number): boolean {
+  const stat = unlessGone(() => readFileSync(`/proc/${pid}/stat`, "utf8")) ?? ") X";
+  return /^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+}
+
+function unlessGone<T>(read: () => T): T | null {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+    return read();
   } catch {
-    return "";
+    return null;
   }
 }
+
+export const commandOf = (pid: number): string =>
+  (unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, "utf8")) ?? "").replaceAll("\0", " ");
 
 /** Answers whether the process was there to hear it. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
@@ -45,13 +41,7 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
 /** An ending process loses its command line before its folder; only without both does nobody count it as running any more. */
 const isThere = (pid: number): boolean => commandOf(pid) !== "" || folderOf(pid) !== "";
 
-function folderOf(pid: number): string {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`);
-  } catch {
-    return "";
-  }
-}
+const folderOf = (pid: number): string => unlessGone(() => readlinkSync(`/proc/${pid}/cwd`)) ?? "";
 
 /** Nothing of these is left after a moment. */
 export async function expectGone(pids: readonly number[]): Promise<void> {

@@ -1,5 +1,5 @@
 /** What a tool server that nobody has called trusted finds of this machine, tried from inside. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { whyNoJail } from "../../tools/system-tools.ts";
@@ -94,6 +94,22 @@ describe("in the jail", () => {
       expect(readFileSync(join(dir, "trust.yaml"), "utf8")).toBe("plugins: []\n");
       expect(existsSync(join(dir, ".git/hooks/pre-commit"))).toBe(false);
       expect(readFileSync(join(dir, "data/mail/mine.txt"), "utf8")).toBe("mine");
+    },
+  );
+
+  test.for(["data", "data/mail"])(
+    "nothing is written through a link that arrived in the place of a folder of writes: (%s)",
+    async (link) => {
+      const bad = hostile("probe", CLASSES, 10_000, { trusted: false });
+      const elsewhere = folder();
+      mkdirSync(dirname(join(bad.dir, link)), { recursive: true });
+      symlinkSync(elsewhere, join(bad.dir, link));
+      const asked = run(bad.trust, bad).call("bad/get_invoice", { dir: bad.dir, pid: process.pid, secret: [] });
+      await expect(asked).rejects.toMatchObject({
+        code: "TOOL_DOWN",
+        message: expect.stringMatching(`^bad: The folder "data/mail" in writes: is behind a link, .*/${link}\\.`),
+      });
+      expect([readdirSync(elsewhere), bad.reached()]).toEqual([[], []]);
     },
   );
 
