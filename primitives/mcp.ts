@@ -92,7 +92,7 @@ export const mcp_call = definePrimitive({
   },
   readBack: async ({ tool, params }, ctx) => {
     const seen = await ctx.ports.tools.readBack({ tool, params }, { abort: ctx.abort });
-    if (seen !== true) return seen === null ? null : { happened: false, ...(seen === "harmless" ? { harmless: true } : {}) };
+    if (seen?.happened !== true) return seen === null ? null : { ...seen, happened: false };
     const answer = "its record shows it; the answer was lost when the run was interrupted";
     ctx.changed({ op: "verified", write: await ctx.ports.tools.undoable({ ...NOT_READ, tool, params, status: "VERIFIED", answer }) });
     return { happened: true, result: { read_back: true, tool } };

@@ -62,7 +62,7 @@ export interface Act {
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean, input: Json): RunState {
   const process = machine === null ? null : startOf(machine);
   const figures = { known: new Map<string, number>(), unread: [] };
-  const judged: Judged = { figures: new Map(), currencies: new Set(), facts: [] };
+  const judged: Judged = { figures: new Map(), currencies: new Set(), facts: [], said: new Set() };
   const answered = { approved: [], rejected: null, approvals: [], about: {}, strategy: null, doubtful: [] };
   const acted = { writes: [], seen: new Map<string, Json>(), made: [], open: [], calls: { planned: [], executed: [], declined: [] } };
   return {

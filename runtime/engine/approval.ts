@@ -247,8 +247,9 @@ export interface Settling {
 /**
  * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back nothing is known,
  * and a person must look. A read-back of "has not happened" is believed only once whoever began the call can no longer be executing it: not
- * before the lease time has passed, and not while an earlier owner that may have begun it is alive.
- * @param settling null: this process began the call, and it has ended
+ * before the lease time and that of the tool have passed, not while an earlier owner that may have begun it is alive, and never of a tool
+ * that was given longer than its time.
+ * @param settling null: this process began the call, and whoever carried it out has ended
  * @throws Suspend while a person has to look, or the call may still happen
  */
 export async function settleDoubt(
@@ -264,10 +265,10 @@ export async function settleDoubt(
   const other = settling?.predecessor?.(step.at) ?? null;
   const now = settling?.clock.now() ?? Number.POSITIVE_INFINITY;
   if (seen?.happened === false && step.attempts < LOST_ATTEMPTS) {
-    const grace = step.at + LEASE_MS;
-    if (seen.harmless !== true && now < grace)
-      throw new Suspend("timer", `the time in which ${primitive.name} may still happen`, { until: grace });
-    if (seen.harmless === true || other === null) return null;
+    if (seen.harmless === true) return null;
+    const grace = step.at + Math.max(LEASE_MS, seen.withinMs ?? 0);
+    if (now < grace) throw new Suspend("timer", `the time in which ${primitive.name} may still happen`, { until: grace });
+    if (other === null && step.error?.data?.["why"] !== "TOOL_TIMEOUT") return null;
   }
   const question: Gate = {
     reason: "in_doubt",

@@ -78,6 +78,9 @@ export async function retryLostCall(
   }
 }
 
+/** Whether a call without an answer may still be under way: our wait has ended, not the work of a server that lives on. */
+export const mayStillAct = ({ code, data }: ClearedError): boolean => code === "TOOL_LOST" && data?.["ended"] !== true;
+
 /** A result as it is recorded. A value that JSON cannot express is refused, because the step would have no result. */
 export function toText(primitive: Primitive, value: Json | undefined): string {
   try {

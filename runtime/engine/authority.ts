@@ -11,6 +11,7 @@ import type { Call, Card, CardDraft, Decision, Json, RunRecord } from "../kernel
 import type { Header } from "../scripts/header.ts";
 import { validateInput } from "../scripts/fields.ts";
 import { nameWords } from "../rules/tools/classify.ts";
+import { mayMultiply } from "../rules/tools/harmless.ts";
 import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
@@ -176,9 +177,9 @@ function assertEdit(card: CardDraft, decision: Decision): void {
   }
 }
 
-// A larger quantity at the same price, or another currency, is another amount.
-const changesAmounts = (key: string, to: Json): boolean =>
-  saysCurrency(key, to) || nameWords(key).some((word) => MULTIPLIES.includes(word));
+// A larger quantity at the same price, another currency, or what may multiply the amount beside it, is another amount.
+const changesAmounts = (key: string, to: Json, besideAmount: boolean): boolean =>
+  saysCurrency(key, to) || nameWords(key).some((word) => MULTIPLIES.includes(word)) || (besideAmount && mayMultiply(key, to));
 
 /** Refuses changes that could raise what was judged: to an amount that cannot be compared, a new figure, a quantity, a currency or the record that was judged. @throws APPROVAL_EDIT */
 function assertReadable(card: CardDraft, changes: readonly Edit[], judged: boolean): void {
@@ -187,7 +188,8 @@ function assertReadable(card: CardDraft, changes: readonly Edit[], judged: boole
     const isNew = from === null && (isAmountKey(key) === true || plainDecimal(to) !== null);
     const unread = isAmountKey(key) === true && plainDecimal(to) === null;
     const isOther = card.records?.includes(path) === true;
-    if (!isOther && (!judged || (!isNew && !unread && !changesAmounts(key, to)))) continue;
+    const besideAmount = amountsIn(card.calls[Number(path.split(".")[1])]?.params ?? null).length > 0 && isAmountKey(key) !== true;
+    if (!isOther && (!judged || (!isNew && !unread && !changesAmounts(key, to, besideAmount)))) continue;
     const [what, anew] = isOther ? ["is not", "for that one"] : ["could raise", "with the new figure"];
     throw new ClearedError(
       "APPROVAL_EDIT",

@@ -16,6 +16,7 @@ import {
   committedOrSuspended,
   isOurs,
   mayBeSlow,
+  mayStillAct,
   retryLostCall,
   detachIfSlow,
   toText,
@@ -146,10 +147,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         };
         const settleLost = (lost: ClearedError) => {
           if (!outside) return null;
-          const begun = { ...step, state: "intent" as const, error: toWire(lost), changes: [...decided] };
+          const begun = { ...step, state: "intent" as const, error: toWire(lost), changes: [...decided], at: world.clock.now() };
           log.intent(begun);
-          // A tool that answered may still be working: "has not happened" is believed only after the time that `world` demands.
-          return settleDoubt(primitive, begun, ctx, lost.data?.["says"] === undefined ? null : world);
+          return settleDoubt(primitive, begun, ctx, mayStillAct(lost) ? world : null);
         };
         const { value } = settled ?? (await retryLostCall(attempt, doubt !== undefined, settleLost));
         step.result = toText(primitive, value);

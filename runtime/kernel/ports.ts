@@ -914,8 +914,8 @@ export interface Tools {
     call: Call,
     options: { where?: Record<string, Json>; abort: AbortSignal },
   ): Promise<{ records: Json[]; complete: boolean; pages: number; duplicates: number; reason: string | null }>;
-  /** After a crash: whether the write with this key happened, by its `verify` spec; null when unknown, harmless when a repeat is. */
-  readBack(call: Call, options: { abort: AbortSignal }): Promise<boolean | "harmless" | null>;
+  /** After a crash: whether the write with this key happened, by its `verify` spec; null when unknown. */
+  readBack(call: Call, options: { abort: AbortSignal }): Promise<{ happened: boolean; harmless?: true; withinMs: number } | null>;
   /** The write with the call that takes it back. Contacts no server: one whose answer was lost may be down. */
   undoable(write: VerifiedWrite): Promise<VerifiedWrite>;
 }

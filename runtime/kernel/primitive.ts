@@ -89,12 +89,12 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   idempotent?: "key";
   /**
    * external and notify: after a crash, tells whether the call with ctx.key happened; null when that is unknown. `harmless`: the target
-   * recognises the key, so that a repeat changes nothing if the call did happen.
+   * recognises the key, so that a repeat changes nothing if the call did happen. `withinMs`: how long the target may take.
    */
   readBack?(
     params: z.output<P>,
     ctx: StepContext,
-  ): Promise<{ happened: true; result: z.input<R> } | { happened: false; harmless?: true } | null>;
+  ): Promise<{ happened: true; result: z.input<R> } | { happened: false; harmless?: true; withinMs?: number } | null>;
   /** Effect and access of one call, where they depend on its parameters (mcp_call, agent_call); the declared ones are then the widest possible. */
   classify?(params: z.output<P>, ctx: StepContext): Promise<{ effect: Effect; access: Access }>;
   /** What `uses:` must name for this call instead of the domain: `agent:NAME`. Pure. */

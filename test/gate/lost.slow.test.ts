@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
 import type { RunLog, RunRecord, Step } from "../../runtime/kernel/ports.ts";
+import { confirm } from "../confirm.ts";
 import { LATER, abandon, closeAll, decide, host, openCard, remove, removeAll, start } from "../engine/harness.ts";
+import { serve } from "../mcp/pool.ts";
 import { header, type Shop, shop, STATES } from "./shop.ts";
 import type { Mood } from "./shop-tools.ts";
 import { share } from "../share.ts";
@@ -128,6 +130,48 @@ describe("the tool's server dies", () => {
     },
     120_000,
   );
+});
+
+describe("the tool's server lives on and", () => {
+  /** A bank over HTTP that carries out what it is asked to only some time after whoever asks has given up. */
+  async function bank(status: number | null, afterMs: number): Promise<{ trust: string; reached: string[] }> {
+    const [reached, paid]: [string[], string[]] = [[], []];
+    const listed = ["get_invoice", "pay_invoice"].map((name) => ({ name, description: name, input_schema: { type: "object" } }));
+    const url = await serve((request, response, body) => {
+      const { tool, params } = body === "" ? {} : (JSON.parse(body) as { tool?: string; params?: { invoice_id: string } });
+      if (tool !== undefined) reached.push(tool);
+      const id = params?.invoice_id ?? "";
+      if (tool !== "pay_invoice")
+        return void response.end(
+          JSON.stringify(
+            request.method === "GET" ? listed : { invoice_id: id, amount: "1.10", status: paid.includes(id) ? "paid" : "open" },
+          ),
+        );
+      setTimeout(() => paid.push(id), afterMs).unref();
+      if (status !== null) response.writeHead(status).end("upstream timed out");
+    });
+    const verify = "verify: {read: get_invoice, key: {invoice_id: invoice_id}, expect: {status: paid}, before: {status: open}}";
+    return { trust: `mcp: {shop: {plain: "${url}", timeout_ms: 4000, tools: {pay_invoice: {class: mutate, ${verify}}}}}`, reached };
+  }
+  test("answers too late: it is asked to pay once, whether it pays late or never", async () => {
+    const ways: [status: number | null, afterMs: number, end: string, reason: string | null][] = [
+      [null, 4500, "done", null],
+      [504, 500, "done", null],
+      [504, 600_000, "waiting", "in_doubt"],
+    ];
+    const ends = await Promise.all(
+      ways.map(async ([status, afterMs]) => {
+        const { trust, reached } = await bank(status, afterMs);
+        const one = await shop(FILES);
+        one.commit({ "trust.yaml": one.read("trust.yaml").replace(/^mcp:(?:\n {2}.*)*$/m, trust) }, "trust");
+        confirm(one.dir);
+        const opened = await host(one);
+        const end = await rest(opened, await start(opened, "buys", { tool: "pay_invoice" }));
+        return [end.status, end.reason, reached.filter((tool) => tool === "pay_invoice").length];
+      }),
+    );
+    expect(ends).toEqual(ways.map(([, , end, reason]) => [end, reason, 1]));
+  });
 });
 
 class Killed extends Error {}

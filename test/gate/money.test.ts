@@ -5,6 +5,7 @@ import { editCalls } from "../../runtime/rules/edits.ts";
 import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { closeAll, decide, host, openCard, removeAll, run } from "../engine/harness.ts";
 import { header, type Shop, shop, STATES } from "./shop.ts";
+import { UNREAD } from "./unread.ts";
 
 const USES = "fsm, mcp, policy, approval, journal, notify, bank";
 const begin = (facts = "{ fine: true }", policy = "open", more = ""): string => `${header(USES, `${STATES}${more}`)}fsm_enter("ASSESS");
@@ -26,13 +27,6 @@ const BOOK = `journal_add_double({ date: "2026-11-06", description: "Book", debi
 const KWD = '{ amount: found.amount, currency: "KWD" }';
 const ENTRY = "{ lines: [{ account: 5030, debit: found.amount }, { account: 1010, credit: found.amount }] }";
 const PAYEES = '{ payments: ["A", "B"].map((to) => ({ to, amount: found.amount })) }';
-
-/** What cannot be read, and what may be an amount. */
-const UNREAD = `amount: "nine thousand" | amt: "9e3" | amt: "9000 dollars" | amt: "①②" | amount: "∞" | amount: "९०००"
-  | pay_in_full: true | amount: { all: true } | amount: "5e6" | amount: "5 000 000" | amount: "5.000.000,00"
-  | cents: 900000 | quantity: "ten", fee: found.amount | amt: 9000 | usd: "9000" | minor_units: 900000 | betrag: "9.000,00" | betrag: "९०००" | amount: found.amount, to: { a: true, b: true }
-  | payments: [{ to: "a", debit: found.amount }, { to: "b", credit: found.amount }] | amount: found.amount, minutes: 600
-  | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split("|");
 
 /** One call straight after its verdict, with what the record says. */
 const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
@@ -66,6 +60,13 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["the other direction", "{ amount: found.amount }", '{ amount: "-" + found.amount }', true],
   ["a credit note that was judged", '{ amount: "-" + found.amount }', '{ amount: "-" + found.amount, paid: "" }', false],
   ["a rank", "{ amount: found.amount }", "{ amount: found.amount, priority: 2 }", false],
+  [
+    "what was judged, by its name",
+    "{ amount: found.amount, age_days: found.days }",
+    "{ amount: found.amount, age_days: found.days }",
+    false,
+  ],
+  ["a text with the judged sum", "{ amount: found.amount }", '{ amount: found.amount, memo: "I-1 for USD " + found.amount }', false],
   ...UNREAD.map((one): [string, string, string, boolean] => [one.trim(), "{ amount: found.amount }", `{ ${one} }`, true]),
 ];
 
@@ -148,8 +149,7 @@ beforeAll(async () => {
       ...figures,
       invoice_id: "I-1",
       remark: "a null pointer here",
-      nobody: null,
-      ...{ days: 90, status: "open" },
+      ...{ nobody: null, days: 90, status: "open" },
     },
   });
 });

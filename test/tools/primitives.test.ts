@@ -18,7 +18,7 @@ function running(answer: Partial<ToolAnswer>, options: { mode?: "live" | "dry"; 
       sent.push({ ...call });
       return { result: { ok: true }, write: null, notes: [], ...answer };
     },
-    readBack: async () => options.readBack ?? null,
+    readBack: async () => (options.readBack == null ? null : { happened: options.readBack, withinMs: 0 }),
   };
   return {
     ctx: { ...ctx, ports: { ...ctx.ports, tools }, changed: (change: Change) => void changes.push(change) },
@@ -90,7 +90,7 @@ describe("mcp_call", () => {
 
   it.each([
     [true, { happened: true, result: { read_back: true, tool: "s/pay_invoice" } }],
-    [false, { happened: false }],
+    [false, { happened: false, withinMs: 0 }],
     [null, null],
   ])("after a crash, a record that says %s settles it as %j", async (readBack, expected) => {
     const run = running({}, { readBack });

@@ -35,7 +35,7 @@ export interface Connection {
 }
 
 // A tool that reports progress may take its server's timeout times this.
-const PROGRESS = 10;
+export const PROGRESS = 10;
 
 export function createPatience(ms: number, abort: AbortSignal) {
   const own = new AbortController();
@@ -89,9 +89,10 @@ export function statusError(status: number, body: string): ClearedError {
   if (status >= 300 && status < 400) {
     return new ClearedError("TOOL_REFUSED", `The server points to another address${says}. Name that address itself.`, { data: { status } });
   }
-  // 408: it may have been read; 5xx: it may have been carried out. Any other 4xx is a refusal.
+  // 408, 504: somebody waited in vain, and it may be carried out still. Other 5xx: it may have been. Any other 4xx is a refusal.
   const refused = status >= 400 && status < 500 && status !== 408;
-  return new ClearedError(refused ? "TOOL_DOWN" : "TOOL_ANSWER", `The server answered with HTTP ${status}${says}.`, { data: { status } });
+  const code = status === 408 || status === 504 ? "TOOL_TIMEOUT" : refused ? "TOOL_DOWN" : "TOOL_ANSWER";
+  return new ClearedError(code, `The server answered with HTTP ${status}${says}.`, { data: { status } });
 }
 
 /** A connection whose code is loaded on first use. */

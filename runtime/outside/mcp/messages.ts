@@ -85,7 +85,7 @@ export function errorOf(error: unknown, { ended, stdio }: { ended: boolean; stdi
   const text = error instanceof Error ? error.message : String(error);
   if (error instanceof McpError) {
     if (ended && error.code === ErrorCode.ConnectionClosed)
-      return new ClearedError("TOOL_LOST", `The server ended before it answered.${saidBy(stdio)}`);
+      return new ClearedError("TOOL_LOST", `The server ended before it answered.${saidBy(stdio)}`, { data: { ended: true } });
     return new ClearedError("TOOL_FAILED", text.replace(/^MCP error -?\d+: /, ""), { data: fieldsOf(error.data) });
   }
   const name = error instanceof Error ? error.constructor.name : "";

@@ -16,7 +16,7 @@ import { happened, verifiedWrite, verifySpec } from "../../rules/tools/verify.ts
 import type { ToolServer, Trust } from "../../workspace/settings/config.ts";
 import { type Resolve, createFetch } from "./addresses.ts";
 import { ANSWER_BYTES, createRedactor } from "./answer.ts";
-import { type Connection, later, type ListedTool } from "./connection.ts";
+import { type Connection, later, type ListedTool, PROGRESS } from "./connection.ts";
 import { GIVEN, UNDECLARED, createGiven } from "./given.ts";
 import { connectPlain } from "./plain-http.ts";
 
@@ -241,7 +241,11 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
           const info = await get(call.tool, abort);
           const { declared, spec } = await declaredFor(info, abort);
           const seen = await happened(call, spec, reader(abort));
-          return seen !== true && declared?.idempotency_key !== undefined ? "harmless" : seen;
+          // A command ends with whoever started it.
+          const { timeout_ms } = (await server(info.server)).spec;
+          const withinMs = trust.mcp[info.server]?.command === undefined ? timeout_ms * PROGRESS : 0;
+          if (seen !== true && declared?.idempotency_key !== undefined) return { happened: false, harmless: true, withinMs };
+          return seen === null ? null : { happened: seen, withinMs };
         }),
     };
   };

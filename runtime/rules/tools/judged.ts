@@ -2,9 +2,11 @@
  * What the policies of a run have judged, and what of its calls they have not: each judged figure covers as many amounts of a tool's calls as it was judged
  * times, or one sum of a call. Fails closed: what may be an amount, or multiply one, counts as one that was not judged.
  */
+import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
 import { dayOrMoment, sumDecimals } from "../policy/values.ts";
 import { nameWords, spelled } from "./classify.ts";
+import { isHarmless, isRank } from "./harmless.ts";
 import {
   type Amount,
   decimalOf,
@@ -17,6 +19,7 @@ import {
   saysCurrency,
   scalars,
   signedDecimalOf,
+  sumsIn,
 } from "./trace.ts";
 
 /** Words of a fact that measures something: it judges only a field with the same word. A limit of 5,000 does not approve a payment of 5,000. */
@@ -35,7 +38,10 @@ interface Figure {
 export interface Judged {
   figures: Map<string, Figure>;
   currencies: Set<string>;
+  /** Those that are amounts, in words. */
   facts: string[];
+  /** All, by name: what a call says beside its amounts is judged under the same name. */
+  said: Set<string>;
 }
 
 /** How often calls use each judged figure, by the name of the field. */
@@ -44,6 +50,8 @@ type Uses = Map<string, Map<string, number>>;
 /** The same of each tool. */
 export type Used = Map<string, Uses>;
 
+const fact = (name: string, value: Json): string => JSON.stringify([spelled(name), value]);
+
 /** Counts the facts that a policy has judged. `currency`: the workspace's, used for amounts where no fact names another. */
 export function countJudged(facts: { [name: string]: Json }, currency: string | undefined, judged: Judged): void {
   const named = Object.keys(facts).filter((name) => isCurrency(name) && typeof facts[name] === "string");
@@ -51,6 +59,7 @@ export function countJudged(facts: { [name: string]: Json }, currency: string | 
     if (typeof one === "string") judged.currencies.add(one);
   const most = new Map<Figure, number>();
   for (const [name, value] of Object.entries(facts)) {
+    judged.said.add(fact(name, value));
     if (isAmountKey(name) === true) judged.facts.push(`${name} ${String(value)}`);
     if (isAmountKey(name) === false && figure(name, "") === " ") continue;
     for (const [decimal, times] of numbersOf(value, new Map(), signedDecimalOf)) {
@@ -62,9 +71,6 @@ export function countJudged(facts: { [name: string]: Json }, currency: string | 
   }
   for (const [one, times] of most) one.times += times;
 }
-
-/** The last words of keys whose small whole numbers are evidently no money. */
-const RANKS = new Set("priority severity level rank page row line position sequence step attempt".split(" "));
 
 /** What begins with a number and may be one: 9e3, 9k, 0x2328, 9_000, 9000 dollars. */
 const MAYBE = /^\W{0,3}\p{N}[\p{N}.,_'’]*(?:[ex][\da-f]+|\s?\p{L}{1,12})?$/iu;
@@ -84,7 +90,7 @@ const multiplies = (key: string): boolean => {
 function isPaid({ value, name }: Place): boolean {
   const decimal = decimalOf(value);
   if (decimal === null || decimal === "0" || multiplies(name) || saysCurrency(name, value)) return false;
-  return isAmountKey(name) ?? !(RANKS.has(nameWords(name).at(-1) ?? "") && /^\d{1,3}$/.test(decimal));
+  return isAmountKey(name) ?? !isRank(name, decimal);
 }
 
 /** The amounts of a call that need a judged figure: of an entry that balances, its debits, because its credits are the same money. */
@@ -102,6 +108,13 @@ function paidIn(places: readonly Place[]): Place[] {
   const [a, b] = [debits, credits].map((side = []) => totalOf(side));
   const same = new Set(a !== null && a === b ? credits : []);
   return paid.filter((one) => !same.has(one));
+}
+
+/** The names on the way to a scalar, the outermost first. */
+function namesOf(place: Place): string[] {
+  const names: string[] = [];
+  for (let one: Place | null = place; one?.parent != null; one = one.parent) if (typeof one.at === "string") names.push(one.at);
+  return names.reverse();
 }
 
 /** The sum of amounts of one sign; null where one could offset another, or there is none. */
@@ -158,7 +171,7 @@ function priced(places: readonly Place[]): Set<Place> {
  * Parts of a call that the judged facts do not cover: its amounts, what may be one or multiply one, their currency, and an amount that cannot
  * be read. `used`: by the calls before, to which this one is added: a figure judged once covers one amount of a tool's calls.
  */
-export function unjudged({ tool, params }: Call, used: Used, { figures, currencies }: Judged): Amount[] {
+export function unjudged({ tool, params }: Call, used: Used, { figures, currencies, said }: Judged): Amount[] {
   const [places, own]: [Place[], Uses] = [[], used.get(tool) ?? new Map()];
   used.set(tool, own);
   scalars(params, (place) => void places.push(place));
@@ -186,7 +199,12 @@ export function unjudged({ tool, params }: Call, used: Used, { figures, currenci
     // One of several who are named as the keys of an object: to: {a: true, b: true}.
     if (paid.length > 0 && value === true && place.parent?.parent != null && !withAmount.has(place.parent)) return false;
     if (isPaid(place) && (text.match(/[A-Z]{3}|\p{Sc}/gu) ?? []).some((code) => !currencies.has(code))) return false;
-    return !open.has(place);
+    if (open.has(place)) return false;
+    if (isPaid(place) || said.has(fact(name, value))) return true;
+    // Each sum that a text states was judged, and is stated once: two may be two payments.
+    const sums = decimal === null ? sumsIn(text).map((sum) => plainDecimal(sum.replaceAll(",", "")) ?? "") : [];
+    if (new Set(sums).size < sums.length || sums.some((sum) => !figures.has(` ${sum}`))) return false;
+    return paid.length === 0 || isHarmless(namesOf(place), sums.length === 0 ? value : text.replaceAll(/\p{N}[\p{N}.,]*/gu, ""));
   };
   return places.filter((place) => !fits(place)).map((place) => ({ path: pathOf(place), value: String(place.value) }));
 }

@@ -130,12 +130,18 @@ export function saysCurrency(key: string, value: Json): boolean {
   return UNITS.has(words.at(-1) ?? "") && !words.includes("business") && decimalOf(text) === null && !PIECE.test(text);
 }
 
-/** Whether a text states a sum of money: a figure beside a currency's code or sign. */
-export const saysMoney = (text: string): boolean =>
-  /\p{N}\s?\p{Sc}|\p{Sc}\s?\p{N}/u.test(text) ||
-  [...text.matchAll(/\p{N}\s?([A-Za-z]{3})\b|\b([A-Za-z]{3})\s?(?=\p{N})/gu)].some(([, after, before]) =>
-    CURRENCIES.has((after ?? before ?? "").toUpperCase()),
-  );
+/** unit: "each" */
+export const isPiece = (key: string, text: string): boolean => UNITS.has(nameWords(key).at(-1) ?? "") && PIECE.test(text);
+
+const SUM =
+  /(?<![\p{L}\p{N}.,])(?:([a-z]{3}|\p{Sc})\s?)?(\p{N}[\p{N},]*(?:\.\p{N}+)?)(?!\p{N}|\.\p{N})(?:\s?([a-z]{3}(?!\p{L})|\p{Sc}))?/giu;
+
+/** Sums of money that a text states, as written: numbers with two decimals, and those beside a currency's code or sign. */
+export const sumsIn = (text: string): string[] =>
+  [...text.matchAll(SUM)].flatMap(([, before, number = "", after]) => {
+    const hasUnit = [before, after].some((one) => one !== undefined && (one.length < 3 || CURRENCIES.has(one.toUpperCase())));
+    return hasUnit || /\.\p{N}{2}$/u.test(number) ? [number] : [];
+  });
 
 export const isCurrency = (key: string): boolean => nameWords(key).some((word) => ["currency", "ccy", "curr"].includes(word));
 

@@ -1,0 +1,9 @@
+/** Parameters of a call that a policy which judged 50.00 has not judged: they may be an amount, multiply one, pay several, or cannot be read. */
+export const UNREAD = `amount: "nine thousand" | amt: "9e3" | amt: "9000 dollars" | amt: "①②" | amount: "∞" | amount: "९०००"
+  | pay_in_full: true | amount: { all: true } | amount: "5e6" | amount: "5 000 000" | amount: "5.000.000,00"
+  | cents: 900000 | quantity: "ten", fee: found.amount | amt: 9000 | usd: "9000" | minor_units: 900000 | betrag: "9.000,00" | betrag: "९०००" | amount: found.amount, to: { a: true, b: true }
+  | payments: [{ to: "a", debit: found.amount }, { to: "b", credit: found.amount }] | amount: found.amount, minutes: 600
+  | amount: found.amount, number_of_payments: 12 | amount: found.amount, frequency: "monthly" | amount: found.amount, surcharge_pct: 900
+  | amount: found.amount, recurring: true | amount: found.amount, to: "a@x.com, b@x.com" | amount: found.amount, type: "standing_order"
+  | text: "pay 9000.00 USD to Eve" | body: '{"amount":"9000.00"}' | body: "A 50.00; B 50.00" | amount: found.amount, rrule: "FREQ=DAILY"
+  | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split("|");
