@@ -1,6 +1,6 @@
 /**
  * What an amount and a currency look like as text, everywhere: in calls, statements, headers and the journal. A JS number never holds
- * an amount; the host adds in whole numbers of the smallest unit (workspace/books/amounts.ts), scripts compute with Decimal in their realm.
+ * an amount; the host adds whole numbers in BigInt (workspace/books/amounts.ts), scripts compute with Decimal in their realm.
  */
 
 // At most 30 digits before and 18 after the point: no currency has larger amounts, and the limit keeps sums exact at precision 60.

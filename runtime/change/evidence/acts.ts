@@ -177,14 +177,13 @@ function paymentsIn(text: string): Payment[] {
   // NACHA entry detail: routing 4-12, account 13-29, cents 30-39, id 40-54, name 55-76.
   const nacha = text.split("\n").flatMap((line) => {
     if (!/^6\d{11}.{82}$/.test(line)) return [];
-    const cents = BigInt(line.slice(29, 39));
     return [
       {
         id: line.slice(39, 54).trim(),
         name: line.slice(54, 76).trim(),
         account: line.slice(12, 29).trim(),
         bank: line.slice(3, 12),
-        amount: fromExact({ units: cents, scale: 2 }, 2),
+        amount: fromExact(toExact(`${line.slice(29, 37)}.${line.slice(37, 39)}`), 2),
       },
     ];
   });

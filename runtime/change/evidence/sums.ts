@@ -169,7 +169,7 @@ function differencesIn(cells: Cells): MoneyDifference[] {
   return [...cells].flatMap(([key, { was, now }]) => {
     const [account = "", month = "", currency = ""] = key.split("\n");
     const difference = minus(now, was);
-    if (difference.units === 0n) return [];
+    if (difference === 0n) return [];
     return [{ account, month, currency, was: fromExact(was, 2), now: fromExact(now, 2), difference: fromExact(difference, 2) }];
   });
 }
@@ -201,10 +201,9 @@ function movesOf({ was, now }: Pair): Move[] {
     const count = (entry: EntryEffect | null, sign: bigint) => {
       for (const { account, amount, currency } of entry?.legs ?? []) {
         const value = toExact(amount);
-        if (value.units === 0n || value.units > 0n !== side > 0) continue;
+        if (value === 0n || value > 0n !== side > 0) continue;
         const key = [currency, account].join("\n");
-        const size = { units: value.units * BigInt(side) * sign, scale: value.scale };
-        changes.set(key, plus(changes.get(key) ?? ZERO, size));
+        changes.set(key, plus(changes.get(key) ?? ZERO, value * BigInt(side) * sign));
       }
     };
     count(was, -1n);
@@ -216,27 +215,25 @@ function movesOf({ was, now }: Pair): Move[] {
 /** Matches decreases with increases, in order. */
 function paired(changes: [key: string, change: Exact][]): Move[] {
   const moves: Move[] = [];
-  const open = changes
-    .filter(([, change]) => change.units < 0n)
-    .map(([key, change]) => ({ key, left: { ...change, units: -change.units } }));
+  const open = changes.filter(([, change]) => change < 0n).map(([key, change]) => ({ key, left: -change }));
   const move = (currency: string, from: string, to: string, amount: Exact) =>
     moves.push({ from, to, entries: 1, amount: fromExact(amount, 2), currency });
   for (const [key, change] of changes) {
     const [currency = "", to = ""] = key.split("\n");
     let wanted = change;
     for (const one of open) {
-      if (wanted.units <= 0n) break;
-      if (one.left.units === 0n || !one.key.startsWith(`${currency}\n`)) continue;
-      const amount = minus(one.left, wanted).units < 0n ? one.left : wanted;
+      if (wanted <= 0n) break;
+      if (one.left === 0n || !one.key.startsWith(`${currency}\n`)) continue;
+      const amount = one.left < wanted ? one.left : wanted;
       move(currency, one.key.slice(currency.length + 1), to, amount);
       one.left = minus(one.left, amount);
       wanted = minus(wanted, amount);
     }
-    if (wanted.units > 0n) move(currency, "", to, wanted);
+    if (wanted > 0n) move(currency, "", to, wanted);
   }
   for (const { key, left } of open) {
     const [currency = "", from = ""] = key.split("\n");
-    if (left.units > 0n) move(currency, from, "", left);
+    if (left > 0n) move(currency, from, "", left);
   }
   return moves;
 }

@@ -1,7 +1,7 @@
 /** A backtest in words: lines for the command line, sentences on a card for a reader who does not program. */
 import { count, shortJson } from "../../kernel/text.ts";
 import type { Call } from "../../kernel/ports.ts";
-import { fromExact, minus, toExact } from "../../workspace/books/amounts.ts";
+import { fromExact, minus, sizeOf, toExact } from "../../workspace/books/amounts.ts";
 import { factLine } from "./differences.ts";
 import { wilson } from "../../rules/grounding.ts";
 import { entryWords, grouped, shortAccount, firstDifference } from "./partings.ts";
@@ -190,8 +190,8 @@ export function moneyLines({ moves, net, acts = [] }: BacktestReport): string[] 
 function paymentWords(tool: string, was: ActDifference["was"], now: ActDifference["now"]): string {
   const word = /pay|transfer|refund|disburse/.test(tool) ? "payment" : "call";
   const more = minus(toExact(now.sum ?? "0"), toExact(was.sum ?? "0"));
-  const by = grouped(fromExact({ ...more, units: more.units < 0n ? -more.units : more.units }, 2));
-  const than = more.units === 0n ? "the same as before" : `${by} ${more.units > 0n ? "more" : "less"} than before`;
+  const by = grouped(fromExact(sizeOf(more), 2));
+  const than = more === 0n ? "the same as before" : `${by} ${more > 0n ? "more" : "less"} than before`;
   if (now.count === 0) return `no more ${word} (${tool}), ${than}`;
   return `${count(now.count, word)} (${tool}), ${grouped(now.sum ?? "0.00")} in all, ${than}`;
 }

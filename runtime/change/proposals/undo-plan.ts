@@ -244,7 +244,7 @@ async function moneyBetween(head: Tree, texts: ReadonlyMap<string, string | null
       for (const currency of new Set<string>([...(was.get(account)?.keys() ?? []), ...(now.get(account)?.keys() ?? [])])) {
         const [before, after] = [totalOf(was, account, currency), totalOf(now, account, currency)];
         const difference = minus(after, before);
-        if (difference.units === 0n) continue;
+        if (difference === 0n) continue;
         const month = file.slice(JOURNAL.length, JOURNAL.length + 7).replace("/", "-");
         found.push({ account, month, currency, was: fromExact(before, 2), now: fromExact(after, 2), difference: fromExact(difference, 2) });
       }

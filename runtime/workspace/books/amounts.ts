@@ -1,13 +1,16 @@
 /**
- * Exact sums of amounts as whole numbers of the smallest unit, in BigInt, because decimal.js takes about ten times as long
+ * Exact sums of amounts as whole numbers of units of 10^-80, in BigInt, because decimal.js takes about ten times as long
  * on a hundred thousand entries (spec/books.md 2). Text in, text out; a JS number never holds an amount.
  */
 
-export interface Exact {
-  units: bigint;
-  /** Digits after the decimal point in `units`. */
-  scale: number;
-}
+// More digits after the point than any amount of the books or of a call (plainDecimal in kernel/money.ts) has.
+const DIGITS = 80;
+const UNITS = Array.from({ length: DIGITS + 1 }, (_, places) => 10n ** BigInt(DIGITS - places));
+/** The units of 1 in the last of so many digits after the point. */
+const unitsOf = (places: number): Exact => UNITS[places] as bigint;
+
+/** An amount, or a sum of amounts, in units. */
+export type Exact = bigint;
 
 // The canonical form of an amount in the journal: no leading zeros, no plus, no thousands; limits as in runtime/kernel/money.ts.
 const PLAIN = /^-?(?:0|[1-9]\d{0,29})(?:\.\d{1,18})?$/;
@@ -17,38 +20,29 @@ export const isPlainAmount = (text: string): boolean => PLAIN.test(text);
 /** Exact value of a plain amount; the caller has checked the form. */
 export function toExact(text: string): Exact {
   const point = text.indexOf(".");
-  if (point < 0) return { units: BigInt(text), scale: 0 };
-  return { units: BigInt(text.slice(0, point) + text.slice(point + 1)), scale: text.length - point - 1 };
+  if (point < 0) return BigInt(text) * unitsOf(0);
+  return BigInt(text.slice(0, point) + text.slice(point + 1)) * unitsOf(text.length - point - 1);
 }
 
 /** Decimal text with at least `places` digits after the point, and more only where they are not zero. */
 export function fromExact(value: Exact, places = 0): string {
-  const negative = value.units < 0n;
-  let digits = (negative ? -value.units : value.units).toString().padStart(value.scale + 1, "0");
-  let scale = value.scale;
-  while (scale < places) [digits, scale] = [`${digits}0`, scale + 1];
-  while (scale > places && digits.endsWith("0")) [digits, scale] = [digits.slice(0, -1), scale - 1];
-  const whole = digits.slice(0, digits.length - scale);
-  return `${negative ? "-" : ""}${whole}${scale === 0 ? "" : `.${digits.slice(digits.length - scale)}`}`;
+  let scale = places;
+  while (value % unitsOf(scale) !== 0n) scale++;
+  const digits = `${sizeOf(value) / unitsOf(scale)}`.padStart(scale + 1, "0");
+  const point = digits.length - scale;
+  return `${value < 0n ? "-" : ""}${digits.slice(0, point)}${scale === 0 ? "" : `.${digits.slice(point)}`}`;
 }
 
-export function plus(a: Exact, b: Exact): Exact {
-  if (a.scale === b.scale) return { units: a.units + b.units, scale: a.scale };
-  const scale = Math.max(a.scale, b.scale);
-  return { units: raise(a, scale) + raise(b, scale), scale };
-}
-
-export const minus = (a: Exact, b: Exact): Exact => plus(a, { units: -b.units, scale: b.scale });
+export const sizeOf = (value: Exact): Exact => (value < 0n ? -value : value);
+export const plus = (a: Exact, b: Exact): Exact => a + b;
+export const minus = (a: Exact, b: Exact): Exact => a - b;
+export const ZERO: Exact = 0n;
 
 /** The amount with its sign reversed; zero has no sign. */
 export function negated(amount: string): string {
   if (amount.startsWith("-")) return amount.slice(1);
   return /^[0.]+$/.test(amount) ? amount : `-${amount}`;
 }
-
-const raise = (value: Exact, scale: number): bigint => value.units * 10n ** BigInt(scale - value.scale);
-
-export const ZERO: Exact = { units: 0n, scale: 0 };
 
 /** Significant digits after the point: 1 for "4.50". */
 export function decimalsOf(text: string): number {
@@ -69,11 +63,10 @@ export type Totals = Map<string, Map<string, Exact>>;
 
 export function addTo(totals: Totals, account: string, currency: string, value: Exact): void {
   const row = totals.getOrInsertComputed(account, () => new Map<string, Exact>());
-  const old = row.get(currency);
-  row.set(currency, old === undefined ? value : plus(old, value));
+  row.set(currency, (row.get(currency) ?? 0n) + value);
 }
 
-export const totalOf = (totals: Totals, account: string, currency: string): Exact => totals.get(account)?.get(currency) ?? ZERO;
+export const totalOf = (totals: Totals, account: string, currency: string): Exact => totals.get(account)?.get(currency) ?? 0n;
 
 /** Account -> currency -> decimal text; accounts and currencies with a balance of zero are left out. */
 export type Balances = Record<string, Record<string, string>>;
@@ -83,7 +76,7 @@ export function toBalances(totals: Totals): Balances {
   for (const account of [...totals.keys()].sort()) {
     const row: Record<string, string> = {};
     for (const [currency, value] of [...(totals.get(account) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      if (value.units !== 0n) row[currency] = fromExact(value, 2);
+      if (value !== 0n) row[currency] = fromExact(value, 2);
     }
     if (Object.keys(row).length > 0) balances[account] = row;
   }

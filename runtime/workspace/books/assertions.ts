@@ -3,7 +3,7 @@
  * movements are followed; a new assertion needs the full sum, which is stored per month.
  */
 import type { Entry, Tree } from "../../kernel/ports.ts";
-import { addTo, type Exact, fromExact, minus, plus, toExact, totalOf, type Totals } from "./amounts.ts";
+import { addTo, type Exact, fromExact, toExact, totalOf, type Totals } from "./amounts.ts";
 import { assertWhole, digestOf, type Month, monthFiles, wholeMonth } from "./months.ts";
 
 export interface MonthChange {
@@ -64,40 +64,33 @@ async function failedIn(
       for (const [index, { account, currency, amount, assertion }] of entry.postings.entries()) {
         addTo(running, account, currency, toExact(amount));
         if (assertion === undefined) continue;
-        const here = plus(totalOf(moved, account, currency), totalOf(running, account, currency));
+        const here = totalOf(moved, account, currency) + totalOf(running, account, currency);
         const old = added.has(entry.id) ? undefined : was.get(`${entry.id} ${index}`);
-        const moves = old === undefined ? null : minus(here, old);
-        if (moves?.units === 0n) continue;
+        const moves = old === undefined ? null : here - old;
+        if (moves === 0n) continue;
         if (!wholeSum) return null;
-        const difference = minus(toExact(assertion), plus(totalOf(sum, account, currency), totalOf(running, account, currency)));
-        if (difference.units === 0n || (moves !== null && isNearer(difference, plus(difference, moves)))) continue;
+        const difference = toExact(assertion) - totalOf(sum, account, currency) - totalOf(running, account, currency);
+        if (difference === 0n || (moves !== null && isNearer(difference, difference + moves))) continue;
         failed.push({ id: entry.id, date: entry.date, account, currency, difference: fromExact(difference, 2) });
       }
     }
     addTotals(sum, change === undefined ? month.totals : running);
     if (change !== undefined) {
       addTotals(moved, running);
-      for (const [account, row] of month.totals)
-        for (const [currency, { units, scale }] of row) addTo(moved, account, currency, { units: -units, scale });
+      for (const [account, row] of month.totals) for (const [currency, value] of row) addTo(moved, account, currency, -value);
     }
   }
   return failed;
 }
 
 /** True when the difference lies between zero and what it was. */
-function isNearer(now: Exact, was: Exact): boolean {
-  const change = minus(was, now).units;
-  return now.units > 0n ? change > 0n : change < 0n;
-}
+const isNearer = (now: Exact, was: Exact): boolean => (now > 0n ? was > now : was < now);
 
 function states(entry: Entry): boolean {
   return entry.postings.some((posting) => posting.assertion !== undefined);
 }
 
-function isMoved(moved: Totals): boolean {
-  for (const row of moved.values()) for (const { units } of row.values()) if (units !== 0n) return true;
-  return false;
-}
+const isMoved = (moved: Totals): boolean => moved.values().some((row) => row.values().some((value) => value !== 0n));
 
 /** Sum of the month's postings up to each assertion, by entry and place. */
 function sumsAtAssertions(month: Month): Map<string, Exact> {

@@ -4,7 +4,7 @@
  * read once per content, and only what sums and stated balances need is cached.
  */
 import type { Entry, Tree } from "../../kernel/ports.ts";
-import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
+import { type Exact, fromExact, sizeOf, toExact } from "./amounts.ts";
 import { entryId, ownKind } from "./entry-id.ts";
 import { Kept } from "../../kernel/kept.ts";
 import { plain } from "./ledger.ts";
@@ -22,25 +22,17 @@ export interface Leg {
 
 export const isCheckpoint = ({ entry }: Pick<Leg, "entry">): boolean => ownKind(entry) === "opening";
 export const through = (legs: readonly Leg[], date: string): Exact => sumOf(legs, ({ entry }) => entry.date <= date);
-const size = ({ units, scale }: Exact): Exact => ({ units: units < 0n ? -units : units, scale });
 
-/** The sum of the legs that count. Fast for legs of one scale: each import adds up a long history several times. */
-export function sumOf(legs: readonly Leg[], counts: (leg: Leg) => boolean = () => true): Exact {
-  let { units, scale } = ZERO;
-  for (const leg of legs) {
-    if (!counts(leg)) continue;
-    if (leg.amount.scale === scale) units += leg.amount.units;
-    else ({ units, scale } = plus({ units, scale }, leg.amount));
-  }
-  return { units, scale };
-}
+/** The sum of the legs that count. */
+export const sumOf = (legs: readonly Leg[], counts: (leg: Leg) => boolean = () => true): Exact =>
+  legs.reduce((sum, leg) => (counts(leg) ? sum + leg.amount : sum), 0n);
 
 /** True when a balance that the bank stated on this day or later holds, with `carried` brought in before all legs. */
 export function isProven(legs: readonly Leg[], date: string, carried: Exact): boolean {
   let sum = carried;
   return legs.some(({ entry, amount, assertion }) => {
-    sum = plus(sum, amount);
-    return assertion !== null && entry.date >= date && ownKind(entry) === "closing" && minus(assertion, sum).units === 0n;
+    sum += amount;
+    return assertion !== null && entry.date >= date && ownKind(entry) === "closing" && assertion === sum;
   });
 }
 
@@ -55,20 +47,20 @@ export interface Held {
 /** Every stated balance, in the order of the books. */
 export function balancesIn(legs: readonly Leg[], isFresh: (entry: Entry) => boolean): Held[] {
   const held: Held[] = [];
-  let [fresh, now] = [ZERO, ZERO];
+  let [fresh, now] = [0n, 0n];
   for (const { entry, amount, assertion } of legs) {
-    now = plus(now, amount);
-    if (isFresh(entry)) fresh = plus(fresh, amount);
+    now += amount;
+    if (isFresh(entry)) fresh += amount;
     if (assertion === null) continue;
-    const off = minus(assertion, now);
-    held.push({ entry, assertion, was: plus(off, fresh), off });
+    const off = assertion - now;
+    held.push({ entry, assertion, was: off + fresh, off });
   }
   return held;
 }
 
 /** Balances of the bank that do not hold. */
 export function failing(balances: readonly Held[]): Held[] {
-  return balances.filter(({ entry, off }) => ownKind(entry) === "closing" && off.units !== 0n);
+  return balances.filter(({ entry, off }) => ownKind(entry) === "closing" && off !== 0n);
 }
 
 /** How far the first opening was off, if rows that have just come in explain all of it; else null, and the gap is reported. */
@@ -82,27 +74,26 @@ export function explainedShift(
   const fresh = legs.filter(({ entry }) => isFresh(entry));
   if (closing === null || fresh.length === 0) return null;
   const has = through(legs, closing.date);
-  const gap = minus(toExact(closing.amount), has);
-  if (gap.units === 0n) return null;
+  const gap = toExact(closing.amount) - has;
+  if (gap === 0n) return null;
   // A row was missing when the opening was computed from a closing balance: then every balance of the bank is off by the same amount, at
   // its place or at the end of its day.
-  const isOff = ({ entry, assertion, off }: Held): boolean =>
-    [off, minus(assertion, through(legs, entry.date))].some((one) => minus(one, gap).units === 0n);
+  const isOff = ({ entry, assertion, off }: Held): boolean => [off, assertion - through(legs, entry.date)].includes(gap);
   if (held.length > 0 && held.every(isOff)) return gap;
   // The first statement began in the middle of a day; this one has the rows before it.
   if (opening === null || first !== earliest.entry.date) return null;
-  const shift = minus(toExact(opening), earliest.assertion ?? earliest.amount);
+  const shift = toExact(opening) - (earliest.assertion ?? earliest.amount);
   const left = fresh.filter(({ entry }) => entry.date === first).map(({ amount }) => amount);
-  let passed = ZERO;
+  let passed = 0n;
   const began = morning.some((text) => {
-    passed = plus(passed, toExact(text));
-    const at = left.findIndex((amount) => minus(amount, toExact(text)).units === 0n);
+    passed += toExact(text);
+    const at = left.indexOf(toExact(text));
     if (at >= 0) left.splice(at, 1);
     else left.length = 0;
-    return at >= 0 && plus(passed, shift).units === 0n;
+    return at >= 0 && passed + shift === 0n;
   });
-  const ends = [gap, ...held.filter(({ entry }) => entry.date === closing.date).map(({ assertion }) => minus(assertion, has))];
-  return began && ends.some((end) => minus(end, shift).units === 0n) ? shift : null;
+  const ends = [gap, ...held.filter(({ entry }) => entry.date === closing.date).map(({ assertion }) => assertion - has)];
+  return began && ends.includes(shift) ? shift : null;
 }
 
 /**
@@ -115,18 +106,17 @@ export function unexplained(
   legs: readonly Leg[],
   listed: ReadonlySet<string>,
 ): Exact | null {
-  const gap = minus(toExact(closing.amount), through(legs, closing.date));
+  const gap = toExact(closing.amount) - through(legs, closing.date);
   const isStart = (leg: Leg): boolean => leg.entry.date < closing.date || (leg.entry.date === closing.date && isCheckpoint(leg));
   const start = sumOf(legs, isStart);
   const day = legs.filter((leg) => leg.entry.date === closing.date && !isStart(leg));
   const own = day.filter(({ entry }) => isListed(entry, listed));
   const others = day.filter(({ entry }) => !isListed(entry, listed));
   // A statement of a single day may also begin within it, after rows that only another statement lists.
-  const begins =
-    first === closing.date && opening !== null ? sumsOf(others).map((sum) => minus(toExact(opening), plus(start, sum))) : [ZERO];
-  const gaps = first === closing.date ? begins : [minus(toExact(closing.amount), plus(start, sumOf(own)))];
-  if (gaps.length === 0 || gaps.some(({ units }) => units === 0n)) return isProven(legs, closing.date, ZERO) ? null : gap;
-  return [gap, ...gaps].reduce((a, b) => (minus(size(b), size(a)).units < 0n ? b : a));
+  const begins = first === closing.date && opening !== null ? sumsOf(others).map((sum) => toExact(opening) - start - sum) : [0n];
+  const gaps = first === closing.date ? begins : [toExact(closing.amount) - start - sumOf(own)];
+  if (gaps.length === 0 || gaps.includes(0n)) return isProven(legs, closing.date, 0n) ? null : gap;
+  return [gap, ...gaps].reduce((a, b) => (sizeOf(b) < sizeOf(a) ? b : a));
 }
 
 // More than a day of a small business needs. With more sums than this, rows could add up to any balance, which proves nothing.
@@ -134,13 +124,12 @@ const MOST_SUMS = 4096;
 
 /** The distinct sums of all subsets of the legs; none when there are more than MOST_SUMS. */
 function sumsOf(legs: readonly Leg[]): Exact[] {
-  let sums = new Map([["0", ZERO]]);
+  const sums = new Set([0n]);
   for (const { amount } of legs) {
-    const more = [...sums.values()].map((sum) => plus(sum, amount));
-    sums = new Map([...sums.values(), ...more].map((sum) => [fromExact(sum), sum]));
+    for (const sum of [...sums]) sums.add(sum + amount);
     if (sums.size > MOST_SUMS) return [];
   }
-  return [...sums.values()];
+  return [...sums];
 }
 
 /** True for an entry of a listed row. A row booked as several entries gives them its key, numbered from the second on (`#2`). */
@@ -217,11 +206,11 @@ function briefly(legs: readonly Leg[]): string {
   for (const { entry, amount, assertion } of legs) {
     const isFull = assertion !== null || ownKind(entry) !== null;
     const day = days.at(-1);
-    if (isOpen && !isFull && day?.[0].date === entry.date) day[1] = plus(day[1], amount);
+    if (isOpen && !isFull && day?.[0].date === entry.date) day[1] += amount;
     else days.push([isFull ? plain(entry) : { date: entry.date }, amount, assertion]);
     isOpen = !isFull;
   }
-  return JSON.stringify(days.map(([entry, ...sums]) => [entry, ...sums.map((sum) => sum && fromExact(sum, sum.scale))]));
+  return JSON.stringify(days.map(([entry, ...sums]) => [entry, ...sums.map((sum) => (sum === null ? null : fromExact(sum)))]));
 }
 
 // The rest of a summed leg's entry: nothing reads its status, and no statement lists it.

@@ -4,7 +4,7 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { AskedRow, Entry, Files, Posting, Tree } from "../../kernel/ports.ts";
-import { minus, negated, toExact, withPlaces } from "./amounts.ts";
+import { negated, toExact, withPlaces } from "./amounts.ts";
 import { allReceipts, claimedBy, existingIn, receiptsAbout, receiptTree } from "./claims.ts";
 import type { Config } from "../settings/config.ts";
 import type { EntryDecision } from "./decisions.ts";
@@ -95,7 +95,7 @@ function entryOf(row: AskedRow, like: Entry | null, by: string, chart: Chart, co
   const { id, date, amount, currency, description, key, reference } = row;
   const bank = accountOf(chart, factsOfKey(key)?.account ?? "").name;
   const onBank = (like?.postings ?? []).filter((one) => one.account === bank && one.currency === currency);
-  const fits = onBank.length === 1 && minus(toExact(onBank[0]?.amount ?? "0"), toExact(amount)).units === 0n;
+  const fits = onBank.length === 1 && toExact(onBank[0]?.amount ?? "0") === toExact(amount);
   const counterpart = { account: accountOf(chart, config.accounts.suspense).name, amount: negated(amount), currency };
   const postings: readonly Posting[] = like !== null && fits ? like.postings : [{ account: bank, amount, currency }, counterpart];
   const places = placesOf(chart, currency);

@@ -9,7 +9,7 @@ import { isBookDay } from "../../kernel/day.ts";
 import { ClearedError, type Code } from "../../kernel/errors.ts";
 import { AMOUNT_PATTERN, CURRENCY_PATTERN } from "../../kernel/money.ts";
 import type { Account, Entry, EntryDraft, Posting, Tree } from "../../kernel/ports.ts";
-import { decimalsOf, type Exact, fromExact, isPlainAmount, minus, negated, plus, toExact, withPlaces, ZERO } from "./amounts.ts";
+import { decimalsOf, type Exact, fromExact, isPlainAmount, negated, toExact, withPlaces } from "./amounts.ts";
 import { entryId } from "./entry-id.ts";
 import { cleanEntry, isTagName, MAX_KEY } from "./journal-text.ts";
 import type { Config } from "../settings/config.ts";
@@ -52,7 +52,7 @@ export function faultsOf(entry: Entry, chart: Chart): Fault[] {
 /** An entry that only states a balance: one leg of zero with an assertion. */
 function isStatement(entry: Entry): boolean {
   const [only, second] = entry.postings;
-  return second === undefined && only?.assertion !== undefined && toExact(only.amount).units === 0n;
+  return second === undefined && only?.assertion !== undefined && toExact(only.amount) === 0n;
 }
 
 function legFaults(posting: Posting, statement: boolean, chart: Chart, fault: (code: Code, message: string) => void): void {
@@ -72,8 +72,8 @@ function legFaults(posting: Posting, statement: boolean, chart: Chart, fault: (c
     else if (withPlaces(text, places) !== text)
       fault("JOURNAL_FORM", `${text} ${unit} is not written with ${places} digits after the point.`);
   }
-  if (!statement && isPlainAmount(amount) && toExact(amount).units === 0n) fault("JOURNAL_LEG", `The leg on ${account} has no amount.`);
-  if (cost !== undefined && isPlainAmount(cost.amount) && toExact(cost.amount).units <= 0n)
+  if (!statement && isPlainAmount(amount) && toExact(amount) === 0n) fault("JOURNAL_LEG", `The leg on ${account} has no amount.`);
+  if (cost !== undefined && isPlainAmount(cost.amount) && toExact(cost.amount) <= 0n)
     fault("JOURNAL_LEG", `The cost on ${account} is not positive.`);
   if (cost !== undefined && cost.currency === currency) fault("JOURNAL_LEG", `The cost on ${account} is in the leg's own currency.`);
 }
@@ -85,9 +85,9 @@ function imbalance(entry: Entry): [string, Exact][] {
     const unit = cost?.currency ?? currency;
     const value = toExact(cost?.amount ?? amount);
     const negative = cost !== undefined && amount.startsWith("-");
-    sums.set(unit, negative ? minus(sums.get(unit) ?? ZERO, value) : plus(sums.get(unit) ?? ZERO, value));
+    sums.set(unit, (sums.get(unit) ?? 0n) + (negative ? -value : value));
   }
-  return [...sums].filter(([, rest]) => rest.units !== 0n);
+  return [...sums].filter(([, rest]) => rest !== 0n);
 }
 
 // Entries known to have no fault on a chart. Entries are immutable, and each is checked at its call, for its receipt and at its commit.
@@ -182,7 +182,7 @@ function positive(text: string, currency: string, chart: Chart, account: string)
     throw new ClearedError("JOURNAL_AMOUNT", `"${String(text).slice(0, 60)}" is not an amount. Write it as text such as "42.99".`);
   if (!CURRENCY_PATTERN.test(currency))
     throw new ClearedError("JOURNAL_AMOUNT", `"${currency.slice(0, 20)}" is not a currency such as USD.`);
-  if (toExact(text).units <= 0n)
+  if (toExact(text) <= 0n)
     throw new ClearedError("JOURNAL_LEG", `The leg on ${account} has the amount ${text}; write a positive amount as debit or credit.`);
   const places = placesOf(chart, currency);
   const written = withPlaces(text, places);

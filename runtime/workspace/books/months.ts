@@ -78,7 +78,7 @@ function digested(month: Month | null, blob: string, tree: Tree): Digest {
 }
 
 function toText({ entries, totals }: Month): string {
-  const sums = [...totals].map(([account, row]) => [account, [...row].map(([unit, sum]) => [unit, fromExact(sum, sum.scale)])]);
+  const sums = [...totals].map(([account, row]) => [account, [...row].map(([unit, sum]) => [unit, fromExact(sum)])]);
   const decided = entries.filter(({ status }) => status.startsWith("user-")).map(({ id }) => id);
   const named = ["voids", "corrects"].map((tag) => entries.flatMap(({ tags }) => tags[tag] ?? []));
   return JSON.stringify([entries.map(({ id }) => id).join(" "), sums, decided, ...named]);

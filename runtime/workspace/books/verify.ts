@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Finding, Tree } from "../../kernel/ports.ts";
-import { addTo, type Balances, fromExact, isPlainAmount, minus, toBalances, toExact, totalOf, type Totals } from "./amounts.ts";
+import { addTo, type Balances, fromExact, isPlainAmount, toBalances, toExact, totalOf, type Totals } from "./amounts.ts";
 import { faultsOf, isMirror } from "./invariants.ts";
 import { type ParsedEntry, parseJournal } from "./journal-text.ts";
 import { CONFIG, JOURNAL, MAIN_JOURNAL, monthFile } from "../layout.ts";
@@ -133,8 +133,8 @@ function assertionFindings(entry: ParsedEntry, totals: Totals, at: { file: strin
   for (const { account, amount, currency, assertion } of entry.postings) {
     addTo(totals, account, currency, toExact(amount));
     if (assertion === undefined) continue;
-    const difference = minus(toExact(assertion), totalOf(totals, account, currency));
-    if (difference.units === 0n) continue;
+    const difference = toExact(assertion) - totalOf(totals, account, currency);
+    if (difference === 0n) continue;
     const have = fromExact(totalOf(totals, account, currency), 2);
     const message = `${account} is stated as ${assertion} ${currency} but the books say ${have}: ${fromExact(difference, 2)} is missing.`;
     found.push({ code: "JOURNAL_ASSERTION", at, message });

@@ -5,7 +5,7 @@
  * Earlier statements whose rows are in the books meanwhile are settled, by a later import or by a decision.
  */
 import type { Entry } from "../../kernel/ports.ts";
-import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
+import { type Exact, fromExact, toExact } from "./amounts.ts";
 import {
   balancesIn,
   explainedShift,
@@ -54,8 +54,8 @@ export async function tiesWith(part: Stated, rows: readonly { date: string; amou
   const { closing, currency } = part;
   if (closing === null) return false;
   const { name } = accountOf(await loadChart(await overlay.head()), part.account);
-  const more = rows.filter(({ date }) => date <= closing.date).reduce((sum, { amount }) => plus(sum, toExact(amount)), ZERO);
-  return minus(toExact(closing.amount), plus(through(await legsOf(overlay, name, currency), closing.date), more)).units === 0n;
+  const more = rows.filter(({ date }) => date <= closing.date).reduce((sum, { amount }) => sum + toExact(amount), 0n);
+  return toExact(closing.amount) === through(await legsOf(overlay, name, currency), closing.date) + more;
 }
 
 /** False when checking the statement again would change nothing: it does not tie, and the account has its opening. @throws JOURNAL_FORM */
@@ -69,7 +69,7 @@ export async function mayTie(part: Stated, overlay: Overlay): Promise<boolean> {
 export async function placeBalances(overlay: Overlay, account: string, currency: string, closed: string | undefined): Promise<void> {
   const legs = await legsOf(overlay, account, currency);
   for (const { entry, assertion } of failing(balancesIn(legs, () => false))) {
-    if (minus(assertion, through(legs, entry.date)).units !== 0n || (closed !== undefined && entry.date <= closed)) continue;
+    if (assertion !== through(legs, entry.date) || (closed !== undefined && entry.date <= closed)) continue;
     overlay.record({ op: "remove", id: entry.id });
     overlay.add([plain(entry)]);
   }
@@ -93,7 +93,7 @@ export async function stateClosing(part: Stated, context: StatedContext, held: R
   await placeBalances(overlay, name, currency, closed);
   const legs = await legsOf(overlay, name, currency, [part.first ?? closing.date, closing.date]);
   const has = through(legs, closing.date);
-  const isTied = minus(toExact(closing.amount), has).units === 0n;
+  const isTied = toExact(closing.amount) === has;
   const isOver = closed !== undefined && closing.date <= closed;
   if (isTied && !context.isOpen && !isOver) {
     const broken = failing(balancesIn(legs, () => false)).filter(
@@ -104,7 +104,7 @@ export async function stateClosing(part: Stated, context: StatedContext, held: R
     if (last === undefined || last.entry.date !== closing.date || last.assertion === null) {
       const places = placesOf(chart, currency);
       const key = `closing:${part.account}${isHome(part, config) ? "" : `:${currency}`}:${closing.date}:${hash.slice(0, 8)}`;
-      const leg = { account: name, amount: fromExact(ZERO, places), currency, assertion: fromExact(has, places) };
+      const leg = { account: name, amount: fromExact(0n, places), currency, assertion: fromExact(has, places) };
       overlay.add([stating(closing.date, "Statement balance", { key, ...context.by }, [leg])]);
     }
   }
@@ -117,7 +117,7 @@ export async function gapOf(part: Stated, listed: ReadonlySet<string>, overlay: 
   if (closing === null) return null;
   const { name } = accountOf(await loadChart(await overlay.head()), part.account);
   const legs = await legsOf(overlay, name, currency, [part.first ?? closing.date, closing.date]);
-  const isTied = minus(toExact(closing.amount), through(legs, closing.date)).units === 0n;
+  const isTied = toExact(closing.amount) === through(legs, closing.date);
   const gap = isTied ? null : unexplained(part, closing, legs, listed);
   return gap === null ? null : fromExact(gap, 2);
 }
@@ -136,7 +136,7 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
   const key = `opening:${part.account}${isHome(part, config) ? "" : `:${currency}`}`;
   const legs = await legsOf(overlay, name, currency, first === null ? [] : [first, closing?.date ?? first]);
   const balances = balancesIn(legs, context.isFresh);
-  const held = balances.filter(({ entry, was }) => ownKind(entry) === "closing" && was.units === 0n);
+  const held = balances.filter(({ entry, was }) => ownKind(entry) === "closing" && was === 0n);
   const ids = new Set(held.map(({ entry }) => entry.id));
   if (first === null) return ids;
   const old = legs.filter(isCheckpoint);
@@ -147,8 +147,7 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
   const before = (date: string): Exact => sumOf(rows, ({ entry }) => entry.date < date);
   /** True if, with `carried` brought in, this statement's closing balance or a later balance of the bank holds. */
   const holds = (date: string, carried: Exact): boolean => {
-    const isOwn =
-      closing !== null && closing.date >= date && minus(toExact(closing.amount), plus(carried, through(rows, closing.date))).units === 0n;
+    const isOwn = closing !== null && closing.date >= date && toExact(closing.amount) === carried + through(rows, closing.date);
     return isOwn || isProven(rows, date, carried);
   };
   if (earliest === undefined || first < earliest.entry.date) {
@@ -156,36 +155,36 @@ export async function stateOpening(part: Stated, context: StatedContext): Promis
     // For a statement of a single day, rows that only another statement lists may come before or after it.
     if (earliest === undefined && morning.length > 0 && closing?.date === first) return ids;
     if (earliest === undefined && (await isMissed(part.account, first, overlay))) return ids;
-    if (opening !== null) stated.set(first, minus(toExact(opening), sumOf(morning)));
+    if (opening !== null) stated.set(first, toExact(opening) - sumOf(morning));
     else if (earliest !== undefined) {
       // The statement has no opening balance: it is that of the later one, less the rows in between.
       const between = sumOf(rows, ({ entry }) => entry.date >= first && entry.date < earliest.entry.date);
-      stated.set(first, minus(stated.get(earliest.entry.date) ?? ZERO, between));
+      stated.set(first, (stated.get(earliest.entry.date) ?? 0n) - between);
       stated.delete(earliest.entry.date);
     }
   } else {
     const shift = explainedShift(part, legs, held, earliest, context.isFresh);
-    if (shift !== null) stated.set(earliest.entry.date, plus(stated.get(earliest.entry.date) ?? ZERO, shift));
+    if (shift !== null) stated.set(earliest.entry.date, (stated.get(earliest.entry.date) ?? 0n) + shift);
     else if (old.length === 1) return ids;
   }
   const places = placesOf(chart, currency);
   const equity = accountOf(chart, config.accounts.opening).name;
   /** A row that was deleted by hand must not be carried in by a checkpoint, so a checkpoint that was off stays off. */
   const missed = new Map(balances.filter(isCheckpoint).map(({ entry, was }) => [entry.date, was]));
-  if (earliest !== undefined && !stated.has(earliest.entry.date)) missed.set(first, missed.get(earliest.entry.date) ?? ZERO);
-  let carried = ZERO;
+  if (earliest !== undefined && !stated.has(earliest.entry.date)) missed.set(first, missed.get(earliest.entry.date) ?? 0n);
+  let carried = 0n;
   const wanted: Entry[] = [];
   for (const [date, balance] of [...stated].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const amount = minus(balance, plus(plus(carried, before(date)), missed.get(date) ?? ZERO));
+    const amount = balance - carried - before(date) - (missed.get(date) ?? 0n);
     const isGap = wanted.length > 0;
-    if (isGap && (amount.units === 0n || holds(date, carried))) continue;
-    carried = plus(carried, amount);
+    if (isGap && (amount === 0n || holds(date, carried))) continue;
+    carried += amount;
     const leg = { account: name, amount: fromExact(amount, places), currency, assertion: fromExact(balance, places) };
-    const other = { account: equity, amount: fromExact({ units: -amount.units, scale: amount.scale }, places), currency };
+    const other = { account: equity, amount: fromExact(-amount, places), currency };
     const tags = { key: isGap ? `${key}:gap` : key, ...context.by };
     const description = isGap ? "Balance brought forward, statements before this day are missing" : "Opening balance";
     // A leg of zero is not allowed beside others; the entry then only states what the account holds.
-    wanted.push(stating(date, description, tags, amount.units === 0n ? [leg] : [leg, other]));
+    wanted.push(stating(date, description, tags, amount === 0n ? [leg] : [leg, other]));
   }
   for (const { entry } of old) if (!wanted.some((other) => isSame(entry, other))) overlay.record({ op: "remove", id: entry.id });
   for (const entry of wanted) {

@@ -5,7 +5,7 @@
 import { isDay } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Books, Entry, EntryDraft, EntryFilter, Row } from "../../kernel/ports.ts";
-import { type Exact, fromExact, plus, type Totals, ZERO } from "./amounts.ts";
+import { type Exact, fromExact, type Totals } from "./amounts.ts";
 import { asCorrected, correctionsOf } from "./decisions.ts";
 import { accountOf, assertEntry, type BookRules, mirrorOf, reversalOf, toEntry, unfit } from "./invariants.ts";
 import { isEntryId, ownKind } from "./entry-id.ts";
@@ -112,10 +112,10 @@ export function createBooks(context: BooksContext): Books {
       const { name } = accountOf(await chart(), word);
       const { currency } = await context.rules();
       const totals = await totalsThrough(overlay, through);
-      const sums = new Map<string, Exact>([[currency, { units: 0n, scale: 2 }]]);
+      const sums = new Map<string, Exact>([[currency, 0n]]);
       for (const [account, row] of totals) {
         if (account !== name && !account.startsWith(`${name}:`)) continue;
-        for (const [unit, value] of row) sums.set(unit, plus(sums.get(unit) ?? ZERO, value));
+        for (const [unit, value] of row) sums.set(unit, (sums.get(unit) ?? 0n) + value);
       }
       return Object.fromEntries([...sums].map(([unit, value]) => [unit, fromExact(value, 2)]));
     },

@@ -5,7 +5,7 @@
 import { shifted } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Entry, Posting, Refused } from "../../kernel/ports.ts";
-import { type Exact, fromExact, minus, plus, toExact, ZERO } from "../books/amounts.ts";
+import { fromExact, toExact } from "../books/amounts.ts";
 import { applyEdits } from "../books/ledger.ts";
 import { ifWhole, loadMonth, monthFiles } from "../books/months.ts";
 import { monthFile } from "../layout.ts";
@@ -48,7 +48,7 @@ export async function contradictionOf(parsed: Parsed, context: StatedContext): P
   return { refused: { line: 0, code: "JOURNAL_ASSERTION", message: message.slice(0, 2000) }, entries: own.map((one) => one.id) };
 }
 
-const computed = ({ assertion = "0" }: Posting, difference: string): string => fromExact(minus(toExact(assertion), toExact(difference)), 2);
+const computed = ({ assertion = "0" }: Posting, difference: string): string => fromExact(toExact(assertion) - toExact(difference), 2);
 
 /** A cheap check first: only an assertion on or after the first day, on an account that moves, can fail. Most statements are newer than all assertions. */
 async function mayContradict(own: readonly Entry[], overlay: Overlay): Promise<boolean> {
@@ -87,10 +87,10 @@ async function causes(own: readonly Entry[], account: string, currency: string, 
     found.push(
       `${count(alike)} in the books with the same amount at most ${NEAR_DAYS} days apart${example(alike)}: they may be the same payments with different descriptions.`,
     );
-  const missing: Exact = minus(ZERO, toExact(difference));
-  const sum = alike.reduce((total, [row]) => plus(total, toExact(row.amount)), ZERO);
-  const alone = rows.find(({ amount }) => minus(toExact(amount), missing).units === 0n);
-  if (found.length > 0 && minus(sum, missing).units === 0n) found.push("Without them the balance holds.");
+  const missing = -toExact(difference);
+  const sum = alike.reduce((total, [row]) => total + toExact(row.amount), 0n);
+  const alone = rows.find(({ amount }) => toExact(amount) === missing);
+  if (found.length > 0 && sum === missing) found.push("Without them the balance holds.");
   else if (alone !== undefined) found.push(`The row ${words(alone)} alone is the whole difference.`);
   if (found.length === 0) found.push("A statement in between may be missing, or a row was missing in the one that stated the balance.");
   return found.join(" ");
@@ -106,9 +106,9 @@ function movements(entries: readonly Entry[], account: string, currency: string)
 
 /** Pairs each row with an entry of the same amount within a few days; each entry is used once. */
 function matched(rows: readonly Movement[], booked: Movement[]): [row: Movement, entry: Movement][] {
-  const left = Map.groupBy(booked, ({ amount }) => fromExact(toExact(amount), 2));
+  const left = Map.groupBy(booked, ({ amount }) => toExact(amount));
   return rows.flatMap((row): [Movement, Movement][] => {
-    const alike = left.get(fromExact(toExact(row.amount), 2)) ?? [];
+    const alike = left.get(toExact(row.amount)) ?? [];
     const at = alike.findIndex(({ date }) => date >= shifted(row.date, -NEAR_DAYS) && date <= shifted(row.date, NEAR_DAYS));
     const [entry] = at < 0 ? [] : alike.splice(at, 1);
     return entry === undefined ? [] : [[row, entry]];

@@ -214,10 +214,7 @@ export function pairsOf(rows: readonly PairRow[], known: readonly PairRow[], evi
   return pairs;
 }
 
-const sumOf = ({ amount, currency }: PairRow): string => {
-  const { units, scale } = toExact(amount);
-  return `${units * 10n ** BigInt(18 - scale)} ${currency}`;
-};
+const sumOf = ({ amount, currency }: PairRow): string => `${toExact(amount)} ${currency}`;
 
 const dayNumber = (day: string): number => Date.parse(day) / 86_400_000;
 const byDay = (rows: readonly PairRow[]) => Map.groupBy(rows, ({ date }) => dayNumber(date));

@@ -4,7 +4,7 @@
  */
 import { currencyPlaces } from "../../kernel/money.ts";
 import type { AskedRow, Json, Refused, Row } from "../../kernel/ports.ts";
-import { fromExact, plus, toExact, ZERO } from "../books/amounts.ts";
+import { fromExact, toExact } from "../books/amounts.ts";
 import type { Statement } from "./proof.ts";
 import type { Stated } from "./receipt.ts";
 import type { BookedRow } from "../books/view-books.ts";
@@ -56,7 +56,7 @@ export function statedOf(account: string, statements: Statement[], closed: strin
     // Of several statements for one account and currency in a file, none can be tied to the books.
     const { opening, closing } = only !== undefined && second === undefined ? only : { opening: null, closing: null };
     // The balance at the end of the closed period; unknown while a row is refused, because its amount is unknown.
-    const before = all.filter((row) => row.date <= closed).reduce((sum, row) => plus(sum, toExact(row.amount)), ZERO);
+    const before = all.filter((row) => row.date <= closed).reduce((sum, row) => sum + toExact(row.amount), 0n);
     const isKnown = opening !== null && (all.every((row) => row.date > closed) || only?.refused.length === 0);
     return {
       account,
@@ -65,7 +65,7 @@ export function statedOf(account: string, statements: Statement[], closed: strin
       to: days.at(-1) ?? null,
       first,
       morning: all.filter((row) => row.date === first).map((row) => row.amount),
-      opening: isKnown ? fromExact(plus(toExact(opening), before), currencyPlaces(currency)) : null,
+      opening: isKnown ? fromExact(toExact(opening) + before, currencyPlaces(currency)) : null,
       closing,
     };
   });

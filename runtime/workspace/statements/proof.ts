@@ -3,7 +3,7 @@
  * negative = money out. Every row of the file is in `rows`, in `refused`, or counted in `skipped`.
  *
  * Its proof: the running balance, or opening + rows = closing, must tie to the cent. Only balances that tie are passed on;
- * others become a warning with the line where they break. Sums are exact (minor units in BigInt).
+ * others become a warning with the line where they break. Sums are exact (BigInt).
  */
 import type { Refused, Row } from "../../kernel/ports.ts";
 import { currencyPlaces } from "../../kernel/money.ts";
@@ -81,10 +81,7 @@ export type StatedBalances = Pick<Statement, "opening" | "closing" | "from" | "t
 
 export const NOTHING_STATED: StatedBalances = { opening: null, closing: null, from: null, to: null };
 
-/** Amounts of one statement have the same smallest unit, so they are summed without their scale. */
-const toMinor = (amount: string): bigint => toExact(amount).units;
-const fromMinor = (units: bigint, currency: string): string =>
-  fromExact({ units, scale: currencyPlaces(currency) }, currencyPlaces(currency));
+const amountOf = (value: bigint, currency: string): string => fromExact(value, currencyPlaces(currency));
 
 type Draft = Omit<Statement, keyof StatedBalances | "newest_first" | "warnings">;
 type Finding = { line: number; balance: bigint; expected: bigint };
@@ -105,8 +102,8 @@ export function prove(draft: Draft, stated: StatedBalances): Statement {
     const chain = runningBalance(rows, draft.refused, newestFirst);
     newestFirst = chain.newestFirst;
     if (chain.breaks.length === 0) {
-      opening = chain.opening === null ? null : fromMinor(chain.opening, draft.currency);
-      closing = chain.closing === null || last === null ? null : { date: last, amount: fromMinor(chain.closing, draft.currency) };
+      opening = chain.opening === null ? null : amountOf(chain.opening, draft.currency);
+      closing = chain.closing === null || last === null ? null : { date: last, amount: amountOf(chain.closing, draft.currency) };
       if (differs(stated.opening, opening) || differs(stated.closing?.amount ?? null, closing?.amount ?? null)) {
         const message = `The file states ${stated.opening ?? "no opening"} and ${stated.closing?.amount ?? "no closing"} balance, but its running balance goes from ${opening ?? "?"} to ${closing?.amount ?? "?"}. Compare it with the bank's page.`;
         warnings.push({ line: 1, code: "STATEMENT_BALANCE", message });
@@ -147,8 +144,8 @@ function walk(rows: ParsedRow[], refused: Refused[], newestFirst: boolean) {
       running = null;
       if (opening === null) whole = false;
     }
-    const amount = toMinor(row.amount);
-    const balance: bigint | null = row.balance === undefined ? null : toMinor(row.balance);
+    const amount = toExact(row.amount);
+    const balance: bigint | null = row.balance === undefined ? null : toExact(row.balance);
     if (running !== null) running += amount;
     if (balance !== null) {
       if (running !== null && running !== balance) breaks.push({ line: row.line, balance, expected: running });
@@ -161,7 +158,7 @@ function walk(rows: ParsedRow[], refused: Refused[], newestFirst: boolean) {
 }
 
 function broken({ line, balance, expected }: Finding, currency: string): Refused {
-  const message = `The running balance breaks here: the file says ${fromMinor(balance, currency)}, the rows before give ${fromMinor(expected, currency)}. A row is missing, doubled or read with the wrong sign; compare it with the bank's page.`;
+  const message = `The running balance breaks here: the file says ${amountOf(balance, currency)}, the rows before give ${amountOf(expected, currency)}. A row is missing, doubled or read with the wrong sign; compare it with the bank's page.`;
   return { line, code: "STATEMENT_BALANCE", message };
 }
 
@@ -173,18 +170,18 @@ function statedBalance(
   warnings: Refused[],
 ) {
   const { closing } = stated;
-  const sum = draft.rows.reduce((total, row) => total + toMinor(row.amount), 0n);
+  const sum = draft.rows.reduce((total, row) => total + toExact(row.amount), 0n);
   const warn = (message: string) => warnings.push({ line: 1, code: "STATEMENT_BALANCE", message });
   if (last !== null && last > closing.date) {
     warn(`The balance ${closing.amount} is of ${closing.date}, but there are rows up to ${last}: it cannot be checked.`);
     return { opening: null, closing: null };
   }
   if (draft.refused.length > 0) return { opening: stated.opening, closing };
-  const opening = toMinor(closing.amount) - sum;
+  const opening = toExact(closing.amount) - sum;
   if (stated.opening !== null) {
-    if (toMinor(stated.opening) === opening) return { opening: stated.opening, closing };
+    if (toExact(stated.opening) === opening) return { opening: stated.opening, closing };
     warn(
-      `${stated.opening} at the start and rows of ${fromMinor(sum, draft.currency)} do not give the closing balance ${closing.amount}. A row is missing, doubled or read with the wrong sign.`,
+      `${stated.opening} at the start and rows of ${amountOf(sum, draft.currency)} do not give the closing balance ${closing.amount}. A row is missing, doubled or read with the wrong sign.`,
     );
     return { opening: null, closing: null };
   }
@@ -195,5 +192,5 @@ function statedBalance(
     );
     return { opening: null, closing };
   }
-  return { opening: fromMinor(opening, draft.currency), closing };
+  return { opening: amountOf(opening, draft.currency), closing };
 }
