@@ -1,6 +1,6 @@
 /** The next step of a task, chosen by a model; and whether a model is configured. */
 import { z } from "zod";
-import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { ClearedError, onCode } from "../../runtime/kernel/errors.ts";
 import { type Json, LLM_ROLES } from "../../runtime/kernel/ports.ts";
 import { definePrimitive } from "../../runtime/kernel/primitive.ts";
 import { type Ground, groundOf, ungrounded } from "../../runtime/rules/grounding.ts";
@@ -17,10 +17,7 @@ export const llm_ready = definePrimitive({
   example: `llm_ready("large")`,
   dryRun: () => ({ ready: false, model: null }),
   async run(p, ctx) {
-    const model = await ctx.ports.llm.modelOf(p).catch((error: unknown) => {
-      if (error instanceof ClearedError && error.code === "LLM_UNCONFIGURED") return null;
-      throw error;
-    });
+    const model = await ctx.ports.llm.modelOf(p).catch(onCode("LLM_UNCONFIGURED", () => null));
     return { ready: model !== null, model };
   },
 });

@@ -25,7 +25,7 @@ import {
   STATE,
   TRUST,
 } from "./layout.ts";
-import { keepKey, personKey, readIfThere } from "./own-folders.ts";
+import { ifThere, keepKey, personKey, readIfThere } from "./own-folders.ts";
 import { parseHeader } from "../scripts/header.ts";
 import { commandEnv, SETTINGS } from "./git/environment.ts";
 
@@ -91,8 +91,7 @@ export async function initWorkspace(dir: string, options: InitOptions): Promise<
 
 /** True when the folder exists and is empty, false when it does not exist. */
 async function assertEmpty(target: string): Promise<boolean> {
-  const found = await stat(target).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
+  const found = await ifThere(stat(target)).catch((error: Error) => {
     throw new ClearedError("WORKSPACE_EXISTS", `${target} cannot be used: ${error.message}. Choose a new folder.`, { cause: error });
   });
   if (found === null) return false;

@@ -2,7 +2,7 @@
  * Recovers a failed reading tool (spec/worker.md 11 and 13): an unknown column is corrected once, a missing tool is answered by
  * an alias of trust.yaml, and `notes` lists what was done. An empty answer is an answer. Repeats belong to the engine.
  */
-import { ClearedError } from "../../kernel/errors.ts";
+import { ClearedError, onCode } from "../../kernel/errors.ts";
 import type { Call, Json, ToolInfo } from "../../kernel/ports.ts";
 import { classify, type Declared, nameWords } from "./classify.ts";
 import { columnsOf, matchColumn, replaceIdentifiers, schemaError, valueBeside } from "./drift.ts";
@@ -83,14 +83,11 @@ export async function recoveredRead(options: {
 
 type Attempt = { answer: Json; error: null } | { answer: null; error: ClearedError };
 
-async function attempt(read: () => Promise<Json>): Promise<Attempt> {
-  try {
-    return { answer: await read(), error: null };
-  } catch (error) {
-    if (!(error instanceof ClearedError) || error.code !== "TOOL_FAILED") throw error;
-    return { answer: null, error };
-  }
-}
+const attempt = (read: () => Promise<Json>): Promise<Attempt> =>
+  read().then(
+    (answer) => ({ answer, error: null }),
+    onCode("TOOL_FAILED", (error) => ({ answer: null, error })),
+  );
 
 /** The first failure unchanged, with notes about it. @throws TOOL_FAILED */
 function outcome({ answer, error }: Attempt, notes: string[]): { answer: Json; notes: string[] } {

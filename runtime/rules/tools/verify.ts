@@ -5,7 +5,7 @@
  */
 import { answerText } from "../answers/mutations.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
-import { ClearedError } from "../../kernel/errors.ts";
+import { ClearedError, onCode } from "../../kernel/errors.ts";
 import type { Call, Json, ToolInfo, VerifiedWrite } from "../../kernel/ports.ts";
 import { nameWords, spelled } from "./classify.ts";
 import {
@@ -229,13 +229,7 @@ export async function verifiedWrite(options: {
     const error = `nothing was sent: ${spec.read} shows ${why}`;
     if (why !== "") return { answer: { error }, write: { ...outcome(early, before, JSON.stringify({ error })), status: "WRITE_FAILED" } };
   }
-  let answer: Json;
-  try {
-    answer = await write();
-  } catch (error) {
-    if (!(error instanceof ClearedError) || error.code !== "TOOL_FAILED") throw error;
-    answer = { error: error.message };
-  }
+  const answer = await write().catch(onCode("TOOL_FAILED", ({ message }): Json => ({ error: message })));
   const key = spec?.key(params, answer) ?? early;
   const failure = failureIn(answer);
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);

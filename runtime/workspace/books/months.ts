@@ -3,7 +3,7 @@
  * is in one month's file; a commit therefore reads only the months it touches, however long the history is.
  */
 import { Kept } from "../../kernel/kept.ts";
-import { ClearedError, formatAt } from "../../kernel/errors.ts";
+import { ClearedError, formatAt, onCode } from "../../kernel/errors.ts";
 import type { Entry, Finding, Tree } from "../../kernel/ports.ts";
 import { addTo, fromExact, toExact, type Totals } from "./amounts.ts";
 import { dayOfId } from "./entry-id.ts";
@@ -155,14 +155,8 @@ export async function assertWhole(tree: Tree): Promise<void> {
 }
 
 /** The result of `work`, or of `otherwise` if the books cannot be read completely. */
-export async function ifWhole<T, E = null>(work: () => Promise<T>, otherwise = (_: ClearedError): E => null as E): Promise<T | E> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ClearedError && error.code === "JOURNAL_FORM") return otherwise(error);
-    throw error;
-  }
-}
+export const ifWhole = <T, E = null>(work: () => Promise<T>, otherwise = (_: ClearedError): E => null as E): Promise<T | E> =>
+  work().catch(onCode("JOURNAL_FORM", otherwise));
 
 function notWhole({ at, message }: Finding): ClearedError {
   return new ClearedError(

@@ -9,7 +9,7 @@ import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { SECRETS, SECRETS_KEY } from "../layout.ts";
-import { CONFIRMED, keepFor, keptFor } from "../own-folders.ts";
+import { CONFIRMED, ifThere, keepFor, keptFor } from "../own-folders.ts";
 
 const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 // A shorter value would occur by chance in amounts and names, and redacting it from answers would change them.
@@ -141,11 +141,7 @@ function mustHave(values: Map<string, string>, name: string): string {
 
 const missing = (message: string, cause?: unknown): ClearedError => new ClearedError("SECRET_MISSING", message, { cause });
 
-async function readIf(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw missing(`${path} cannot be read: ${(error as Error).message}`);
-  }
-}
+const readIf = (path: string): Promise<Buffer | null> =>
+  ifThere(readFile(path)).catch((error: Error) => {
+    throw missing(`${path} cannot be read: ${error.message}`);
+  });

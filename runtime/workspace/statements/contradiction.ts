@@ -3,7 +3,7 @@
  * the statement's receipt is written, so that a contradiction does not stop the other statements of the run.
  */
 import { shifted } from "../../kernel/day.ts";
-import { ClearedError } from "../../kernel/errors.ts";
+import { type ClearedError, onCode } from "../../kernel/errors.ts";
 import type { Entry, Posting, Refused } from "../../kernel/ports.ts";
 import { fromExact, toExact } from "../books/amounts.ts";
 import { applyEdits } from "../books/ledger.ts";
@@ -27,13 +27,11 @@ export async function contradictionOf(parsed: Parsed, context: StatedContext): P
     for (const { id } of without) trial.record({ op: "remove", id });
     const stated = without.length > 0 ? [] : parsed.parts.flatMap((part) => part.stated);
     for (const one of stated) await ifWhole(() => stateBalances(one, { ...context, overlay: trial }));
-    try {
-      await applyEdits(await overlay.head(), trial.edits(), { closed_through: closed });
-      return null;
-    } catch (error) {
-      if (error instanceof ClearedError && error.code === "JOURNAL_ASSERTION") return error;
-      throw error;
-    }
+    const applied = applyEdits(await overlay.head(), trial.edits(), { closed_through: closed });
+    return applied.then(
+      () => null,
+      onCode("JOURNAL_ASSERTION", (error) => error),
+    );
   };
   const failed = await failing([]);
   // If it fails without the statement too, the statement is not the cause.

@@ -83,15 +83,11 @@ export function createImports(context: ImportsContext): ImportsView {
   };
 
   /** The receipt at HEAD; null when it does not exist or cannot be read. */
-  const receiptOf = async (hash: string): Promise<KeptReceipt | null> => {
-    const head = await overlay.head();
-    try {
-      return await receiptAt(head, hash);
-    } catch (error) {
+  const receiptOf = async (hash: string): Promise<KeptReceipt | null> =>
+    receiptAt(await overlay.head(), hash).catch((error: unknown) => {
       if (error instanceof ClearedError) return null;
       throw error;
-    }
-  };
+    });
   /** Rows of the account that this run has parsed and not booked yet. */
   const aheadOf = (account: string): PairRow[] =>
     [...files.values()]
