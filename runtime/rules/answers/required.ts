@@ -4,20 +4,30 @@ import { AMOUNT_PATTERN } from "../../kernel/money.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { compareDecimals, sumDecimals } from "../policy/values.ts";
-import { type Fields, isObject } from "../tools/shape.ts";
+import { type Fields, isObject, own } from "../tools/shape.ts";
 
-/** Each kind with the wording of the message. `filled`: any value but an empty one. */
+type Value = Json | undefined;
+type Check = readonly [wanted: string, fits: (value: Value) => boolean];
+
+const isAmount = (value: Value) => typeof value === "string" && AMOUNT_PATTERN.test(value);
+const isText = (value: Value) => typeof value === "string" && value.trim() !== "";
+
+/** Each kind for messages, and its test. `filled`: any value but an empty one. */
 const KINDS = {
-  decision: "one of the decisions of the process",
-  amount: 'decimal text such as "42.99"',
-  text: "text",
-  id: "an id that is not empty",
-  count: "a whole number",
-  list: "a list",
-  day: "a day, YYYY-MM-DD",
-  filled: "a value that is not empty",
-} as const;
-type Kind = keyof typeof KINDS;
+  amount: ['decimal text such as "42.99"', isAmount],
+  text: ["text", isText],
+  id: ["an id that is not empty", (value: Value) => isText(value) || Number.isSafeInteger(value)],
+  count: ["a whole number", Number.isSafeInteger],
+  list: ["a list", Array.isArray],
+  day: ["a day, YYYY-MM-DD", (value: Value) => typeof value === "string" && isDay(value)],
+  filled: ["a value that is not empty", isFilled],
+} as const satisfies Record<string, Check>;
+type Kind = keyof typeof KINDS | "decision";
+
+function isFilled(value: Value): boolean {
+  if (value === undefined || value === null) return false;
+  return typeof value === "object" ? Object.keys(value).length > 0 : String(value).trim() !== "";
+}
 
 const DECISIONS = ["approved", "rejected", "denied", "escalated", "blocked"];
 const MORE_DECISIONS: Record<string, string[]> = {
@@ -73,10 +83,9 @@ export function missingFields(process: string | null, output: Record<string, Out
   const listed = process !== null && (Object.hasOwn(PROCESSES, process) || declared.length === 0);
   const wanted = new Map<string, Kind>(declared.map(([name, one]) => [name, BY_TYPE[one.type] ?? "filled"]));
   if (listed) for (const { name, kind, early } of fieldsOf(process)) if (early || !ended) wanted.set(name, kind);
-  const decisions = [...DECISIONS, ...(MORE_DECISIONS[process ?? ""] ?? [])];
-  return [...wanted]
-    .filter(([name, kind]) => !fits(kind, Object.hasOwn(fields, name) ? fields[name] : undefined, decisions))
-    .map(([name, kind]) => `${name} (${kind === "decision" ? `one of ${decisions.join(", ")}` : KINDS[kind]})`);
+  const decisions: Value[] = [...DECISIONS, ...(MORE_DECISIONS[process ?? ""] ?? [])];
+  const kinds: Record<Kind, Check> = { ...KINDS, decision: [`one of ${decisions.join(", ")}`, (value) => decisions.includes(value)] };
+  return [...wanted].flatMap(([name, kind]) => (kinds[kind][1](own(fields, name)) ? [] : [`${name} (${kinds[kind][0]})`]));
 }
 
 /** @throws OUTPUT_INCOMPLETE for an answer that lacks a field or, with `sums`, does not add up */
@@ -88,28 +97,6 @@ export function assertWhole(result: Json, of: { process: string | null; output: 
   if (why === "") return;
   const message = `The answer ${why}. The header's output: and its process say what the script's last expression must contain.`;
   throw new ClearedError("OUTPUT_INCOMPLETE", message, { data: { missing, wrong } });
-}
-
-function fits(kind: Kind, value: Json | undefined, decisions: readonly string[]): boolean {
-  switch (kind) {
-    case "decision":
-      return typeof value === "string" && decisions.includes(value);
-    case "amount":
-      return typeof value === "string" && AMOUNT_PATTERN.test(value);
-    case "text":
-      return typeof value === "string" && value.trim() !== "";
-    case "id":
-      return (typeof value === "string" && value.trim() !== "") || Number.isSafeInteger(value);
-    case "count":
-      return Number.isSafeInteger(value);
-    case "list":
-      return Array.isArray(value);
-    case "day":
-      return typeof value === "string" && isDay(value);
-    case "filled":
-      if (value === undefined || value === null) return false;
-      return typeof value === "object" ? Object.keys(value).length > 0 : String(value).trim() !== "";
-  }
 }
 
 /** Equations between the fields of one object; and lists whose fields add up to the field of that name in the object itself. */
@@ -156,6 +143,6 @@ export function brokenCallSums(params: Json): string[] {
   return brokenSums(params).filter((one) => !isLeg || !one.startsWith("debit = credit"));
 }
 
-const amountOf = (fields: Fields, name: string): string | null => (fits("amount", fields[name], []) ? String(fields[name]) : null);
+const amountOf = (fields: Fields, name: string): string | null => (isAmount(fields[name]) ? String(fields[name]) : null);
 const negated = (fields: Fields, name: string): string | null =>
   amountOf(fields, name)?.replace(/^-?/, (sign) => (sign === "" ? "-" : "")) ?? null;
