@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { count } from "../../kernel/text.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
-import type { Account, AskedRow, Change, Entry, Receipt, Refused, UnknownAccount } from "../../kernel/ports.ts";
+import type { Account, AskedRow, Change, Entry, Json, Receipt, Refused, UnknownAccount } from "../../kernel/ports.ts";
 import { IMPORT, receiptFile } from "../layout.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { ALL_ROWS, type KeptReceipt } from "./receipt.ts";
@@ -14,6 +14,12 @@ import type { Statement } from "./proof.ts";
 import type { StatementRule } from "../settings/config.ts";
 
 type Review = Extract<Change, { op: "review" }>;
+
+/** Something for a person, about no entry. */
+export const reviewOf = (title: string, body: Json, more: Partial<Review> = {}): Review => ({
+  ...{ op: "review", title: title.slice(0, 200), body, entry: null },
+  ...more,
+});
 
 // Nobody decides hundreds of cards one by one, so more pairs than this become one question.
 const MOST_QUESTIONS = 25;
@@ -62,31 +68,18 @@ export async function sameQuestions(receipt: KeptReceipt, find: (id: string) => 
       reject: twin ? "yes: it is booked like the first" : "they are different payments, which are booked like those entries",
       ...(receipt.gap === null ? {} : { "the bank says": `${receipt.gap} more than the books have now` }),
     };
-    return {
-      op: "review",
-      title: title.slice(0, 200),
-      body,
-      entry: null,
-      rows: { kind: "same", hash: receipt.hash, question },
-      booked: [...lines, ...more],
-    };
+    return reviewOf(title, body, { rows: { kind: "same", hash: receipt.hash, question }, booked: [...lines, ...more] });
   });
 }
 
 /** A card for the rows of a statement that are no longer in the books. `words`: texts of rows by entry id. */
 export function goneQuestion(receipt: KeptReceipt, ids: string[], words: ReadonlyMap<string, string>): Review {
   const rows = count(ids.length, "row");
-  return {
-    op: "review",
-    title: `${rows} of statement ${excerpt(receipt.file)} ${ids.length === 1 ? "is" : "are"} no longer in the books`.slice(0, 200),
-    body: { receipt: receiptFile(receipt.hash), approve: "book them again, as they were", reject: "leave them out for good" },
-    entry: null,
-    rows: { kind: "gone", hash: receipt.hash, ids },
-    booked: [
-      ...ids.slice(0, MOST_LINES).map((id) => words.get(id) ?? id),
-      ...(ids.length > MOST_LINES ? [`and ${ids.length - MOST_LINES} more`] : []),
-    ],
-  };
+  const title = `${rows} of statement ${excerpt(receipt.file)} ${ids.length === 1 ? "is" : "are"} no longer in the books`;
+  const body = { receipt: receiptFile(receipt.hash), approve: "book them again, as they were", reject: "leave them out for good" };
+  const more = ids.length > MOST_LINES ? [`and ${ids.length - MOST_LINES} more`] : [];
+  const booked = [...ids.slice(0, MOST_LINES).map((id) => words.get(id) ?? id), ...more];
+  return reviewOf(title, body, { rows: { kind: "gone", hash: receipt.hash, ids }, booked });
 }
 
 const MOST_SHOWN = 5;
@@ -124,18 +117,13 @@ export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">):
 /** The card for an account that no rule names. `likely`: the account of the books that it probably is. */
 function accountQuestion(file: string, hash: string, { match, card, rows }: UnknownAccount, likely: Account | null): Review {
   const then = "the rule is proposed for config.yaml, and its statements are booked once that is approved";
-  return {
-    op: "review",
-    title: `${file}: which account of the books is ${nameOf({ match, card })}?`.slice(0, 200),
-    body: {
-      file: `${IMPORT}${file}`,
-      approve: `${likely === null ? "the account that --account names" : `${likely.id} ${likely.name}, unless --account names another`}; ${then}`,
-      reject: "none of them; nothing of it that lies in import/ is booked",
-    },
-    entry: null,
-    rows: { kind: "account", hash, match, card },
-    booked: rows,
+  const body = {
+    file: `${IMPORT}${file}`,
+    approve: `${likely === null ? "the account that --account names" : `${likely.id} ${likely.name}, unless --account names another`}; ${then}`,
+    reject: "none of them; nothing of it that lies in import/ is booked",
   };
+  const title = `${file}: which account of the books is ${nameOf({ match, card })}?`;
+  return reviewOf(title, body, { rows: { kind: "account", hash, match, card }, booked: rows });
 }
 
 /** `2026-11-05  -4.50 USD  COFFEE` */
@@ -154,13 +142,10 @@ export function refusedQuestions(
   likely: (card: boolean) => Account | null,
   guess: Parsed["guess"] = null,
 ): Review[] {
-  const card = (title: string, { line, code, message }: Refused): Review => ({
-    op: "review",
-    title: title.slice(0, 200),
-    body: { file: `${IMPORT}${file}`, line, code, message, ...(guess === null ? {} : { dialect: guess }) },
-    entry: null,
-    row: { hash, line },
-  });
+  const card = (title: string, { line, code, message }: Refused): Review => {
+    const body = { file: `${IMPORT}${file}`, line, code, message, ...(guess === null ? {} : { dialect: guess }) };
+    return reviewOf(title, body, { row: { hash, line } });
+  };
   const accounts = refused.flatMap(({ account }) =>
     account === undefined ? [] : [accountQuestion(file, hash, account, likely(account.card))],
   );

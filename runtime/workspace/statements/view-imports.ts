@@ -12,7 +12,7 @@ import { loadChart } from "../books/months.ts";
 import type { Overlay } from "../overlay.ts";
 import { type PairRow, sortRows } from "./known-rows.ts";
 import { fromMeta, type Parsed, type ParsedRow, statedOf, toMeta, toParsedRow } from "./parsed-statement.ts";
-import { lineOf, unknownAccounts, matchAccount, settingsFor } from "./questions.ts";
+import { lineOf, reviewOf, unknownAccounts, matchAccount, settingsFor } from "./questions.ts";
 import { type KeptReceipt, dependsOn, receiptAt, UNREADABLE } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Dialect } from "./dialect.ts";
@@ -253,7 +253,7 @@ export function createImports(context: ImportsContext): ImportsView {
 }
 
 function note(overlay: Overlay, statement: string, title: string, body: { [key: string]: Json }): void {
-  overlay.record({ op: "review", title: title.slice(0, 200), body, entry: null, statement });
+  overlay.record(reviewOf(title, body, { statement }));
 }
 
 // The dialects read last: a dozen files take 20 ms, and every run that imports reads the same ones.
