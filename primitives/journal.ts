@@ -78,13 +78,7 @@ function toDraft(entry: z.output<typeof double> | z.output<typeof legged>): Entr
   if (entry.note) tags["note"] = entry.note;
   const legs: EntryDraft["legs"] =
     "legs" in entry
-      ? entry.legs.map((one) => ({
-          account: String(one.account),
-          ...(one.debit === undefined ? {} : { debit: one.debit }),
-          ...(one.credit === undefined ? {} : { credit: one.credit }),
-          ...(one.currency === undefined ? {} : { currency: one.currency }),
-          ...(one.cost === undefined ? {} : { cost: one.cost }),
-        }))
+      ? entry.legs.map((one) => ({ ...one, account: String(one.account) }))
       : [
           { account: String(entry.debit_account), debit: entry.amount, currency: entry.currency },
           { account: String(entry.credit_account), credit: entry.amount, currency: entry.currency },

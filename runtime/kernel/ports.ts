@@ -948,8 +948,8 @@ export interface EntryDraft {
   /** Accounts by number or name. */
   legs: {
     account: string;
-    debit?: string;
-    credit?: string;
+    debit?: string | undefined;
+    credit?: string | undefined;
     currency?: string | undefined;
     cost?: { amount: string; currency: string } | undefined;
   }[];
