@@ -55,10 +55,7 @@ export function createRecord({ dir, objects, worktree, lock, head: headOf, block
       const tree = objects.tree(head);
       const now: Touched[] = [];
       for (const { path, old } of touched) now.push({ path, old, next: await tree.item(path) });
-      await worktree.copyIndex(lock.draft);
-      await worktree.updateDraft(lock.draft, await worktree.untouched(lock.draft, now));
-      lock.assertHeld();
-      await worktree.installIndex(lock.draft);
+      await worktree.moveIndex(lock.draft, now, () => lock.assertHeld());
       for (const one of now) {
         const text = one.next === null ? null : await objects.find(one.next.oid);
         await worktree.replace(one, one.next === null || text === null ? null : await worktree.stage(one.path, one.next, text.bytes));

@@ -129,9 +129,7 @@ export async function takeBack(dir: string, head: string, edits: readonly Pick<R
         'The proposal is recorded, but another git command holds .git/index.lock, so your edit is still in the files. When that has ended, run "cleared propose" again to remove it.',
       );
     // The index first: a file at HEAD under a staged edit would look like two different edits.
-    await worktree.copyIndex(lock.draft);
-    await worktree.updateDraft(lock.draft, await worktree.untouched(lock.draft, entries));
-    await worktree.installIndex(lock.draft);
+    await worktree.moveIndex(lock.draft, entries);
     const kept: string[] = [];
     for (const one of touched) {
       // As a checkout would write it, including line ends.

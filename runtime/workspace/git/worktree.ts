@@ -125,11 +125,6 @@ export function createWorktree(dir: string, gitDir: string) {
       await utimes(draft, second, second);
       return taken;
     },
-    /** Those paths whose entry in the draft is still the `old` one. */
-    async untouched(draft: string, touched: readonly Touched[]): Promise<Touched[]> {
-      const items = await indexItems(touched, draft);
-      return touched.filter((one) => same(items.get(one.path), one.old));
-    },
     /** Sets the entries of the draft to `next`. */
     async updateDraft(draft: string, touched: readonly Touched[]): Promise<void> {
       const zero = "0".repeat(touched[0]?.old?.oid.length ?? touched[0]?.next?.oid.length ?? 40);
@@ -144,6 +139,15 @@ export function createWorktree(dir: string, gitDir: string) {
     async installIndex(draft: string): Promise<void> {
       // Without a draft there was no index and nothing to enter into one.
       await ifThere(rename(draft, index));
+    },
+    /** Sets the entries of the user's index that are still the `old` ones to `next`. `guard` is called right before, and may throw. */
+    async moveIndex(draft: string, touched: readonly Touched[], guard?: () => void): Promise<void> {
+      await this.copyIndex(draft);
+      const items = await indexItems(touched, draft);
+      const untouched = touched.filter((one) => same(items.get(one.path), one.old));
+      await this.updateDraft(draft, untouched);
+      guard?.();
+      await this.installIndex(draft);
     },
     /** Why one of these files cannot be put into place, or null: a folder without write permission, or a read-only disk. */
     async barred(touched: readonly Touched[]): Promise<string | null> {
