@@ -2,10 +2,9 @@
  * A conversation shortened for reading: the last turns as they were, and of earlier ones only the sentences with
  * a figure, an id, a day or a name. Pure, without a model: the omitted sentences hold nothing that a later turn could refer to.
  */
-export interface Turn {
-  role: "user" | "agent";
-  text: string;
-}
+import type { Session } from "../kernel/ports.ts";
+
+export type Turn = Session["turns"][number];
 
 /** Up to WHOLE turns are left as they are; of a longer conversation, the last LAST. */
 const WHOLE = 20;
@@ -14,11 +13,8 @@ const LAST = 6;
 const LONGEST = 16_384;
 const ALL = 65_536;
 
-export interface Shortened {
-  /** Sentences of the earlier turns, oldest first; empty when nothing was left out. */
-  earlier: string;
-  turns: Turn[];
-}
+/** `earlier`: oldest first; empty when nothing was left out. */
+export type Shortened = Pick<Session, "earlier" | "turns">;
 
 export function shortened(all: readonly Turn[]): Shortened {
   const [before, last] = all.length > WHOLE ? [all.slice(0, -LAST), all.slice(-LAST)] : [[], all];

@@ -85,16 +85,7 @@ export function answerText(answer: string): string {
   return one === null ? "ok, empty" : cut(`${name}=${typeof one === "object" ? JSON.stringify(one) : String(one)}`, 120);
 }
 
-export interface RunMetadata {
-  process: string;
-  /** APPROVED also where no policy was evaluated and people approved; REJECTED whenever a person rejected. */
-  policy: "PASSED" | "FAILED" | "APPROVED" | "REJECTED" | "NOT EVALUATED";
-  /** Who rejected it, and why, as a sentence. */
-  rejected?: string;
-  writes: { n: number; verified: number; stands?: string[]; not_verified?: string[] };
-  duration_ms: number;
-  approvals: Approval[];
-}
+export type RunMetadata = ReturnType<typeof runMetadata>;
 
 export interface Approval {
   by: string;
@@ -110,10 +101,11 @@ export function runMetadata(run: {
   writes: readonly VerifiedWrite[];
   duration_ms: number;
   approvals: readonly Approval[];
+  /** Who rejected it, and why, as a sentence. */
   rejected: string | null;
   /** It ran to its end and was not canceled. */
   completed?: boolean;
-}): RunMetadata {
+}) {
   const { process, verdict, writes, duration_ms, approvals, rejected, completed = true } = run;
   const people = new Set(approvals.map((one) => one.by)).size;
   const approved = verdict?.blocked !== true && people >= Math.max(1, verdict?.approvals ?? 1);
@@ -121,7 +113,8 @@ export function runMetadata(run: {
   const { verified } = mutationLog(writes);
   return {
     process,
-    policy: rejected === null ? judged : "REJECTED",
+    /** APPROVED also where no policy was evaluated and people approved; REJECTED whenever a person rejected. */
+    policy: rejected === null ? judged : ("REJECTED" as const),
     writes: { n: writes.length, verified, ...(verified === writes.length && completed ? {} : standing(writes)) },
     duration_ms,
     approvals: [...approvals],

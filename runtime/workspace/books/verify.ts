@@ -16,13 +16,7 @@ import { monthOfId, toMonth } from "./months.ts";
 import { makeOwnFolder, userState } from "../own-folders.ts";
 import { readRecords } from "../statements/records.ts";
 
-export interface Verified {
-  findings: Finding[];
-  balances: Balances;
-  /** False when an entry cannot be read and is missing from the balances. */
-  whole: boolean;
-  entries: number;
-}
+export type Verified = Awaited<ReturnType<typeof verifyBooks>>;
 
 /** The accounts config.yaml names. */
 export interface NamedAccounts {
@@ -30,12 +24,15 @@ export interface NamedAccounts {
   statements?: readonly { account: string }[];
 }
 
-/** Checks the whole journal of a tree. Findings are in the order of files and lines, those about two entries last. */
-export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promise<Verified> {
+/**
+ * Checks the whole journal of a tree. Findings are in the order of files and lines, those about two entries last. `whole`: false when an
+ * entry cannot be read and is missing from the balances.
+ */
+export async function verifyBooks(tree: Tree, config: NamedAccounts = {}) {
   const main = await tree.read(MAIN_JOURNAL);
   if (main === null) {
     const missing: Finding = { code: "FILE_MISSING", at: { file: MAIN_JOURNAL }, message: "The workspace has no main.journal." };
-    return { findings: [missing], balances: {}, whole: false, entries: 0 };
+    return { findings: [missing], balances: {} as Balances, whole: false, entries: 0 };
   }
   const chart = parseMain(main);
   const files = (await tree.list(JOURNAL)).map((entry) => entry.path).filter((path) => path.endsWith(".journal"));
@@ -222,11 +219,7 @@ function compare(tool: Opinion["tool"], theirs: Balances, ours: Balances): Opini
   return { tool, status: "differs", message: differences.slice(0, 5).join("; ") };
 }
 
-interface Ran {
-  code: number | "missing";
-  out: string;
-  err: string;
-}
+type Ran = { code: number | "missing" } & Record<"out" | "err", string>;
 
 function refusal(tool: Opinion["tool"], ran: Ran): Opinion {
   if (ran.code === "missing") return { tool, status: "not installed", message: `${tool} is not installed.` };

@@ -105,12 +105,7 @@ function unknownDialect(file: string, top: string, dialects: Dialect[], heads: M
   return unreadable("STATEMENT_DIALECT", message, 1, { header: excerpt(line), nearest: near?.dialect.name ?? null });
 }
 
-export interface Guess {
-  /** Text of a file for importers/. */
-  dialect: string;
-  /** The dialect in words, with the first row as it would be read. */
-  words: string;
-}
+type Guess = ReturnType<typeof toGuess>;
 
 const DELIMITERS = [",", ";", "\t", "|"];
 const DAYS = [
@@ -210,11 +205,12 @@ function ties(amounts: readonly string[], balances: readonly string[], form: Amo
   return rows.length > 0 && (down || up);
 }
 
+/** `dialect`: text of a file for importers/; `words`: the dialect in words, with the first row as it would be read. */
 function toGuess(
   name: string,
   records: readonly CsvRecord[],
   { delimiter, form, amount, columns }: { delimiter: string; form: string; amount: AmountForm; columns: Columns },
-): Guess {
+) {
   const { date, description, ...money } = columns;
   const number = (i: number): number => i + 1;
   const slug = name
