@@ -12,6 +12,8 @@ import { ENTRY_STATUSES, type Json } from "../runtime/kernel/ports.ts";
 /** What a read depends on: the files of the run's commit and the run's writes, or the run's own clock and mode. */
 export const OF_TREE = { effect: "read", from: "tree" } as const;
 export const OF_RUN = { effect: "read", from: "run", access: "context" } as const;
+/** Asks a person, on a card. */
+export const ASKS = { effect: "control", access: "ask" } as const;
 
 /** A value shown in a message: short, on one line. */
 export function shown(value: unknown): string {

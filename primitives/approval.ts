@@ -7,7 +7,7 @@ import { ClearedError } from "../runtime/kernel/errors.ts";
 import { momentOf } from "../runtime/rules/policy/values.ts";
 import { End, definePrimitive } from "../runtime/kernel/primitive.ts";
 import type { Json } from "../runtime/kernel/ports.ts";
-import { json, record, shown, text } from "./_shapes.ts";
+import { ASKS, json, record, shown, text } from "./_shapes.ts";
 
 const call = z.strictObject({
   tool: text.describe("the primitive's name, or SERVER/TOOL for mcp_call"),
@@ -51,8 +51,7 @@ const waiting = {
 
 export const approval_wait = definePrimitive({
   name: "approval_wait",
-  effect: "control",
-  access: "ask",
+  ...ASKS,
   summary: "Ask a person to approve exactly these calls, and wait for the decision, for days if necessary.",
   params: z.object({
     title: text.describe("the question, in words"),
@@ -114,8 +113,7 @@ const SAMPLES = { string: "", number: 0, integer: 0, boolean: false, money: "0.0
 
 export const approval_form = definePrimitive({
   name: "approval_form",
-  effect: "control",
-  access: "ask",
+  ...ASKS,
   summary: "Ask a person for missing data, and wait for it. Figures they enter count as read.",
   params: z.object({
     title: text.describe("the question, in words"),

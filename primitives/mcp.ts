@@ -17,6 +17,7 @@ const tool = checked<string>((value) => typeof value === "string" && value.lengt
   ts: "string",
 });
 const params = record.default({}).describe("the tool's own parameters");
+const REMOTE = { effect: "read", remote: true } as const;
 const READ_ERRORS = ["TOOL_UNKNOWN", "TOOL_ARGUMENTS", "TOOL_FAILED", "TOOL_DOWN", "TOOL_TIMEOUT", "TOOL_ANSWER"];
 
 const listed = z.object({
@@ -142,8 +143,7 @@ async function assertReads(name: string, tool: string, ctx: StepContext): Promis
 
 export const mcp_list = definePrimitive({
   name: "mcp_list",
-  effect: "read",
-  remote: true,
+  ...REMOTE,
   summary: "The tools on offer, with their classes and schemas.",
   params: z.object({ server: text.optional().describe("only this server's") }),
   returns: z.array(listed),
@@ -154,8 +154,7 @@ export const mcp_list = definePrimitive({
 
 export const mcp_find = definePrimitive({
   name: "mcp_find",
-  effect: "read",
-  remote: true,
+  ...REMOTE,
   summary: "Tools nearest to a request in words, best first.",
   params: z.object({ wish: text, limit: z.int().min(1).max(50).default(5) }),
   returns: z.array(listed),
@@ -166,8 +165,7 @@ export const mcp_find = definePrimitive({
 
 export const mcp_record = definePrimitive({
   name: "mcp_record",
-  effect: "read",
-  remote: true,
+  ...REMOTE,
   summary: "The one record that a reading tool returns. If there is none, the run ends with an input error that names the nearest id.",
   params: z.object({ tool, params }),
   returns: json,
@@ -211,8 +209,7 @@ async function nearestIds(tool: string, params: Record<string, Json>, ctx: StepC
 
 export const mcp_fetch_all = definePrimitive({
   name: "mcp_fetch_all",
-  effect: "read",
-  remote: true,
+  ...REMOTE,
   summary: "All pages of a reading tool. Check complete before adding up: the data_* functions refuse an incomplete answer.",
   params: z.object({ tool, params, where: record.optional().describe("only records whose fields equal these") }),
   returns: z.object({

@@ -1,12 +1,11 @@
 /** Changes that an agent requests: a person decides, on a card, and an approval is one commit. Nothing changes before it. */
 import { z } from "zod";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
-import { json } from "./_shapes.ts";
+import { ASKS, json } from "./_shapes.ts";
 
 export const propose_change = definePrimitive({
   name: "propose_change",
-  effect: "control",
-  access: "ask",
+  ...ASKS,
   summary: "Propose a change of agents, scripts, policies, importers, knowledge, cases or config.yaml to a person.",
   params: z.object({
     title: z.string().trim().min(1).max(200).describe("what changes, in one line"),
@@ -38,8 +37,7 @@ export const propose_change = definePrimitive({
 
 export const propose_rules = definePrimitive({
   name: "propose_rules",
-  effect: "control",
-  access: "ask",
+  ...ASKS,
   summary: "Offer a person a rule for each payee whose entries people have moved to another account: one card each.",
   params: z.object({}),
   returns: z.object({

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ClearedError } from "../runtime/kernel/errors.ts";
 import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
-import { confidence, confidenceText, entryId, json, text } from "./_shapes.ts";
+import { ASKS, confidence, confidenceText, entryId, json, text } from "./_shapes.ts";
 
 const item = z.strictObject({
   entry_id: z
@@ -34,8 +34,7 @@ function add(one: z.output<typeof item>, ctx: StepContext): void {
 
 export const queue_add_review = definePrimitive({
   name: "queue_add_review",
-  effect: "control",
-  access: "ask",
+  ...ASKS,
   summary: "Ask a person to look at an entry, or at anything.",
   params: item,
   returns: z.object({ queued: z.number() }),
@@ -49,8 +48,7 @@ export const queue_add_review = definePrimitive({
 
 export const queue_add_many = definePrimitive({
   name: "queue_add_many",
-  effect: "control",
-  access: "ask",
+  ...ASKS,
   summary: "Ask a person to look at many entries, in one call.",
   params: z.object({ items: z.array(item).max(50_000).describe("each has the shape of queue_add_review") }),
   returns: z.object({ queued: z.number() }),
