@@ -1,8 +1,10 @@
 /** Callers over A2A and MCP: the owner of a token, a program of this user, or anybody, if trust.yaml allows that; and their limits. */
 import { ClearedError } from "../kernel/errors.ts";
 import type { Config } from "../workspace/settings/config.ts";
-import { createTokenReader, listTokens } from "../workspace/settings/tokens.ts";
+import { NOBODY } from "../kernel/text.ts";
+import { createTokenReader, listTokens, makerOf } from "../workspace/settings/tokens.ts";
 import type { Host } from "./host.ts";
+import { starter } from "./identity.ts";
 
 /** A caller, and the agents they may give tasks to; null: all that accept tasks. */
 export interface Caller {
@@ -65,6 +67,15 @@ export function createCallers({ dir, trust, config }: Pick<Host, "dir" | "trust"
       const why = token === null ? "The kernel does not tell that this is a program of this user" : "This token is not known";
       const how = "`cleared tokens add NAME --agents AGENT` makes one: send it as Authorization: Bearer.";
       throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);
+    },
+    /**
+     * Who counts as having started a caller's tasks, so that they do not approve them alone: of a program of this user the user, as with a command;
+     * of a token whoever made it, who knows it. Nobody for an anonymous caller.
+     */
+    starterOf({ owner, token }: Caller): { by?: string } {
+      if (owner === LOCAL) return { by: starter(trust).by ?? NOBODY };
+      const found = token === null ? null : tokenOf(token);
+      return token === null ? {} : { by: (found && makerOf(found, trust.people)) ?? NOBODY };
     },
     limits,
     /** A connection held open by a request. @throws TASK_LIMIT */

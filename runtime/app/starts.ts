@@ -1,5 +1,6 @@
 /** What a run starts from: the agent at HEAD, its header, its validated input. One place for commands, triggers, schedules and calling agents. */
 import { pauseWords } from "../engine/store/pauses.ts";
+import { couldBeAnybodys } from "../engine/authority.ts";
 import { startedBy } from "../engine/process.ts";
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import { doubtIn } from "../engine/proven.ts";
@@ -242,7 +243,8 @@ const handedOn = ({ given: { policy, readOnly } = {} }: RunRecord): Given => ({
 const fromRun = (run: RunRecord) => {
   const before = (run.cause.detail as { from?: { first?: string } } | undefined)?.from;
   const first = before?.first ?? startedBy(run);
-  return { from: { agent: run.agent, asked: before === undefined ? first : `other runs, the first of them by ${first}`, first } };
+  const asked = before === undefined ? first : `other runs, the first of them by ${first}`;
+  return { from: { agent: run.agent, asked, first, ...(couldBeAnybodys(run) ? { outside: true } : {}) } };
 };
 
 /** `name=value` of --input. */

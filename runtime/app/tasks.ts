@@ -4,7 +4,6 @@
  * nothing a caller writes is an approval; the caller's view of a task is a projection (task-view.ts) that is never stored.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { NOBODY } from "../kernel/text.ts";
 import { createWatch } from "../engine/store/rows.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
@@ -16,7 +15,6 @@ import { type Fields, isObject } from "../rules/tools/shape.ts";
 import { variables } from "../workspace/settings/variables.ts";
 import { type Caller, LOCAL, createCallers } from "./callers.ts";
 import type { Host } from "./host.ts";
-import { starter } from "./identity.ts";
 import { type Followed, createFollower, createList } from "./task-follow.ts";
 import { type Draft, EMPTY, type Large, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn, tooLarge } from "./task-intake.ts";
 import { createPushes } from "./task-push.ts";
@@ -59,7 +57,7 @@ function createTasks(host: Host) {
   const { database, engine, clock } = host;
   const store = createTaskStore(database);
   const watch = createWatch();
-  const { caller, owners, limits, hold, room } = createCallers(host);
+  const { caller, starterOf, owners, limits, hold, room } = createCallers(host);
   const follower = createFollower(host, store, watch);
   const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
@@ -108,9 +106,7 @@ function createTasks(host: Host) {
       const also = continued === undefined ? null : goesOn(agent, continued);
       const detail = { task: place.id, owner: caller.owner, context: place.context, ...after };
       const cause = { kind: caller.via ?? ("a2a" as const), key: place.id, detail };
-      // A program of this user counts as the user, as with a command: if two people must agree, they are not the second.
-      const by = caller.owner === LOCAL ? { by: starter(host.trust).by ?? NOBODY } : {};
-      await host.start(agent, { cause, input, ...by, ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
+      await host.start(agent, { cause, input, ...starterOf(caller), ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
         told = true;
         keep({ run, also, draft: known });
       });

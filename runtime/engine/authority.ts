@@ -51,6 +51,14 @@ export function notAlone(by: string, approvals = 1): Pick<CardDraft, "approvals"
   return by === NOBODY ? { approvals: Math.max(approvals, 2) } : { not_by: by, ...(approvals > 1 ? { approvals } : {}) };
 }
 
+/**
+ * Whether a run was started from outside by whoever had access: put a file into a folder, knew the secret of a webhook, is an anonymous caller.
+ * That could be each person who decides, so where the policy asks for another one, two must agree. `outside`: of the run behind it.
+ */
+export const couldBeAnybodys = ({ by, cause: { kind, detail } }: Pick<RunRecord, "by" | "cause">): boolean =>
+  by === undefined &&
+  (["watch", "webhook", "a2a", "mcp"].includes(kind) || (detail as { from?: { outside?: true } } | undefined)?.from?.outside === true);
+
 /** The card as its run would ask it today: with several people nobody decides what they started, even if it was opened while there was one. */
 export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approvals">>(
   card: C,
@@ -126,11 +134,11 @@ function assertAble(card: CardDraft, { by }: Decision, people: readonly Person[]
     able.length > 0
       ? `It can be decided by ${able.join(", ")}.`
       : `No one in trust.yaml can: give another person ${levels === "" ? "a key" : `the role ${levels}`} there, under people:.`;
-  if (by === card.not_by)
-    throw new ClearedError(
-      "APPROVAL_SELF",
-      `${by} ${card.kind === "proposal" ? "proposed this or started the run that did," : "started this run"} and may not decide "${card.title}". ${others}`,
-    );
+  if (by === card.not_by) {
+    const how = card.started_by === undefined || card.started_by === by ? "" : ` (${card.started_by})`;
+    const did = card.kind === "proposal" ? "proposed this or started the run that did," : `started this run${how}`;
+    throw new ClearedError("APPROVAL_SELF", `${by} ${did} and may not decide "${card.title}". ${others}`);
+  }
   const person = people.find((one) => one.name === by) as Person;
   const id = requesterIdOf(person, card);
   if (id !== undefined)

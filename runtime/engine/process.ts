@@ -18,7 +18,7 @@ import { recordsIn } from "../rules/edits.ts";
 import type { RunState } from "./access.ts";
 import { findBrokenSum, findHole, findUntracedAmount, notJudged } from "./call-faults.ts";
 import type { Demands } from "./approval.ts";
-import { notAlone } from "./authority.ts";
+import { couldBeAnybodys, notAlone } from "./authority.ts";
 
 /**
  * Who must decide a card, and the brief that goes with it. The policy's demands apply whatever the script asks for.
@@ -80,6 +80,7 @@ export function startedBy({ by, cause: { kind, detail } }: Pick<RunRecord, "by" 
   };
   if (from !== undefined) return `the agent ${from.agent}${kind === "agent" ? "" : `, by ${words[kind]}`}; asked by ${from.asked}`;
   if (by === undefined) return words[kind];
+  if ((kind === "a2a" || kind === "mcp") && whose !== "") return `${words[kind]}, whose token ${by} made`;
   return kind === "command" ? by : `${by}, by ${words[kind]}`;
 }
 
@@ -95,8 +96,9 @@ export function whoMay(
   // What was judged may not be so: whoever any of the rules asks for decides.
   const verdict = said === null || state.doubted === null ? said : { ...said, ...state.most };
   // A changed row may name another starter, or none.
-  const by = state.doubted === null ? run.by : NOBODY;
-  const barred = by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
+  const distinct = verdict?.distinct_from_requester === true;
+  const by = state.doubted !== null || (distinct && couldBeAnybodys(run)) ? NOBODY : run.by;
+  const barred = by !== undefined && (people > 1 || distinct);
   const requesters = verdict?.requesters ?? [];
   const approvals = Math.max(verdict?.approvals ?? 1, requesters.includes(NOBODY) ? 2 : 1);
   const named = requesters.filter((one) => one !== NOBODY);

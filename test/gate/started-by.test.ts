@@ -1,5 +1,6 @@
 /** A card says who gave the run to be done: a person, the owner of a task, another agent and who asked that one. */
-import { chmodSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { serveApi, withApi } from "../../runtime/app/connect.ts";
@@ -7,9 +8,12 @@ import type { Host } from "../../runtime/app/host.ts";
 import { signRequest } from "../../runtime/app/identity.ts";
 import { forkRun } from "../../runtime/app/move-run.ts";
 import { connectSocket } from "../../runtime/app/socket.ts";
-import type { Cause, RunRecord } from "../../runtime/kernel/ports.ts";
+import { tasksOf } from "../../runtime/app/tasks.ts";
+import type { Card, Cause, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { NOBODY } from "../../runtime/kernel/text.ts";
-import { begin, keysOf, made, say, TEAM } from "../engine/gates.ts";
+import { shell } from "../cli/command-line.ts";
+import { placeFile } from "../../runtime/workspace/own-folders.ts";
+import { begin, ended, keysOf, made, say, SIMPLE, TEAM } from "../engine/gates.ts";
 import { closeAll, decide, host, openCard, removeAll } from "../engine/harness.ts";
 import { header, shop, STATES } from "./shop.ts";
 
@@ -52,6 +56,12 @@ test.each<[string, Cause, string | undefined, string]>([
     undefined,
     "a task of billing-bot",
   ],
+  [
+    "the maker of a token",
+    { kind: "a2a", key: "7", detail: { owner: "billing-bot" } },
+    "Ann",
+    "a task of billing-bot, whose token Ann made",
+  ],
   ["a chat client of a person", { kind: "mcp", key: "3", detail: { owner: "LOCAL" } }, "Ann", "Ann, by a chat client"],
   ["a schedule", { kind: "schedule", key: "4", detail: { tick: "x" } }, undefined, "the schedule"],
 ])("%s", async (_, cause, by, says) => {
@@ -85,6 +95,76 @@ test("whoever copies a run is the starter of the copy", async () => {
   await opened.engine.result(run, { timeoutMs: 100_000 });
   await expect(say("Bob", opened, run)).rejects.toMatchObject({ code: "APPROVAL_SELF" });
   await say("Bob", opened, id);
+});
+
+const OPEN = SIMPLE.replace("name: Simple", "name: Open\ntrigger: [a2a, event]\non_event: asked");
+
+test("who makes a token does not approve alone what it starts: neither as its maker, nor where a record was changed or its maker is not known", async () => {
+  const { one, opened } = await made(TEAM);
+  one.commit({ "agents/open.ts": OPEN });
+  const tasks = tasksOf(opened);
+  const card = async (token: string): Promise<Card> => {
+    const message = { id: randomUUID(), parts: [{ data: { params: { to: "A", amount: "5.00" } } }], metadata: { skill: "open" } };
+    const task = await tasks.send(
+      tasks.caller(token, () => false),
+      { message, metadata: {} },
+    );
+    await opened.engine.result(
+      tasks.row(
+        tasks.caller(token, () => false),
+        task.id,
+      ).run ?? "",
+      { timeoutMs: 100_000 },
+    );
+    return opened.cards.list({ open: true }).at(-1) as Card;
+  };
+  one.write(".cleared/ann.pem", keysOf("Ann").pem);
+  chmodSync(`${one.dir}/.cleared/ann.pem`, 0o600);
+  const add = async (name: string, key: string): Promise<string> => {
+    const { stdout } = await shell(one.dir, `CLEARED_KEY=${key} cleared tokens add ${name} --agents open --json`);
+    return (JSON.parse(stdout) as { token: string }).token;
+  };
+  const own = await card(await add("shop", `${one.dir}/.cleared/ann.pem`));
+  expect(own).toMatchObject({ not_by: "Ann", started_by: "a task of shop, whose token Ann made" });
+  await expect(say("Ann", opened, own.run ?? "")).rejects.toMatchObject({
+    code: "APPROVAL_SELF",
+    message: expect.stringContaining("a task of shop, whose token Ann made"),
+  });
+  await say("Bob", opened, own.run ?? "");
+  expect(await card(await add("unknown", "/nonexistent"))).toMatchObject({ approvals: 2 });
+  // Ann gives her own token to somebody else.
+  const token = await add("changed", `${one.dir}/.cleared/ann.pem`);
+  const file = placeFile("tokens", one.dir);
+  const kept = JSON.parse(readFileSync(file, "utf8")) as { tokens: { name: string }[] };
+  writeFileSync(file, JSON.stringify({ ...kept, tokens: kept.tokens.map((one) => ({ ...one, agents: ["open", "simple"] })) }));
+  expect(await card(token)).toMatchObject({ approvals: 2 });
+});
+
+test("what anybody could have started from outside is decided by two people where the policy asks for another one, and by one elsewhere", async () => {
+  const { opened } = await made(TEAM);
+  const OTHER = { kind: "other" };
+  const causes: Cause[] = [
+    { kind: "watch", key: "a", detail: { files: ["x.csv"] } },
+    { kind: "webhook", key: "b", detail: { webhook: "shop" } },
+    { kind: "a2a", key: "c", detail: { owner: "ANYBODY" } },
+  ];
+  const cards = async (cause: Cause, input: object): Promise<Card> => {
+    const { id } = await opened.start("asks", { cause, input: input as Json });
+    await opened.engine.result(id, { timeoutMs: 100_000 });
+    return openCard(opened, id);
+  };
+  for (const cause of causes) {
+    const plain = await cards({ ...cause, key: `${cause.key} plain` }, {});
+    expect(plain).not.toHaveProperty("approvals");
+    const { run } = await cards(cause, OTHER);
+    await say("Ann", opened, run ?? "");
+    expect(await opened.engine.result(run ?? "", { timeoutMs: 9000 })).toMatchObject({ status: "waiting" });
+    // Also behind an event.
+    expect(await cards({ kind: "event", key: cause.key, detail: { run } }, OTHER)).toMatchObject({ approvals: 2 });
+    await say("Bob", opened, run ?? "");
+    expect(await ended(opened, run ?? "")).toMatchObject({ outcome: "completed", result: { by: "Ann, Bob" } });
+  }
+  expect(await cards({ kind: "schedule", key: "d", detail: { tick: "x" } }, OTHER)).not.toHaveProperty("approvals");
 });
 
 test("over the owner's socket a run is by the person named only with their signature of just that request on that connection", async () => {

@@ -1,6 +1,8 @@
 /** `cleared tokens add|list|remove`: who may give tasks to which agents (A2A, MCP). A token is shown once, when it is made. */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { withLook } from "../../app/connect.ts";
+import { holdersHere } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import { addToken, listTokens, removeToken } from "../../workspace/settings/tokens.ts";
 import type { Command } from "../invocation.ts";
 import { when } from "../text.ts";
@@ -25,7 +27,7 @@ export const run: Command = async ({ output, dir }, [verb, name], options) => {
     return 0;
   }
   const agents = await offeredOf(dir, String(options["agents"] ?? ""));
-  const token = addToken(dir, { name, agents, at: Date.now() });
+  const token = addToken(dir, { name, agents, at: Date.now() }, holdersHere(readLocal(dir).trust)[0]?.key);
   output.result({ add: name, agents, token });
   output.line(`${name} may give tasks to ${agents.join(", ")}. Its token, shown this once:`);
   output.line(token);
