@@ -103,8 +103,9 @@ export const namesProgram = (name: string): boolean => PROGRAM.test(name) || SET
 /** `path`: in the workspace. */
 function isCode(path: string): boolean {
   const name = basename(path);
-  if (/^(?:import|\.cleared)[\\/]/.test(path)) return PROGRAM.test(name);
-  const isHidden = path.split(sep).some((part) => part.startsWith(".") && !part.startsWith(".git"));
+  if (MADE.test(path) || PROGRAM.test(name)) return !MADE.test(path);
+  if (/^import[\\/]/.test(path) || KEPT.test(path)) return false;
+  const isHidden = /[\\/]\.(?!git)|^\.(?!git|cleared[\\/])/.test(path);
   const hasEnding = name.replace(/^\./, "").includes(".");
   if (isHidden || path.startsWith(`data${sep}`)) return isHidden || namesProgram(name);
   return SETTINGS.test(name) || (!DATA.test(name) && (hasEnding || BUILD.test(name)));
@@ -113,8 +114,9 @@ function isCode(path: string): boolean {
 // No person can confirm more at once, and a larger folder holds more than plugins.
 const MOST_FILES = 2000;
 
-// What Cleared itself writes: typings, parsed files, and files that exist for a moment.
-const MADE = /^\.cleared[\\/](?:types|cache|tmp)$/;
+// What Cleared itself writes, by its names: typings, parsed files, and files that exist for a moment; its store and its keys.
+const MADE = /^\.cleared[\\/](?:types[\\/]primitives\.d\.ts|cache[\\/][\da-f]{64}[.\d]*|tmp[\\/]\d+-\w*-[\da-f]+)$/;
+const KEPT = /^\.cleared[\\/](?:statements[\\/][\da-f]{64}|store\.db|id|sock|refresh\.json|propose\.json|.*\.(?:pem|key|age))\b[^\\/]*$/;
 
 /** A file of the workspace with the code beside and below it; at the workspace's top only beside it. Empty for a path that is not a file in it. */
 export function codeBeside(root: string, file: string): CodeFile[] {
@@ -162,7 +164,7 @@ function behindLink(at: string): Stats | undefined {
   }
 }
 
-function codeFile(root: string, path: string): CodeFile {
+export function codeFile(root: string, path: string): CodeFile {
   const at = join(root, path);
   const found = lstatSync(at);
   const behind = found.isSymbolicLink() ? behindLink(at) : found;

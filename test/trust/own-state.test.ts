@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { readLocal } from "../../runtime/app/local.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
+import { lookAtTrust } from "../../runtime/workspace/settings/confirmation.ts";
 import { placeFile } from "../../runtime/workspace/own-folders.ts";
 import { confirm } from "../confirm.ts";
 import { type Workspace, closeAll, host, removeAll, workspace } from "../engine/harness.ts";
@@ -46,9 +47,28 @@ it("a database that a confirmed program keeps in .cleared may change; a program 
   trusts(one, "mcp", "{erp: {command: node, args: [srv.mjs, --db, .cleared/erp.db], env: {ERP_DB: .cleared/erp.db}}}");
   confirm(one.dir);
   one.write(".cleared/erp.db", "2;\n");
-  one.write(".cleared/types/more.d.ts", "2;\n");
+  one.write(".cleared/types/primitives.d.ts", "2;\n");
   expect(standing(one)).toBeNull();
   one.write(".cleared/lib/x.mjs", "2;\n");
+  expect(standing(one)).toBe("changed");
+});
+
+it.for<[path: string, text: string]>([
+  [".cleared/lib/y", 'require("../.cleared/lib/y");\n'],
+  [".cleared/erp.db", "require('../.cleared/erp.db');\n"],
+  [".cleared/cache/z.cjs", 'require(["..", ".cleared", "cache", "z.cjs"].join("/"));\n'],
+  [".cleared/types/z.d.ts", 'import(["..", ".cleared", "types", "z.d.ts"].join("/"));\n'],
+  [".cleared/lib/y.plugin", "load();\n"],
+  ["lib/y", "require(`../lib/y`);\n"],
+  ["data/y.txt", 'import x from "../data/y.txt";\n'],
+])("what a confirmed program could load is confirmed with it, whatever its name and its place: %s", async ([path, text]) => {
+  const one = await workspace({ "srv/r.cjs": text });
+  one.write(path, "1;\n");
+  trusts(one, "mcp", "{erp: {command: node, args: [srv/r.cjs]}}");
+  confirm(one.dir);
+  expect(lookAtTrust(one.dir).code).toHaveProperty([path]);
+  expect(standing(one)).toBeNull();
+  one.write(path, "2;\n");
   expect(standing(one)).toBe("changed");
 });
 

@@ -4,7 +4,7 @@
  * confirmation with it, and a pull that changes any of these ends it.
  *
  * The code: a command can load code in more ways than can be listed (`sh -c`, `python -m`, an import, NODE_OPTIONS, its working directory), so
- * everything in the workspace that looks like code counts, and every file that a command names. The scripts in agents/ and scripts/ change
+ * everything in the workspace that looks like code counts, and every file that a command names or that code loads by its name. The scripts in agents/ and scripts/ change
  * with every proposal and run in the sandbox: they count only if a command, or code that counts, names them.
  */
 import { createHmac, hash, randomBytes } from "node:crypto";
@@ -16,7 +16,7 @@ import { readTrust, type Trust, trustOf } from "./config.ts";
 import { AGENTS, ID, SCRIPTS, STATE, TRUST, FOREIGN_KEY, KEY } from "../layout.ts";
 import { assertWorkspaceState } from "../workspace-state.ts";
 import { CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
-import { codeBelow, codeBeside, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
+import { type CodeFile, codeBelow, codeBeside, codeFile, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
 import { adoptSecrets } from "./secrets.ts";
 
 /** The present trust.yaml, for a person to read and confirm. */
@@ -114,6 +114,7 @@ export function broughtCode(dir: string, { plugins, mcp }: Pick<Trust, "plugins"
   };
   const inside = words.map((word) => relative(root, resolve(root, word))).filter((word) => word !== "");
   count(".", inside);
+  for (const path of all.keys()) for (const one of loadedBy(root, path, all)) all.set(one.path, one.hash); // also by what is added here
   // A tsconfig.json includes files to type-check them, not to run them.
   for (const path of [...all.keys()]) if (posix.basename(path) !== "tsconfig.json") count(posix.dirname(path), namesIn(root, path));
   return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -143,11 +144,26 @@ const wordsIn = (text: string): string[] =>
     .map((word) => word.replace(/\/?[*?{[].*$/, ""))
     .filter((word) => word !== "" && word !== ".");
 
+/** The text of a file of code; null for a link, and for one that is too large. */
+function textOf(root: string, path: string): string | null {
+  const at = join(root, path);
+  return lstatSync(at).isSymbolicLink() || statSync(at).size > READ_BYTES ? null : readFileSync(at, "utf8");
+}
+
+// Interpreters load any file by its name, whatever its ending.
+const LOADS = /\b(?:require(?:_once|_relative)?|include(?:_once)?|import|from|load|do|source)\s*\(?\s*["'`](\.[^"'`\n]+)/g;
+
+/** Files of the workspace that a file of code loads by name and that do not look like code. */
+function loadedBy(root: string, path: string, known: ReadonlyMap<string, string>): CodeFile[] {
+  const names = [...(textOf(root, path) ?? "").matchAll(LOADS)].map(([, name = ""]) => posix.join(posix.dirname(path), name));
+  return names
+    .filter((name) => !known.has(name) && !/^\.\.\/|\.json$/.test(name) && statSync(join(root, name), { throwIfNoEntry: false })?.isFile())
+    .map((name) => codeFile(root, name));
+}
+
 /** Possible paths in a file of code: quoted texts, up to their first computed part; or the target of a link. */
 function namesIn(root: string, path: string): string[] {
-  const at = join(root, path);
-  if (lstatSync(at).isSymbolicLink()) return [readlinkSync(at)];
-  if (statSync(at).size > READ_BYTES) return [];
-  const quoted = readFileSync(at, "utf8").matchAll(/["'`]([^"'`\n]*(?:agents|scripts|\.)[^"'`\n]*)/g);
+  if (lstatSync(join(root, path)).isSymbolicLink()) return [readlinkSync(join(root, path))];
+  const quoted = (textOf(root, path) ?? "").matchAll(/["'`]([^"'`\n]*(?:agents|scripts|\.)[^"'`\n]*)/g);
   return [...quoted].map(([, name = ""]) => name.replace(/\/?[?#$*{%].*$/, "")).filter((name) => /[^./]/.test(name));
 }
