@@ -4,8 +4,8 @@
  * confirmation with it, and a pull that changes any of these ends it.
  *
  * The code: a command can load code in more ways than can be listed (`sh -c`, `python -m`, an import, NODE_OPTIONS, its working directory), so
- * everything in the workspace that looks like code counts, and every file that a command names or that code loads by its name. The scripts in agents/ and scripts/ change
- * with every proposal and run in the sandbox: they count only if a command, or code that counts, names them.
+ * everything in the workspace that looks like code counts, and every file that a command names or that code loads by its name. The scripts in
+ * agents/ and scripts/ change with every proposal and run in the sandbox: they count only if a command, or code that counts, names them.
  */
 import { createHmac, hash, randomBytes } from "node:crypto";
 import { join, posix, relative, resolve } from "node:path";
