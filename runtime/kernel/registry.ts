@@ -121,7 +121,7 @@ const KEPT = /^\.cleared[\\/](?:statements[\\/][\da-f]{64}|store\.db|id|sock|ref
 /** A file of the workspace with the code beside and below it; at the workspace's top only beside it. Empty for a path that is not a file in it. */
 export function codeBeside(root: string, file: string): CodeFile[] {
   const at = resolve(root, file);
-  const real = statSync(at, { throwIfNoEntry: false })?.isFile() === true ? realpathSync(at) : null;
+  const real = behindLink(at)?.isFile() === true ? realpathSync(at) : null;
   if (real === null || !real.startsWith(`${root}${sep}`)) return [];
   const [own, folder] = [relative(root, real), relative(root, dirname(real))];
   if (leadsIntoState(root, own)) return [];
@@ -155,8 +155,8 @@ const isInstalled = (path: string): boolean =>
 const isProgram = (root: string, path: string): boolean =>
   !path.startsWith(".cleared") && ((lstatSync(join(root, path), { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
 
-/** Undefined for a link that leads nowhere, or to itself. */
-function behindLink(at: string): Stats | undefined {
+/** Undefined for a link that leads nowhere, or to itself, and for a text that cannot be a path: words are looked up, too. */
+export function behindLink(at: string): Stats | undefined {
   try {
     return statSync(at);
   } catch {

@@ -120,6 +120,17 @@ it.for(REACHED)("code that a tool server reaches by %s is covered", async ([, se
   expect(standing(one)).toBe("changed");
 });
 
+it("a word that is longer than the name of a file may be is no file", async () => {
+  const long = "a".repeat(3000);
+  const one = await workspace({ "srv/main.mjs": `import "./${long}";\n` });
+  const server = `command: node, args: [srv/main.mjs, --key=${long}, "./${long}/x"], env: {FOO: ${long}, NODE_OPTIONS: "--import=${long}"}`;
+  one.write("trust.yaml", one.read("trust.yaml").replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, `mcp: {erp: {${server}}}\n`));
+  confirm(one.dir);
+  expect(standing(one)).toBeNull();
+  one.write("srv/main.mjs", "2;\n");
+  expect(standing(one)).toBe("changed");
+});
+
 it("a running owner starts a tool server only while its code is what was confirmed", async () => {
   const one = await shop({ "agents/look.ts": `${header("mcp")}mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "A" } });\n` });
   one.write("lib/more.py", "print(1)\n");

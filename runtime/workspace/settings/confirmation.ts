@@ -16,7 +16,7 @@ import { readTrust, type Trust, trustOf } from "./config.ts";
 import { AGENTS, ID, SCRIPTS, STATE, TRUST, FOREIGN_KEY, KEY } from "../layout.ts";
 import { assertWorkspaceState } from "../workspace-state.ts";
 import { CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
-import { type CodeFile, codeBelow, codeBeside, codeFile, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
+import { behindLink, type CodeFile, codeBelow, codeBeside, codeFile, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
 import { adoptSecrets } from "./secrets.ts";
 
 /** The present trust.yaml, for a person to read and confirm. */
@@ -157,7 +157,7 @@ const LOADS = /\b(?:require(?:_once|_relative)?|include(?:_once)?|import|from|lo
 function loadedBy(root: string, path: string, known: ReadonlyMap<string, string>): CodeFile[] {
   const names = [...(textOf(root, path) ?? "").matchAll(LOADS)].map(([, name = ""]) => posix.join(posix.dirname(path), name));
   return names
-    .filter((name) => !known.has(name) && !/^\.\.\/|\.json$/.test(name) && statSync(join(root, name), { throwIfNoEntry: false })?.isFile())
+    .filter((name) => !known.has(name) && !/^\.\.\/|\.json$/.test(name) && behindLink(join(root, name))?.isFile() === true)
     .map((name) => codeFile(root, name));
 }
 
