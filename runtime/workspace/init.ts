@@ -6,7 +6,7 @@ import { chmod, cp, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 
 import { userInfo } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import { parseConfig, parseTrust } from "./settings/config.ts";
 import { git, gitFailed, tryGit } from "./git/git-process.ts";
 import { keepConfirmation, lookAtTrust } from "./settings/confirmation.ts";
@@ -61,7 +61,7 @@ const GITATTRIBUTES = "* text=auto eol=lf\n";
 
 /**
  * Makes a workspace in a new or empty folder.
- * @throws WORKSPACE_EXISTS, CONFIG_INVALID for a name that cannot be one, GIT_FAILED
+ * @throws WORKSPACE_EXISTS, USAGE for a name that cannot be one, GIT_FAILED
  */
 export async function initWorkspace(dir: string, options: InitOptions): Promise<void> {
   const target = resolve(dir);
@@ -150,11 +150,20 @@ async function fill({ from, name }: InitOptions, person: string) {
     () => `people:\n  - name: ${JSON.stringify(person)}\n    key: ${half}`,
   );
   // Parsed again, so that no name can mean something else as YAML.
-  if (parseConfig(config).business.name !== name.trim())
+  if (asGiven(() => parseConfig(config)).business.name !== name.trim())
     throw new ClearedError("CONFIG_INVALID", `The starter's ${CONFIG} has no place for the business's name.`);
-  if (parseTrust(trust).people[0]?.key !== half)
+  if (asGiven(() => parseTrust(trust)).people[0]?.key !== half)
     throw new ClearedError("CONFIG_INVALID", `The starter's ${TRUST} has no place for the first person.`);
   return { config, trust, half, key };
+}
+
+/** What is wrong in the new files is wrong with what was given for them, and no line of a file that there is. @throws USAGE */
+function asGiven<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new ClearedError("USAGE", `${toWire(cause).message.replace(/^\S+:\d+: /, "")}. Nothing was made.`, { cause });
+  }
 }
 
 async function write(target: string, { config, trust }: Awaited<ReturnType<typeof fill>>, { from, agents }: InitOptions): Promise<void> {

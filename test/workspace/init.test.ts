@@ -89,7 +89,10 @@ test("a folder with contents, or a file, is refused and unchanged", async () => 
 });
 
 test("a failed set-up leaves nothing behind", async () => {
-  await expect(initWorkspace(dir, { name: " ", from: STARTER, person: "Pat" })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  // Without a place: a command would quote that line of the workspace in which it was typed.
+  const refused = (message: RegExp) => ({ code: "USAGE", message: expect.stringMatching(message), at: undefined });
+  await expect(initWorkspace(dir, { name: " ", from: STARTER, person: "Pat" })).rejects.toMatchObject(refused(/^business\.name: write/));
+  await expect(initWorkspace(dir, { name: "A", from: STARTER, person: "runtime" })).rejects.toMatchObject(refused(/^people.*another name/));
   await expect(initWorkspace(dir, { name: "Acme", from: join(place, "none"), person: "Pat" })).rejects.toThrow();
   expect(existsSync(dir)).toBe(false);
 });
