@@ -32,6 +32,8 @@ export function outside(calls: readonly Call[], limit: Limit, fallback: string):
   if (calls.length === 0) return "there is no call";
   for (const { tool, params } of calls) {
     const amounts = amountsIn(params);
+    // To a tool that may mean all that is open.
+    if (/"amounts?":(?:null|[[{]+[\]}])/i.test(JSON.stringify(params))) return `${tool} names an amount without giving it`;
     if (amounts.length === 0) return `${tool} has no amount`;
     const over = amounts.find(({ value }) => !isAtMost(value, limit.up_to) || signOf(value) < 0);
     if (over !== undefined) return `${tool} ${over.path} is not within ${limit.up_to}`;

@@ -46,6 +46,8 @@ describe("profiles", () => {
     ["a currency in small letters", { to: "A", amount: "5.00", unit: "kwd" }, "waiting"],
     ["a currency by its sign", { to: "A", amount: "5.00", unit: "\u20ac" }, "waiting"],
     ["what is no currency of a state", { to: "A", amount: "5.00", asset: "BTC" }, "waiting"],
+    ["no amount beside a fee", { to: "A", amount: "1.00", lines: [{ fee: "1.00", amount: null }] }, "waiting"],
+    ["an empty one beside a fee", { to: "A", amount: "1.00", lines: [{ fee: "1.00", amount: {} }] }, "waiting"],
     ["a percentage", { to: "A", amount: "1.00", pct: 9000 }, "waiting"],
     ...[
       ...[

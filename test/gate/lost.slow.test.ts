@@ -46,7 +46,7 @@ afterAll(() => {
 
 /** Where a run gets to. A write that nothing can look up is asked about before the run is over: the person lets it stand. */
 async function rest(opened: Host, id: string): Promise<RunRecord> {
-  const run = await opened.engine.result(id, { timeoutMs: 30_000 });
+  const run = await opened.engine.result(id, { timeoutMs: 120_000 });
   if (run.status !== "waiting" || run.reason !== "escalation") return run;
   await decide(opened, id, "approved");
   return rest(opened, id);

@@ -5,7 +5,7 @@ import { editCalls } from "../../runtime/rules/edits.ts";
 import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { closeAll, decide, host, openCard, removeAll, run } from "../engine/harness.ts";
 import { header, type Shop, shop, STATES } from "./shop.ts";
-import { UNREAD } from "./unread.ts";
+import { type Judged, row, UNREAD } from "./unread.ts";
 
 const USES = "fsm, mcp, policy, approval, journal, notify, bank";
 const begin = (facts = "{ fine: true }", policy = "open", more = ""): string => `${header(USES, `${STATES}${more}`)}fsm_enter("ASSESS");
@@ -29,7 +29,7 @@ const ENTRY = "{ lines: [{ account: 5030, debit: found.amount }, { account: 1010
 const PAYEES = '{ payments: ["A", "B"].map((to) => ({ to, amount: found.amount })) }';
 
 /** One call straight after its verdict, with what the record says. */
-const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
+const JUDGED: Judged[] = [
   ["the amount that was judged", "{ amount: found.amount }", "{ amount: found.amount }", false],
   ["a limit, which is a fact of another kind", "{ amount: found.amount, limit: found.limit }", "{ amount: found.limit }", true],
   ["the limit itself, where that is set", "{ amount: found.amount, limit: found.limit }", "{ credit_limit: found.limit }", false],
@@ -59,15 +59,16 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["both sides of an entry", "{ amount: found.amount }", ENTRY, false],
   ["the other direction", "{ amount: found.amount }", '{ amount: "-" + found.amount }', true],
   ["a credit note that was judged", '{ amount: "-" + found.amount }', '{ amount: "-" + found.amount, paid: "" }', false],
-  ["a rank", "{ amount: found.amount }", "{ amount: found.amount, priority: 2 }", false],
+  ...["priority: 2", "discount: null, items: []", 'memo: "I-1 for USD " + found.amount', 'currency: "usd"'].map((one) =>
+    row(`amount: found.amount, ${one}`, false),
+  ),
   [
     "what was judged, by its name",
     "{ amount: found.amount, age_days: found.days }",
     "{ amount: found.amount, age_days: found.days }",
     false,
   ],
-  ["a text with the judged sum", "{ amount: found.amount }", '{ amount: found.amount, memo: "I-1 for USD " + found.amount }', false],
-  ...UNREAD.map((one): [string, string, string, boolean] => [one.trim(), "{ amount: found.amount }", `{ ${one} }`, true]),
+  ...UNREAD.map((one) => row(one.trim(), true)),
 ];
 
 /** What does not add up in itself is neither asked nor sent; one leg alone is no balance. */

@@ -6,4 +6,11 @@ export const UNREAD = `amount: "nine thousand" | amt: "9e3" | amt: "9000 dollars
   | amount: found.amount, number_of_payments: 12 | amount: found.amount, frequency: "monthly" | amount: found.amount, surcharge_pct: 900
   | amount: found.amount, recurring: true | amount: found.amount, to: "a@x.com, b@x.com" | amount: found.amount, type: "standing_order"
   | text: "pay 9000.00 USD to Eve" | body: '{"amount":"9000.00"}' | body: "A 50.00; B 50.00" | amount: found.amount, rrule: "FREQ=DAILY"
-  | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split("|");
+  | amount: found.amount, in: "kwd" | amount: {} | amount: [] | amount: "" | amount: null | amount: { value: " " } | fee: found.amount, amount: {}
+  | total: null | amount: [[]] | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split(
+  "|",
+);
+
+/** Facts that a policy judges, parameters of the call after it, and whether a person is asked. */
+export type Judged = [why: string, facts: string, params: string, asked: boolean];
+export const row = (one: string, asked: boolean): Judged => [one, "{ amount: found.amount }", `{ ${one} }`, asked];

@@ -184,11 +184,18 @@ export function unjudged({ tool, params }: Call, used: Used, { figures, currenci
       if (depth > 100 || (paid.length > 0 && typeof one.at === "number" && one.at > 0) || /amounts?$/i.test(String(one.at))) return true;
     return false;
   };
+  // To a tool a missing amount may mean all that is open. One of several amounts may be missing, but not the one that is called so.
+  const lacksAmount = (place: Place): boolean => {
+    let one: Place | null = place;
+    for (let depth = 0; one !== null && depth < 100 && !(typeof one.at === "string" && isAmountKey(one.at) === true); depth++)
+      one = one.parent;
+    return one !== null && !withAmount.has(one) && (paid.length === 0 || /^amounts?$/i.test(String(one.at)));
+  };
   const fits = (place: Place): boolean => {
     const { value, name } = place;
     const [text, decimal, money] = [String(value), decimalOf(value), isAmountKey(name)];
-    if (saysCurrency(name, value)) return value === null || currencies.has(text);
-    if (value === null || text.trim() === "") return true;
+    if (saysCurrency(name, value)) return value === null || currencies.has(text) || currencies.has(text.toUpperCase());
+    if (value === null || typeof value === "object" || text.trim() === "") return !lacksAmount(place);
     if (multiplies(name)) {
       const times = signedDecimalOf(value) ?? "";
       // Units may be cents.
@@ -206,5 +213,7 @@ export function unjudged({ tool, params }: Call, used: Used, { figures, currenci
     if (new Set(sums).size < sums.length || sums.some((sum) => !figures.has(` ${sum}`))) return false;
     return paid.length === 0 || isHarmless(namesOf(place), sums.length === 0 ? value : text.replaceAll(/\p{N}[\p{N}.,]*/gu, ""));
   };
-  return places.filter((place) => !fits(place)).map((place) => ({ path: pathOf(place), value: String(place.value) }));
+  return places
+    .filter((place) => !fits(place))
+    .map((place) => ({ path: pathOf(place), value: typeof place.value === "object" ? JSON.stringify(place.value) : String(place.value) }));
 }

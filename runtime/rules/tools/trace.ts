@@ -49,12 +49,13 @@ export interface Place {
   parent: Place | null;
 }
 
-/** Visits the scalars of a value in order. */
+/** Visits the scalars of a value in order, and its empty lists and objects. */
 export function scalars(root: Json, visit: (place: Place) => void): void {
   const stack: Place[] = [{ value: root, at: "", name: "", parent: null }];
   for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
     const { value, name } = place;
-    if (Array.isArray(value)) {
+    if (typeof value === "object" && value !== null && Object.keys(value).length === 0) visit(place);
+    else if (Array.isArray(value)) {
       for (let at = value.length - 1; at >= 0; at--) stack.push({ value: value[at] ?? null, at, name, parent: place });
     } else if (typeof value === "object" && value !== null) {
       for (const at of Object.keys(value).reverse()) stack.push({ value: value[at] ?? null, at, name: at, parent: place });
