@@ -2,7 +2,7 @@
  * Turns a caller's message into an agent and its input: explicit names first, then JSON sent as text, then what the words say (free-text.ts),
  * if that is clear. What is missing is asked for. Everything a caller writes is untrusted and only data.
  */
-import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
+import { ClearedError, didYouMean, toWire, unlessInternal } from "../kernel/errors.ts";
 import type { Given, Json } from "../kernel/ports.ts";
 import { type InputField, mismatch, validateInput } from "../scripts/fields.ts";
 import type { Header } from "../scripts/header.ts";
@@ -119,10 +119,7 @@ async function agentFor(host: Host, text: string, earlier: readonly Earlier[]): 
 const isNamed = (value: string, text: string): boolean => /^(?=.*\d)[\w.-]{4,40}$/.test(value) && text.split(/[^\w.-]+/).includes(value);
 
 /** If a model does not answer or may not be asked, the caller is asked instead. */
-function unread(error: unknown): null {
-  if (error instanceof ClearedError && error.kind !== "internal") return null;
-  throw error;
-}
+const unread = unlessInternal(() => null);
 
 /** @throws TASK_REQUEST for an agent that is not offered, or an invalid policy or address */
 export async function takeIn(

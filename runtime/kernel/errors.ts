@@ -405,11 +405,19 @@ export function fromWire(wire: WireError): ClearedError {
   });
 }
 
-/** For `catch`: answers `instead` for an error with this code; throws any other error again. */
+/** For `catch`: answers `instead` for an error with one of these codes; throws any other error again. */
 export const onCode =
-  <T>(code: Code, instead: (error: ClearedError) => T) =>
+  <T>(codes: Code | readonly Code[], instead: (error: ClearedError) => T) =>
   (error: unknown): T => {
-    if (error instanceof ClearedError && error.code === code) return instead(error);
+    if (error instanceof ClearedError && [codes].flat().includes(error.code)) return instead(error);
+    throw error;
+  };
+
+/** The same for every error of ours that is no bug. */
+export const unlessInternal =
+  <T>(instead: (error: ClearedError) => T) =>
+  (error: unknown): T => {
+    if (error instanceof ClearedError && error.kind !== "internal") return instead(error);
     throw error;
   };
 

@@ -2,7 +2,7 @@
  * The input and output of a check: findings are data, shown to people on a card and returned to programs as what to repair. Each includes the
  * meaning of its code and the remedy, so that nobody has to look it up.
  */
-import { CODES, type Code, toWire } from "../../kernel/errors.ts";
+import { CODES, type Code, onCode, toWire } from "../../kernel/errors.ts";
 import type { Finding, Sandbox, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
@@ -104,16 +104,9 @@ export function explain(found: readonly Found[]): CheckFinding[] {
   });
 }
 
-/** For the catch of a read: what stands for a file that is there and is too large to be read. */
-export function ifTooLarge<T>(instead: (error: unknown) => T): (error: unknown) => T {
-  return (error) => {
-    if (toWire(error).code === "FILE_TOO_LARGE") return instead(error);
-    throw error;
-  };
-}
-
 /** The text of a file; "" if there is none, or one too large to be read or run, which the checks of scripts report. */
-export const textAt = async (tree: Tree, path: string): Promise<string> => (await tree.read(path).catch(ifTooLarge(() => null))) ?? "";
+export const textAt = async (tree: Tree, path: string): Promise<string> =>
+  (await tree.read(path).catch(onCode("FILE_TOO_LARGE", () => null))) ?? "";
 
 /** Findings in an error thrown while reading a file: all that it carries, else itself. */
 export function findingsIn(error: unknown, file: string): Finding[] {

@@ -2,10 +2,11 @@
  * The scripts of the agents under check, read and compiled once for all checks. All findings about headers, language, names, capabilities and
  * states are collected here, and one unreadable agent does not keep the others from being checked.
  */
+import { onCode } from "../../kernel/errors.ts";
 import type { Compiled, Finding, Tree } from "../../kernel/ports.ts";
 import { type Header, hasHeader } from "../../scripts/header.ts";
 import { AGENTS, SCRIPTS, agentFile, scriptFile } from "../../workspace/layout.ts";
-import { type Found, type Subject, findingsIn, ifTooLarge } from "./findings.ts";
+import { type Found, type Subject, findingsIn } from "./findings.ts";
 import { headerOf } from "./reached.ts";
 import { type ScriptToCheck, lintCalls, lintPlanned, lintScripts } from "./lint.ts";
 import { toolClassIn, type StateScript, type ToolClassOf, accessOf } from "./states.ts";
@@ -71,7 +72,7 @@ async function readAll(subject: ScriptSubject): Promise<ReadScripts> {
 async function readAgent(tree: Tree, file: string, compile: Compile, findings: Found[]): Promise<AgentScripts> {
   const agent = file.replace(/^.*\/|\.ts$/g, "");
   const main = await compile(file, file);
-  const source = await tree.read(file).catch(ifTooLarge(() => null));
+  const source = await tree.read(file).catch(onCode("FILE_TOO_LARGE", () => null));
   const header = source === null ? null : readHeader(source, file, findings);
   if (main === null) return { agent, file, header, scripts: null };
   const scripts: ScriptToCheck[] = [{ ...main.compiled, source: main.source, header, name: "" }];
@@ -123,7 +124,7 @@ function compiling({ tree, sandbox, registry }: ScriptSubject, findings: Found[]
     if (path.startsWith(SCRIPTS) && hasHeader(source)) readHeader(source, path, findings);
     return result.compiled === null || result.findings.length > 0 ? null : { source, compiled: result.compiled };
   };
-  const refused = (path: string) => ifTooLarge((error) => void findings.push(...findingsIn(error, path)));
+  const refused = (path: string) => onCode("FILE_TOO_LARGE", (error) => void findings.push(...findingsIn(error, path)));
   return (path, from) => known.getOrInsertComputed(path, async () => (await once(path, from).catch(refused(path))) ?? null);
 }
 

@@ -3,7 +3,7 @@
  * open (a correction that no script has learned yet) and blocks nothing. Invariant: a case that cannot be tried (its recording is missing, or
  * has no answer to a call of the new code) has neither passed nor failed, and is reported with the reason.
  */
-import { type Code as ErrorCode, ClearedError } from "../../kernel/errors.ts";
+import { type Code as ErrorCode, ClearedError, unlessInternal } from "../../kernel/errors.ts";
 import type { Tree } from "../../kernel/ports.ts";
 import { AGENTS, CASES, agentFile } from "../../workspace/layout.ts";
 import { type Found, findingsIn } from "../checks/findings.ts";
@@ -122,13 +122,12 @@ export const caseFiles = (bench: TrialEnvironment): Check => ({
       };
       if ((await tree.blob(agentFile(one.agent))) === null)
         say("agent", `It is a case of ${one.agent}, and there is no ${agentFile(one.agent)}.`, "CASE_INVALID");
-      try {
-        await recordedOf(one, bench);
-        await codeWith({ tree, changed: [] }, one.over, bench);
-      } catch (error) {
-        if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
-        say(error.code === "GIT_FAILED" ? "over" : "run", error.message, error.code === "CASE_INVALID" ? error.code : "CASE_UNTRIED");
-      }
+      const found = recordedOf(one, bench).then(() => codeWith({ tree, changed: [] }, one.over, bench));
+      await found.catch(
+        unlessInternal(({ code, message }) =>
+          say(code === "GIT_FAILED" ? "over" : "run", message, code === "CASE_INVALID" ? code : "CASE_UNTRIED"),
+        ),
+      );
     });
     return {
       says: cases.length === 0 ? "none is touched" : `${cases.length} read`,

@@ -10,7 +10,7 @@ import { type Found, type Looked, type Subject, onceEach } from "../checks/findi
 import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
 import type { ScriptToCheck } from "../checks/lint.ts";
 import { dayIn, type Header } from "../../scripts/header.ts";
-import { type WireError, kindOf, toWire } from "../../kernel/errors.ts";
+import { type WireError, kindOf, onCode } from "../../kernel/errors.ts";
 import type { Json, RunRecord, RunStatus, Tree } from "../../kernel/ports.ts";
 import { triedRun } from "../../engine/replay.ts";
 import type { Config } from "../../workspace/settings/config.ts";
@@ -73,7 +73,8 @@ export function dryRunsOf(subject: Subject, bench: TrialEnvironment): Promise<Dr
 async function runAll(subject: Subject, bench: TrialEnvironment): Promise<DryRun[]> {
   const { agents } = await readScripts(subject);
   // Settings that cannot be parsed prevent any run; the check "config" reports them.
-  if (!(await readable(subject))) return [];
+  const isRead = subject.config(subject.tree).then(() => true);
+  if (!(await isRead.catch(onCode("CONFIG_INVALID", () => false)))) return [];
   const code: Code = {
     tree: subject.tree,
     changed: subject.edited.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS)),
@@ -85,16 +86,6 @@ async function runAll(subject: Subject, bench: TrialEnvironment): Promise<DryRun
     one.scripts === null || one.header === null ? [] : [dryRun(one, one.header, one.scripts, code, untouched(one.scripts), bench)],
   );
   return Promise.all(runs);
-}
-
-async function readable({ tree, config }: Subject): Promise<boolean> {
-  try {
-    await config(tree);
-    return true;
-  } catch (error) {
-    if (toWire(error).code !== "CONFIG_INVALID") throw error;
-    return false;
-  }
 }
 
 interface Attempt {

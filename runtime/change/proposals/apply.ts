@@ -5,7 +5,7 @@
 import { type Tally, tally } from "../../engine/approval.ts";
 import { createAuthority } from "../../engine/authority.ts";
 import { closed } from "../../engine/store/cards.ts";
-import { ClearedError } from "../../kernel/errors.ts";
+import { ClearedError, onCode } from "../../kernel/errors.ts";
 import type { Card, Decision, Engine, Once, Tree } from "../../kernel/ports.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
 import { conflictOf, filesOf, messageOf } from "./commit.ts";
@@ -129,12 +129,9 @@ export async function settleApproved(world: ApplyWorld, prepare: Prepare): Promi
       forgetApproval(world.database, proposal);
       continue;
     }
-    try {
-      applied.push(await applyApproved(world, store, proposal, approval, prepare));
-    } catch (error) {
-      if (!(error instanceof ClearedError) || (error.code !== "GIT_STATE" && error.code !== "PROPOSAL_STATE")) throw error;
-      waiting.push({ proposal, why: error.message });
-    }
+    const waits = onCode(["GIT_STATE", "PROPOSAL_STATE"], ({ message: why }) => void waiting.push({ proposal, why }));
+    const done = await applyApproved(world, store, proposal, approval, prepare).catch(waits);
+    if (done !== undefined) applied.push(done);
   }
   return { applied, waiting };
 }

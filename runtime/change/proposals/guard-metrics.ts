@@ -5,7 +5,7 @@
 import type { Database } from "../../engine/store/database.ts";
 import { alertCard } from "../../engine/store/card-queries.ts";
 import { type EndedRow, endedLive, glanceAt } from "../../engine/store/run-queries.ts";
-import { type WireError, ClearedError } from "../../kernel/errors.ts";
+import { type WireError, unlessInternal } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { newestTouching } from "../../workspace/git/past.ts";
 import { verifyBooks } from "../../workspace/books/verify.ts";
@@ -137,7 +137,7 @@ export async function onCodeBefore(bench: TrialEnvironment, { files }: Proposal,
   const code = codeOver(before, new Map(await Promise.all(files.map(async ({ path }) => [path, await before.read(path)] as const))));
   const [was, now]: [Ended[], Ended[]] = [[], []];
   for (const run of runs.slice(0, TRIED)) {
-    const tried = await triedOn(run);
+    const tried = await triedOn(run).catch(unlessInternal(() => null));
     was.push({ id: run.id, reviews: tried?.reviews ?? 0, failed: false, code: "" });
     const isWeather = run.failed && tried?.failed === true && (!run.code.startsWith("JOURNAL_") || tried.code === run.code);
     const same = { ...run, reviews: run.reviews - (tried?.ofNewWork ?? 0) };
@@ -146,20 +146,15 @@ export async function onCodeBefore(bench: TrialEnvironment, { files }: Proposal,
   return { was, now };
 
   async function triedOn({ id, reviews, failed }: Ended): Promise<(Omit<Ended, "id"> & { ofNewWork: number }) | null> {
-    try {
-      const recording = await recordingOf(id, bench);
-      if (recording === null) return null;
-      const { effects, missing } = await tryRun(recording, code, bench);
-      if (missing !== null) return null;
-      const result = { reviews: effects.reviews.length, failed: effects.status === "failed", code: effects.error?.code ?? "" };
-      if (result.failed && !failed) return { ...result, ofNewWork: reviews };
-      const own = await effectsOf(recording.run, recording.steps, bench.world);
-      const booked = bookedIn(own);
-      const asked = own.reviews.filter(({ about }) => booked.has(about)).length;
-      return { ...result, ofNewWork: Math.min(asked, reviews, Math.max(0, booked.size - bookedIn(effects).size)) };
-    } catch (error) {
-      if (error instanceof ClearedError && error.kind !== "internal") return null;
-      throw error;
-    }
+    const recording = await recordingOf(id, bench);
+    if (recording === null) return null;
+    const { effects, missing } = await tryRun(recording, code, bench);
+    if (missing !== null) return null;
+    const result = { reviews: effects.reviews.length, failed: effects.status === "failed", code: effects.error?.code ?? "" };
+    if (result.failed && !failed) return { ...result, ofNewWork: reviews };
+    const own = await effectsOf(recording.run, recording.steps, bench.world);
+    const booked = bookedIn(own);
+    const asked = own.reviews.filter(({ about }) => booked.has(about)).length;
+    return { ...result, ofNewWork: Math.min(asked, reviews, Math.max(0, booked.size - bookedIn(effects).size)) };
   }
 }

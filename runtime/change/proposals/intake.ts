@@ -3,7 +3,7 @@
  * card that holds the draft (durable with the run's commit, one per step) until the owner of the workspace settles it.
  */
 import { unsettledProposals } from "../../engine/store/cards.ts";
-import { ClearedError } from "../../kernel/errors.ts";
+import { onCode } from "../../kernel/errors.ts";
 import type { Card } from "../../kernel/ports.ts";
 import { dayIn } from "../../scripts/header.ts";
 import type { Config } from "../../workspace/settings/config.ts";
@@ -49,22 +49,19 @@ export async function admit(
   const problems = await problemsOf(draft.files, { by: draft.by, head: tree, reason: draft.reason });
   if (problems.length > 0) return no(problems.map(({ message }) => message).join(" "));
   const store = createProposals(world);
-  try {
-    const { id, open } = await store.placeOf(draft, base);
-    if (open !== null) return { accepted: true, proposal: id, reason: `It is already proposed, as number ${open.number}.` };
-    const now = card?.at ?? world.clock.now();
-    const earlier = waitingDrafts(world).filter((one) => card === undefined || one.card.id < card.id);
-    const asked = [
-      ...(await store.list()).map(({ by, at }) => ({ by, at })),
-      ...earlier.map((one) => ({ by: one.draft.by, at: one.card.at })),
-      ...Array.from({ length: own }, () => ({ by: draft.by, at: now })),
-    ];
-    const reason = tooMany(draft, asked, now, rules) ?? cooling(draft, await store.list(), now, rules);
-    return reason === null ? { accepted: true, proposal: id, reason: "" } : no(reason);
-  } catch (error) {
-    if (error instanceof ClearedError && error.code === "PROPOSAL_EMPTY") return no(error.message);
-    throw error;
-  }
+  const place = await store.placeOf(draft, base).catch(onCode("PROPOSAL_EMPTY", ({ message }) => message));
+  if (typeof place === "string") return no(place);
+  const { id, open } = place;
+  if (open !== null) return { accepted: true, proposal: id, reason: `It is already proposed, as number ${open.number}.` };
+  const now = card?.at ?? world.clock.now();
+  const earlier = waitingDrafts(world).filter((one) => card === undefined || one.card.id < card.id);
+  const asked = [
+    ...(await store.list()).map(({ by, at }) => ({ by, at })),
+    ...earlier.map((one) => ({ by: one.draft.by, at: one.card.at })),
+    ...Array.from({ length: own }, () => ({ by: draft.by, at: now })),
+  ];
+  const reason = tooMany(draft, asked, now, rules) ?? cooling(draft, await store.list(), now, rules);
+  return reason === null ? { accepted: true, proposal: id, reason: "" } : no(reason);
 }
 
 /** asked: requests that are open, or were. */

@@ -2,7 +2,7 @@
  * Plans an undo on a tree without touching anything: which commits are reverted, the new text of each file, the money by account and month,
  * and what stays. `undo.ts` shows the plan first and carries out exactly what was shown.
  */
-import { ClearedError } from "../../kernel/errors.ts";
+import { ClearedError, onCode } from "../../kernel/errors.ts";
 import type { MoneyDifference } from "../evidence/types.ts";
 import type { Clock, Difference, Engine, Git, Json, Step, Tree } from "../../kernel/ports.ts";
 import { dayIn } from "../../scripts/header.ts";
@@ -266,10 +266,7 @@ async function statementsOf(head: Tree, texts: ReadonlyMap<string, string | null
 /** What a run did outside the workspace, which no commit reverts; child runs are named. */
 async function actsOutside({ engine }: PlanWorld, run: string): Promise<string[]> {
   if ((await engine.get(run)) === null) return ["The run's history is not in this clone: what it did outside is not known here."];
-  const steps = await engine.steps(run).catch((error: unknown) => {
-    if (error instanceof ClearedError && error.code === "HISTORY_GONE") return error.message;
-    throw error;
-  });
+  const steps = await engine.steps(run).catch(onCode("HISTORY_GONE", ({ message }) => message));
   if (typeof steps === "string") return [`${steps} So what it did outside is not known here.`];
   const acts = steps.filter((step) => (step.effect === "external" || step.effect === "notify") && step.state !== "error");
   return acts.map((step) => {
