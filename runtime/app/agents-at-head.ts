@@ -2,7 +2,7 @@
 import { ClearedError, type WireError, toWire } from "../kernel/errors.ts";
 import type { Git, Tree } from "../kernel/ports.ts";
 import { type Header, parseHeader } from "../scripts/header.ts";
-import { AGENTS } from "../workspace/layout.ts";
+import { AGENTS, agentOf, misnamed } from "../workspace/layout.ts";
 
 /** An agent at HEAD of the configured branch. */
 export interface AgentAtHead {
@@ -14,8 +14,6 @@ export interface AgentAtHead {
   error: WireError | null;
 }
 
-const AGENT_FILE = /^agents\/[a-z][a-z0-9_-]*\.ts$/;
-
 export function createAgents(git: Git): () => Promise<AgentAtHead[]> {
   const read = new Map<string, Promise<AgentAtHead>>();
   return async () => {
@@ -26,14 +24,10 @@ export function createAgents(git: Git): () => Promise<AgentAtHead[]> {
 }
 
 async function readAgent(tree: Tree, { path: file, blob }: { path: string; blob: string }): Promise<AgentAtHead> {
-  const agent = { name: file.slice(AGENTS.length, -3), file, blob };
+  const agent = { name: agentOf(file), file, blob };
   try {
-    if (!AGENT_FILE.test(file))
-      throw new ClearedError(
-        "SCRIPT_HEADER",
-        `${file} cannot be an agent by this name: use small letters, digits, "-" and "_", directly in ${AGENTS}, such as agents/monthly-close.ts.`,
-        { at: { file, line: 1 } },
-      );
+    const why = misnamed(file);
+    if (why !== null) throw new ClearedError("SCRIPT_HEADER", why, { at: { file, line: 1 } });
     return { ...agent, header: parseHeader((await tree.read(file)) ?? "", file), error: null };
   } catch (error) {
     return { ...agent, header: null, error: toWire(error) };

@@ -4,7 +4,7 @@ import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
 import type { BacktestReport, Which } from "../change/evidence/types.ts";
-import { AGENTS, agentFile, caseFile } from "../workspace/layout.ts";
+import { AGENTS, agentFile, agentOf, caseFile } from "../workspace/layout.ts";
 import { withRecordings } from "./check-api.ts";
 import type { Host } from "./host.ts";
 import { needRun } from "./look.ts";
@@ -34,7 +34,7 @@ export async function backtestAgent(host: Host, { agent, at, which, budget }: Ba
   const name = commit?.slice(0, 7) ?? "the work tree";
   const code = commit === null ? codeOver(head, (await workChanges(host.dir, head)).files) : { tree: host.git.tree(commit), changed: [] };
   if ((await code.tree.blob(agentFile(agent))) === null) {
-    const known = (await code.tree.list(AGENTS)).map(({ path }) => path.slice(AGENTS.length).replace(/\.ts$/, ""));
+    const known = (await code.tree.list(AGENTS)).map(({ path }) => agentOf(path));
     throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" in ${name}.${didYouMean(agent, known)}`);
   }
   const anew = budget === undefined ? null : await (await import("./asked-anew.ts")).createAskAnew(host, { budget });

@@ -5,7 +5,7 @@
 import type { CheckResult } from "../change/checks/findings.ts";
 import { stampsOf } from "../change/checks/reached.ts";
 import type { Git, Tree } from "../kernel/ports.ts";
-import { AGENTS } from "../workspace/layout.ts";
+import { agentOf } from "../workspace/layout.ts";
 import { cacheOf } from "../workspace/own-folders.ts";
 import { withGit } from "../workspace/git/git.ts";
 import { readLocal } from "./local.ts";
@@ -14,13 +14,11 @@ import { keepLooking } from "./looks.ts";
 /** The result of checking one agent's code; null: not checked yet. */
 export type Mark = { findings: number; first: string | null } | null;
 
-const nameOf = (file: string): string => file.slice(AGENTS.length).replace(/\.ts$/, "");
-
 /** By name, for each agent of the tree. */
 export async function marksOf(dir: string, tree: Tree): Promise<Map<string, Mark>> {
   const cache = cacheOf(dir);
   return new Map(
-    [...(await stampsOf(tree))].map(([file, stamp]) => [nameOf(file), JSON.parse(cache.get("checked", stamp) ?? "null") as Mark]),
+    [...(await stampsOf(tree))].map(([file, stamp]) => [agentOf(file), JSON.parse(cache.get("checked", stamp) ?? "null") as Mark]),
   );
 }
 

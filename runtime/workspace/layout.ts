@@ -54,6 +54,15 @@ export const monthFile = (date: string): string => `${JOURNAL}${date.slice(0, 4)
 /** `agents/ingest.ts` of `ingest`. */
 export const agentFile = (name: string): string => `${AGENTS}${name}.ts`;
 
+/** `ingest` of `agents/ingest.ts`. */
+export const agentOf = (file: string): string => file.slice(AGENTS.length).replace(/\.ts$/, "");
+
+/** Why no agent can be called as this file in agents/, or null. */
+export const misnamed = (file: string): string | null =>
+  /^agents\/[a-z][a-z0-9_-]*\.ts$/.test(file)
+    ? null
+    : `${file} cannot be an agent by this name: use small letters, digits, "-" and "_", directly in ${AGENTS}, such as ${agentFile("monthly-close")}.`;
+
 /** `scripts/round.ts` of `round`. */
 export const scriptFile = (name: string): string => `${SCRIPTS}${name}.ts`;
 

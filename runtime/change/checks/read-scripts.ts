@@ -5,7 +5,7 @@
 import { onCode } from "../../kernel/errors.ts";
 import type { Compiled, Finding, Tree } from "../../kernel/ports.ts";
 import { type Header, hasHeader } from "../../scripts/header.ts";
-import { AGENTS, SCRIPTS, agentFile, scriptFile } from "../../workspace/layout.ts";
+import { AGENTS, SCRIPTS, agentOf, misnamed, scriptFile } from "../../workspace/layout.ts";
 import { type Found, type Subject, findingsIn } from "./findings.ts";
 import { headerOf } from "./reached.ts";
 import { type ScriptToCheck, lintCalls, lintPlanned, lintScripts } from "./lint.ts";
@@ -33,7 +33,6 @@ export type ScriptSubject = Pick<Subject, "tree" | "paths" | "files" | "registry
 
 type Compile = (path: string, from: string) => Promise<{ source: string; compiled: Compiled } | null>;
 
-const AGENT_FILE = /^agents\/[a-z][a-z0-9_-]*\.ts$/;
 const TOOLS = `${SCRIPTS}tools/`;
 
 /** All scripts of the subject: its agents with what they call, and changed scripts that no agent calls. Cached. */
@@ -45,7 +44,7 @@ async function readAll(subject: ScriptSubject): Promise<ReadScripts> {
   const { tree, registry, trust } = subject;
   const findings: Found[] = [];
   const compile = compiling(subject, findings);
-  const names = (await tree.list(AGENTS)).map(({ path }) => path.slice(AGENTS.length).replace(/\.ts$/, ""));
+  const names = (await tree.list(AGENTS)).map(({ path }) => agentOf(path));
   const around = { registry, agents: names, toolClass: toolClassIn(trust) };
   const agents = await Promise.all(subject.files.map((file) => readAgent(tree, file, compile, findings)));
   for (const { scripts, header, file } of agents) {
@@ -93,19 +92,14 @@ async function readAgent(tree: Tree, file: string, compile: Compile, findings: F
 }
 
 function readHeader(source: string, file: string, findings: Found[]): Header | null {
-  if (file.startsWith(AGENTS) && !AGENT_FILE.test(file)) findings.push(misnamed(file));
+  const message = file.startsWith(AGENTS) ? misnamed(file) : null;
+  if (message !== null) findings.push({ code: "SCRIPT_HEADER", at: { file, line: 1 }, message });
   try {
     return headerOf(source, file);
   } catch (error) {
     findings.push(...findingsIn(error, file));
     return null;
   }
-}
-
-/** The finding for a file in agents/ whose name no agent can have. */
-function misnamed(file: string): Finding {
-  const message = `${file} cannot be an agent by this name: use small letters, digits, "-" and "_", directly in ${AGENTS}, such as ${agentFile("monthly-close")}.`;
-  return { code: "SCRIPT_HEADER", at: { file, line: 1 }, message };
 }
 
 /** Compiles each file once and collects the findings. */

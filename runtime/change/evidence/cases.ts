@@ -5,7 +5,7 @@
  */
 import { type Code as ErrorCode, ClearedError, unlessInternal } from "../../kernel/errors.ts";
 import type { Tree } from "../../kernel/ports.ts";
-import { AGENTS, CASES, agentFile } from "../../workspace/layout.ts";
+import { CASES, agentFile, agentOf } from "../../workspace/layout.ts";
 import { type Found, findingsIn } from "../checks/findings.ts";
 import type { Check } from "../checks/pipeline.ts";
 import { agentFiles } from "../checks/reached.ts";
@@ -108,7 +108,7 @@ export const caseFiles = (bench: TrialEnvironment): Check => ({
   name: "cases",
   async look({ tree, paths, files }) {
     const isAll = (await agentFiles(tree)).length === files.length;
-    const cases = await casesIn(tree, isAll ? undefined : { agents: files.map((file) => file.slice(AGENTS.length, -3)), paths });
+    const cases = await casesIn(tree, isAll ? undefined : { agents: files.map(agentOf), paths });
     const findings: Found[] = [];
     await inSlots(cases, bench.trust.sandbox.slots, async (file) => {
       const text = (await tree.read(file)) ?? "";

@@ -1,6 +1,6 @@
 /** The code and settings a run can be executed with, read from a tree: files with their blobs, and the differences between two trees. */
 import type { Tree, Sandbox } from "../../kernel/ports.ts";
-import { AGENTS, CONFIG, DATA, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
+import { AGENTS, agentOf, CONFIG, DATA, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
 import { reachedFiles } from "../checks/reached.ts";
 import type { Script } from "../../engine/script.ts";
 import type { Registry } from "../../kernel/registry.ts";
@@ -69,7 +69,7 @@ export async function reachedBy(
   bench: { sandbox: Pick<Sandbox, "compile">; registry: { whole(): Promise<Registry> } },
 ): Promise<string[]> {
   const registry = await bench.registry.whole();
-  return (await reachedFiles(tree, paths, bench.sandbox, registry)).map((file) => file.slice(AGENTS.length).replace(/\.ts$/, ""));
+  return (await reachedFiles(tree, paths, bench.sandbox, registry)).map(agentOf);
 }
 
 /** The files of an agent's script: its own, its sub-scripts, and those that declare the tools it uses. */
