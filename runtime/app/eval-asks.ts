@@ -10,7 +10,7 @@ import { codeOver } from "../change/evidence/code.ts";
 import { effectLines } from "../change/evidence/effects.ts";
 import { tryOn } from "../change/evidence/synthetic.ts";
 import type { Trial } from "../change/evidence/types.ts";
-import { textsOf } from "../change/proposals/prepare.ts";
+import { textsOf } from "../change/proposals/commit.ts";
 import { createProposals } from "../change/proposals/store.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Json } from "../kernel/ports.ts";
@@ -18,7 +18,7 @@ import { type Ground, groundOf, hasNumber, hasWords, ungrounded } from "../rules
 import { parseHeader } from "../scripts/header.ts";
 import type { Arm } from "../meta/workshop.ts";
 import { initWorkspace } from "../workspace/init.ts";
-import { AGENTS, agentFile } from "../workspace/layout.ts";
+import { AGENTS, agentFile, agentOf } from "../workspace/layout.ts";
 import { createApi } from "./api.ts";
 import { type AskEnd, beginAsk, continueAsk, listAsks, watchAsk } from "./asks.ts";
 import type { Host } from "./host.ts";
@@ -188,7 +188,7 @@ async function judged(host: Host, one: AskCase, end: AskEnd | null, runs: readon
   const paths = proposal.files.map(({ path }) => path);
   const before = host.git.tree(await host.git.head());
   const agents = new Set((await before.list(AGENTS)).map(({ path }) => path));
-  const added = paths.filter((path) => path.startsWith(AGENTS) && !agents.has(path)).map((path) => path.slice(AGENTS.length, -3));
+  const added = paths.filter((path) => path.startsWith(AGENTS) && !agents.has(path)).map(agentOf);
   const isNamed = (name: string): string => name.replace("NEW", added.join(" and "));
   if (expect.touches !== undefined) check(same(paths, expect.touches.map(isNamed)), `it touches ${paths.join(", ")}`);
   if (expect.entries !== undefined) check(entries === expect.entries, `${entries} entries change`);

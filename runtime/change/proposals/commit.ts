@@ -25,10 +25,15 @@ export async function conflictOf({ dir, git }: ProposalWorld, proposal: Proposal
   return null;
 }
 
+/** The proposed texts of the files, by path. */
+export async function textsOf({ files }: Pick<Proposal, "files">, target: Tree): Promise<Record<string, string | null>> {
+  const texts = files.map(async ({ path, change }) => [path, change === "removed" ? null : await target.read(path)] as const);
+  return Object.fromEntries(await Promise.all(texts));
+}
+
 /** The proposal's files and the cases it freezes. The report may come from another clone, so only new case files are taken from it. */
 export async function filesOf(target: Tree, { files, report }: Proposal, head: Tree): Promise<Map<string, string | null>> {
-  const texts = new Map<string, string | null>();
-  for (const { path, change } of files) texts.set(path, change === "removed" ? null : await target.read(path));
+  const texts = new Map(Object.entries(await textsOf({ files }, target)));
   for (const [path, text] of Object.entries(report?.freezes ?? {}))
     if (isCase(path) && !texts.has(path) && (await head.blob(path)) === null) texts.set(path, text);
   return texts;

@@ -21,7 +21,7 @@ import { treeOver } from "../../workspace/git/tree.ts";
 import type { ApplyWorld } from "./apply.ts";
 import { namesOf, stopOf } from "./card.ts";
 import { claimsLooked } from "./claims.ts";
-import { conflictOf } from "./commit.ts";
+import { conflictOf, textsOf } from "./commit.ts";
 import { differenceThatMatters, isOwnReport, rememberReport } from "./deciding.ts";
 import { problemsOf } from "./paths.ts";
 import type { Around } from "../widening/program.ts";
@@ -125,12 +125,6 @@ async function look(world: Preparing, store: ProposalStore, proposal: Proposal, 
   const state = why !== null ? "blocked" : unproven.length > 0 ? "unproven" : "ready";
   rememberReport(world.database, proposal.id, why === null ? report : null);
   return store.update(proposal.id, { state, why: why ?? (unproven.join(" ") || null), report }, { from: ["checking"] });
-}
-
-/** The proposed texts of the files. */
-export async function textsOf({ files }: Proposal, target: Tree): Promise<Record<string, string | null>> {
-  const texts = files.map(async ({ path, change }) => [path, change === "removed" ? null : await target.read(path)] as const);
-  return Object.fromEntries(await Promise.all(texts));
 }
 
 /** The change applied to HEAD. */
