@@ -7,7 +7,7 @@ import { onCode } from "../../kernel/errors.ts";
 import type { Card } from "../../kernel/ports.ts";
 import { dayIn } from "../../scripts/header.ts";
 import type { Config } from "../../workspace/settings/config.ts";
-import { problemsOf } from "./paths.ts";
+import { findingsIn } from "../checks/findings.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, ProposalDraft } from "../proposal-types.ts";
 
@@ -45,12 +45,10 @@ export async function admit(
   { own = 0, card }: { own?: number; card?: Card } = {},
 ): Promise<{ accepted: boolean; proposal: string | null; reason: string }> {
   const no = (reason: string) => ({ accepted: false, proposal: null, reason });
-  const tree = world.git.tree(base);
-  const problems = await problemsOf(draft.files, { by: draft.by, head: tree, reason: draft.reason });
-  if (problems.length > 0) return no(problems.map(({ message }) => message).join(" "));
   const store = createProposals(world);
-  const place = await store.placeOf(draft, base).catch(onCode("PROPOSAL_EMPTY", ({ message }) => message));
-  if (typeof place === "string") return no(place);
+  const whyNot = (error: unknown) => findingsIn(error, "").map(({ message }) => message);
+  const place = await store.placeOf(draft, base).catch(onCode(["PROPOSAL_PATH", "PROPOSAL_EMPTY"], whyNot));
+  if (Array.isArray(place)) return no(place.join(" "));
   const { id, open } = place;
   if (open !== null) return { accepted: true, proposal: id, reason: `It is already proposed, as number ${open.number}.` };
   const now = card?.at ?? world.clock.now();
