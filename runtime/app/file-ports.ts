@@ -4,6 +4,7 @@ import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { formatAt, toWire } from "../kernel/errors.ts";
 import type { Git, LogEntry, Receipt, Refused, RunRecord, Tree } from "../kernel/ports.ts";
 import type { Failure, FilePorts, FoundFile } from "../outside/triggers/files.ts";
+import { createTurns } from "../kernel/turns.ts";
 import type { ImportFile } from "../workspace/statements/import-files.ts";
 import type { ImportFolder } from "../workspace/statements/import-folder.ts";
 import { CONFIG, IMPORT, IMPORTERS, receiptFile } from "../workspace/layout.ts";
@@ -112,24 +113,14 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
 }
 
 /** Who is about to start an import: the folder watch, which does not wait, and manual imports, which do. */
-const turns = new WeakMap<ImportFolder, { busy: boolean; last: Promise<unknown> }>();
+const turns = new WeakMap<ImportFolder, { take: ReturnType<typeof createTurns>; open: number }>();
 
 /** One start at a time: two runs over overlapping statements would both count the shared rows as new. Null if another one is starting. */
 export async function inTurn<T>({ folder }: Host, work: () => Promise<T>, { wait }: { wait: boolean }): Promise<T | null> {
-  const turn = turns.get(folder) ?? { busy: false, last: Promise.resolve() };
-  turns.set(folder, turn);
-  if (turn.busy && !wait) return null;
-  const before = turn.last;
-  const mine = Promise.withResolvers<void>();
-  turn.last = mine.promise;
-  turn.busy = true;
-  await before;
-  try {
-    return await work();
-  } finally {
-    if (turn.last === mine.promise) turn.busy = false;
-    mine.resolve();
-  }
+  const turn = turns.getOrInsertComputed(folder, () => ({ take: createTurns(), open: 0 }));
+  if (turn.open > 0 && !wait) return null;
+  turn.open++;
+  return turn.take(work).finally(() => turn.open--);
 }
 
 /** Runs started by files that are not over. */

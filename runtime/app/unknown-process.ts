@@ -23,9 +23,7 @@ const textFor = (run: string): string =>
 
 /** Returns the agent or the request for a task. Two tasks of one kind at once give one request. */
 export function requestProcess(host: Host, wish: { run: RunRecord; task: string }): Promise<ProcessWish> {
-  const inTurn = turns.get(host.database) ?? createTurns();
-  turns.set(host.database, inTurn);
-  return inTurn(() => requested(host, wish));
+  return turns.getOrInsertComputed(host.database, createTurns)(() => requested(host, wish));
 }
 
 async function requested(host: Host, { run, task }: { run: RunRecord; task: string }): Promise<ProcessWish> {
