@@ -147,23 +147,18 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     guarding = stopping(keepGuarding(host, output.note, say));
     closing.push(() => settled);
     const started = startTriggers({
+      ...host,
       ...filePorts(host),
-      dir,
-      database: host.database,
       now: () => host.clock.now(),
       timezone: async () => (await host.config()).timezone,
       head: () => host.git.head(),
-      start: (agent, start) => host.start(agent, start),
       importing: async (agent) => pauseOf(host.database, agent) !== null || (await importing(host, agent)).length > 0,
       cause: async (run) => (await host.engine.get(run))?.cause ?? null,
       blockedBy: () => host.git.blockedBy(),
-      emitted: () => host.emitted(),
-      takeEmitted: (key) => host.takeEmitted(key),
       wakeWaiting: () => wakeWaiting(host),
       paused: () => Array.from(openPauses(host.database), (one) => one.agent ?? "*").join(" "),
       reconcile: () => reconcileCards(host),
       inTurn: (work) => inTurn(host, work, { wait: false }),
-      tidy: () => host.tidy(),
       found: () => host.folder.said.splice(0),
       note: output.note,
     });
