@@ -111,28 +111,24 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
     );
   });
 
-  app.get("/proposals", async (context) => {
-    const [{ timezone }, proposals] = await Promise.all([facts.state(), facts.proposals()]);
-    return context.html(proposalsPage(proposals, createTimes(timezone, clock.now())));
-  });
+  const around = async () => ({ token, times: createTimes((await facts.state()).timezone, clock.now()) });
+
+  app.get("/proposals", async (context) => context.html(proposalsPage(await facts.proposals(), (await around()).times)));
 
   app.get("/proposals/:number", async (context) => {
     const number = wholeNumber(context.req.param("number"));
-    const [{ timezone }, found] = await Promise.all([facts.state(), number === null ? null : facts.proposal(number)]);
+    const found = number === null ? null : await facts.proposal(number);
     if (found === null) return errorPage(context, { code: "PROPOSAL_UNKNOWN", message: "There is no proposal of that number." }, 404);
-    return context.html(proposalPage({ ...found, token, times: createTimes(timezone, clock.now()) }));
+    return context.html(proposalPage({ ...found, ...(await around()) }));
   });
 
-  app.get("/asks", async (context) => {
-    const [{ timezone }, asks] = await Promise.all([facts.state(), facts.asks()]);
-    return context.html(asksPage(asks, { token, times: createTimes(timezone, clock.now()) }));
-  });
+  app.get("/asks", async (context) => context.html(asksPage(await facts.asks(), await around())));
 
   app.get("/asks/:id", async (context) => {
     const id = wholeNumber(context.req.param("id"));
-    const [{ timezone }, found] = await Promise.all([facts.state(), id === null ? null : facts.ask(id)]);
+    const found = id === null ? null : await facts.ask(id);
     if (found === null) return errorPage(context, { code: "ASK_UNKNOWN", message: "There is no request of that number." }, 404);
-    return context.html(askPage(found, { token, times: createTimes(timezone, clock.now()) }));
+    return context.html(askPage(found, await around()));
   });
 
   app.post("/asks", async (context) => {
