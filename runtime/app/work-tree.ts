@@ -7,7 +7,7 @@ import { join, relative } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Git, Tree } from "../kernel/ports.ts";
 import { isProposable } from "../change/proposals/paths.ts";
-import { AGENTS, CASES, CONFIG, IMPORTERS, MAIN_JOURNAL, POLICIES, SCRIPTS, TRUST } from "../workspace/layout.ts";
+import { AGENTS, CASES, CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS, TRUST } from "../workspace/layout.ts";
 import { parseMain } from "../workspace/books/main-journal.ts";
 import { loadChart } from "../workspace/books/months.ts";
 import { findGitDir, withGit } from "../workspace/git/git.ts";
@@ -16,7 +16,7 @@ import { stagedFiles, stagedText } from "../workspace/git/working-edits.ts";
 import { sourceBlob } from "../workspace/git/tree.ts";
 import { readLocal } from "./local.ts";
 
-const FOLDERS = [AGENTS, SCRIPTS, POLICIES, IMPORTERS, "knowledge/", CASES];
+const FOLDERS = [AGENTS, SCRIPTS, POLICIES, IMPORTERS, KNOWLEDGE, CASES];
 // Longer than any file in a proposal, so no check could read it.
 const LARGEST = 2 ** 20;
 

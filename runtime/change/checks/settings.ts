@@ -10,7 +10,7 @@ import type { VerifyDeclaration } from "../../rules/tools/verify.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { readYaml } from "../../scripts/yaml-text.ts";
 import { accountHint, parseMain } from "../../workspace/books/main-journal.ts";
-import { CONFIG, IMPORTERS, MAIN_JOURNAL, TRUST, agentFile } from "../../workspace/layout.ts";
+import { CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, TRUST, agentFile } from "../../workspace/layout.ts";
 import { type Found, findingsIn, type Looked, type Subject } from "./findings.ts";
 
 /** config.yaml of the candidate; null if it cannot be parsed. */
@@ -119,7 +119,6 @@ function refusal(read: () => void, file: string): Finding[] {
   }
 }
 
-const KNOWLEDGE = "knowledge/";
 // Knowledge is read by people and by models: a page, not a book.
 const KNOWLEDGE_BYTES = 262_144;
 // Invisible characters could address a model alone. Some languages need these two to join and separate letters.

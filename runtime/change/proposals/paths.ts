@@ -3,7 +3,7 @@
  * Invariant: an accepted file is a plain text file inside the workspace that carries no authority of its own.
  */
 import { ClearedError } from "../../kernel/errors.ts";
-import { AGENTS, CONFIG, DATA, IMPORTERS, POLICIES, SCRIPTS, WRITTEN_BYTES } from "../../workspace/layout.ts";
+import { AGENTS, CONFIG, DATA, IMPORTERS, KNOWLEDGE, POLICIES, SCRIPTS, WRITTEN_BYTES } from "../../workspace/layout.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 
 // A rewrite of a whole workspace is some thirty files.
@@ -15,7 +15,7 @@ const ALLOWED = [
   new RegExp(`^${AGENTS}${NAME}\\.ts$`),
   new RegExp(`^${SCRIPTS}(?:${NAME}/)*${NAME}\\.ts$`),
   new RegExp(`^(?:${POLICIES}|${IMPORTERS})${NAME}\\.yaml$`),
-  new RegExp(`^knowledge/(?:${PLAIN}/)*${PLAIN}$`, "u"),
+  new RegExp(`^${KNOWLEDGE}(?:${PLAIN}/)*${PLAIN}$`, "u"),
   CASE,
 ];
 const WHERE = "agents/NAME.ts, scripts/, policies/NAME.yaml, importers/NAME.yaml, knowledge/, cases/ and config.yaml";
