@@ -2,7 +2,6 @@
 import { FOLLOWED, unsettledProposals } from "../engine/store/cards.ts";
 import { getFact, setFact } from "../engine/store/facts.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { RunRecord } from "../kernel/ports.ts";
 import { deliverEvents } from "../outside/triggers/events.ts";
 import { type Api, createApi } from "./api.ts";
 import type { Host } from "./host.ts";
@@ -130,7 +129,8 @@ async function settleEvents(host: Host): Promise<void> {
   while (host.emitted().length > 0 && (await host.git.blockedBy()) === null) {
     const moved = await deliverEvents({ ...host, cause: async (run) => (await host.engine.get(run))?.cause ?? null, note: say }, served);
     if (!moved) return;
-    for (const run of await unfinished(host)) await host.engine.result(run.id);
+    const unfinished = await host.engine.list({ status: ["queued", "running"], limit: 1000 });
+    for (const run of unfinished) await host.engine.result(run.id);
   }
 }
 
@@ -153,8 +153,4 @@ async function settleRequests(host: Host): Promise<void> {
       ended = ask.end !== null;
     }
   }
-}
-
-function unfinished(host: Host): Promise<RunRecord[]> {
-  return host.engine.list({ status: ["queued", "running"], limit: 1000 });
 }

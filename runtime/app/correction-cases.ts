@@ -1,7 +1,6 @@
 /**
  * Cases made from decisions: a corrected entry becomes one in the decision's own commit; a call that was edited before approval becomes one
  * when its run has ended. Runs awaited for this are recorded by name, so that the next owner completes it after a crash.
- * made good by the next owner.
  */
 import { getFact, setFact } from "../engine/store/facts.ts";
 import type { CorrectionCase } from "../change/evidence/freeze.ts";

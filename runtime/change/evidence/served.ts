@@ -29,7 +29,7 @@ export async function servedBy(recording: Recording, code: Code, script: Script,
   const { run, steps } = recording;
   const then = bench.git.tree(run.pin.commit);
   if (!(await hasSameRights(then, run.agent, code, script.header))) return { steps: 0, statements: await rereads(recording, code, bench) };
-  const tools = await sameFiles(then, code.tree, TOOLS);
+  const tools = canonicalJson(await then.list(TOOLS)) === canonicalJson(await code.tree.list(TOOLS));
   const laid = await changedFiles(code);
   const texts = await Promise.all([...laid].map(async ([path, text]) => (await then.read(path)) !== text));
   const isChanged = texts.includes(true);
@@ -78,10 +78,6 @@ async function hasSameRights(then: Tree, agent: string, { tree }: Code, now: Hea
   const was = await headerAt(then, agent);
   const rights = ({ machine, mutates, process }: Header) => canonicalJson([machine?.hash ?? null, mutates ?? null, process ?? null]);
   return was?.uses.every((one) => now.uses.includes(one)) === true && rights(was) === rights(now);
-}
-
-async function sameFiles(a: Tree, b: Tree, folder: string): Promise<boolean> {
-  return canonicalJson(await a.list(folder)) === canonicalJson(await b.list(folder));
 }
 
 /** The run's statements in a folder of their own, if the change affects how they are parsed. */

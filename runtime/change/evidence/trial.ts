@@ -63,7 +63,9 @@ export async function tryRun(recording: Recording, code: Code, bench: TrialEnvir
     else Object.assign(course, { parted: course.parted + 1, first: Math.min(course.first, parting.step) });
   } catch (error) {
     if (error instanceof Suspend) attempt = { ...newAttempt(), missing: error.waitsFor };
-    else if (isOfTheCode(error)) attempt = newAttempt({ status: "failed", error: toWire(error) });
+    // A script that does not compile or rejects the input is a failure of the code; an unusable repository or sandbox is not.
+    else if (error instanceof ClearedError && (error.kind === "script" || error.code === "RUN_INPUT"))
+      attempt = newAttempt({ status: "failed", error: toWire(error) });
     else throw error;
   } finally {
     if (place !== null) await rm(place, { recursive: true, force: true });
@@ -113,11 +115,6 @@ function isRecorded({ run, steps }: Recording, attempt: Attempt): boolean {
     error?.code === run.error?.code &&
     canonicalJson(result) === canonicalJson(run.result)
   );
-}
-
-/** A script that does not compile or rejects the input is a failure of the code; an unusable repository or sandbox is not. */
-function isOfTheCode(error: unknown): boolean {
-  return error instanceof ClearedError && (error.kind === "script" || error.code === "RUN_INPUT");
 }
 
 /** What all trials of one Code share: the compiled script, and where earlier runs diverged. */

@@ -104,14 +104,8 @@ export interface Alert {
   about: Json;
 }
 
-type Told = Pick<ApplyWorld, "database" | "cards" | "clock">;
-
-export function hasAlert(world: Pick<Told, "database">, key: string): boolean {
-  return alertCard(world.database, key) !== undefined;
-}
-
 /** Returns the sentence if it is new, else "". An alert that was read stays read. */
-export function tell(world: Told, { key, title, about }: Alert): string {
+export function tell(world: Pick<ApplyWorld, "database" | "cards" | "clock">, { key, title, about }: Alert): string {
   const id = alertCard(world.database, key);
   if (id === undefined) {
     openAlert(world.database, key, title, about, world.clock.now());

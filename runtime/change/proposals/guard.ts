@@ -4,18 +4,8 @@
  * later edit, and never for results that the previous code gives as well or that the card predicted. What has happened is read from the branch,
  * so the next check completes what a kill interrupted.
  */
-import {
-  type Alert,
-  hasAlert,
-  tell,
-  type Ended,
-  type Metrics,
-  type Side,
-  brokenBooks,
-  endedRuns,
-  measure,
-  onCodeBefore,
-} from "./guard-metrics.ts";
+import { type Alert, tell, type Ended, type Metrics, type Side, brokenBooks, endedRuns, measure, onCodeBefore } from "./guard-metrics.ts";
+import { alertCard } from "../../engine/store/card-queries.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { Kept } from "../../kernel/kept.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
@@ -160,7 +150,7 @@ export function createGuard(world: GuardWorld) {
         if (applied === null || world.clock.now() - decidedAt(proposal) >= limits.hours * HOUR) continue;
         if (state === "reverted") {
           const commit = await takenBack(world, proposal);
-          if (commit !== null && !hasAlert(world, `guard:${commit.commit}`))
+          if (commit !== null && alertCard(world.database, `guard:${commit.commit}`) === undefined)
             done.push(tell(world, revertAlert(proposal, commit.commit, commit.trailers["Reason"] ?? "")));
         }
         if (state !== "applied" || left.has(applied)) continue;
