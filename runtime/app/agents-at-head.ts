@@ -4,7 +4,6 @@ import type { Git, Tree } from "../kernel/ports.ts";
 import { type Header, parseHeader } from "../scripts/header.ts";
 import { AGENTS, agentOf, misnamed } from "../workspace/layout.ts";
 
-/** An agent at HEAD of the configured branch. */
 export interface AgentAtHead {
   name: string;
   file: string;

@@ -52,7 +52,6 @@ type Id = { id: string | number };
 
 export type Api = ReturnType<typeof createApi>;
 
-/** The methods of the API on a host. */
 export function createApi(host: Host) {
   const { engine, git } = host;
   let mcp: Promise<ReturnType<typeof createMcpCalls>> | undefined;
@@ -274,7 +273,6 @@ export function createApi(host: Host) {
     withdraw: async ({ id, by, reason }: Id & By & { reason: string }) =>
       (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason),
     checkProposal: async ({ id }: Id) => (await proposing()).checkProposal(host, id),
-    /** Exchanges proposals with a remote. */
     syncProposals: async ({ remote }: { remote: string }) => (await import("../change/proposals/sync.ts")).syncProposals(host, remote),
     /** Tries cases of the work tree on its code; all by default. */
     tryCases: async ({ names }: { names: string[] }) => (await trying()).tryCases(host, names),

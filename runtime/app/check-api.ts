@@ -25,7 +25,6 @@ export interface CheckedTree {
   on: string;
   /** The files that were checked, edited or not. */
   paths: string[];
-  /** Agents that were checked. */
   agents: string[];
   checks: CheckResult[];
   dryRun: { agent: string; lines: string[] }[];

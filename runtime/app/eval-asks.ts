@@ -89,7 +89,6 @@ export interface Bench {
   arm: Arm;
 }
 
-/** Runs one case once. */
 export async function tryAsk(one: AskCase, { from, models, arm }: Bench): Promise<Tried> {
   const dir = await mkdtemp(join(tmpdir(), "cleared-eval-"));
   try {

@@ -20,7 +20,6 @@ interface Holder {
   person: Person;
   /** PEM. */
   key: string;
-  /** Its path. */
   file: string;
 }
 

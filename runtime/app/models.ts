@@ -114,7 +114,6 @@ type Listed = Pick<Local, "trust" | "config" | "unconfirmed">;
 
 export interface ModelTest {
   model: string;
-  /** Its roles. */
   roles: string[];
   parts: { part: "text" | "json" | "tools" | "streaming"; ok: boolean; says: string; code?: string }[];
 }

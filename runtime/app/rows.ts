@@ -282,7 +282,6 @@ export type Question = Extract<Change, { op: "review" }>;
 
 const released = (question: Question) =>
   toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, question) as Extract<Released, { kind: "card" }>;
-/** The key of its card. */
 export const questionKey = (question: Question): string => released(question).key;
 
 /** A question that belongs to no run. */

@@ -8,7 +8,6 @@ export interface Invocation {
   given: string | undefined;
   /** The workspace's folder, from --dir or the current folder; looked up on first use. @throws WORKSPACE_MISSING, FOLDER_UNSAFE */
   readonly dir: string;
-  /** Every command there is. */
   commands: readonly CommandSpec[];
 }
 
@@ -17,7 +16,6 @@ export type Options = Record<string, string | boolean | string[] | undefined>;
 /** `words`: the arguments; required ones are present. Returns the exit code if it is not 0. */
 export type Command = (at: Invocation, words: string[], options: Options) => Promise<number | undefined>;
 
-/** A command as commands.ts declares it. */
 export interface CommandSpec {
   /** Its heading in `cleared --help`. */
   group: string;

@@ -195,7 +195,6 @@ function needed({ kind, level, levels, approvals = 1, said = [], not_by, request
   return html`${parts.map((part) => html` · <bdi>${plain(part, 120)}</bdi>`)}`;
 }
 
-/** The approval brief. */
 function briefView(card: Card): Html {
   const sections = sectionsOf(card);
   return html`${isEmpty(sections) ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections, { all: true })}</details>`}`;
@@ -205,7 +204,6 @@ function briefView(card: Card): Html {
 const entryView = (entry: Entry): Html =>
   html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl>${legsView(entry)}`;
 
-/** The accounts of an entry with their amounts. */
 export function legsView({ postings }: Pick<Entry, "postings">): Html {
   return html`<dl class="facts legs">${postings.map(
     (leg) =>

@@ -137,5 +137,4 @@ function changed(value: Json, field: ToolField, change: (x: bigint) => bigint): 
   return field.type === "integer" || field.type === "number" ? Number(text) : text;
 }
 
-/** A value in a message: short. */
 export const shown = (value: Json): string => shortJson(value, 160);

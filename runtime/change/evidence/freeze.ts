@@ -150,7 +150,6 @@ export async function unsafe(run: string, commits: readonly string[], git: Recor
 
 type Freezing = Pick<Case, "why" | "keeps"> & Partial<Pick<Case, "over">> & Pick<Case["from"], "proposal" | "correction">;
 
-/** The case of a recording. */
 export function caseOf({ run, steps }: Recording, { why, keeps, over = {}, ...from }: Freezing): Case {
   const { agent, pin, createdAt } = run;
   return {

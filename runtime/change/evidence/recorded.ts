@@ -47,7 +47,6 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       if (twin !== null) taken.add(twin);
       if (twin !== null) clock = Math.max(clock, twin.at);
     },
-    /** The recorded twin of the current call. */
     get twin(): Step | null {
       return twin;
     },

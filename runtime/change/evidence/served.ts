@@ -72,7 +72,6 @@ async function headerAt(tree: Tree, agent: string): Promise<Header | null> {
   return readableHeader((await tree.read(file)) ?? "", file);
 }
 
-/** True if the header grants the same rights as then. */
 async function hasSameRights(then: Tree, agent: string, { tree }: Code, now: Header): Promise<boolean> {
   if ((await then.blob(agentFile(agent))) === (await tree.blob(agentFile(agent)))) return true;
   const was = await headerAt(then, agent);

@@ -21,7 +21,6 @@ import { inputFor, servedBy } from "./served.ts";
 import { laterData, onItsSettings } from "./code.ts";
 import type { Code, Divergence, Recording, Trial } from "./types.ts";
 
-/** How one execution ended. */
 type Ended = Parameters<RunLog["end"]>[0];
 
 const EXTRA_CALLS = 20_000;

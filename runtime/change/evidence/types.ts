@@ -15,7 +15,6 @@ export interface Recording {
   holds?: number;
 }
 
-/** The code to try. */
 export interface Code {
   /** The agent, scripts/ and scripts/tools/ are read from here. It need not be a commit (treeOver). */
   tree: Tree;

@@ -23,7 +23,6 @@ export interface CardPart {
 const LISTED = 10;
 const MANY = 50;
 
-/** The name of a check for readers. */
 export const checkName = (check: CheckResult["check"]): string => check.replace("_", " ");
 
 export const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
@@ -32,7 +31,6 @@ export const some = (lines: readonly string[], most: number): string[] =>
   lines.length <= most ? [...lines] : [...lines.slice(0, most), `and ${lines.length - most} more`];
 export const listed = (all: readonly string[]): string => some(all, LISTED).join(", ");
 
-/** The name of an agent in the report. */
 export const nameIn = (report: Report | null, agent: string): string => oneLine(report?.names?.[agentFile(agent)] ?? agent, 60);
 
 /** In the order in which a reader needs them. */

@@ -25,7 +25,6 @@ export interface ProposalCard {
   headline: string;
   /** What else a person reads before they decide, in order; empty parts are omitted. */
   parts: CardPart[];
-  /** Everything else. */
   details: CardPart[];
 }
 

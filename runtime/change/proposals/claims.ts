@@ -14,7 +14,6 @@ import type { AskedFor, Claim, ClaimKind } from "../proposal-types.ts";
 // A model does not repair more when it is told more.
 const LISTED = 6;
 
-/** The claims of a proposal against its facts. */
 export async function claimsLooked({ claims }: AskedFor, judged: Judged, around: Around): Promise<Looked> {
   const facts = await factsOf(judged, around);
   const plain = claims.filter(({ kind }) => kind !== "nothing_else");

@@ -202,7 +202,6 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
   };
 }
 
-/** What the backtests prove about this proposal. */
 async function proofFor(
   world: Preparing,
   store: ProposalStore,

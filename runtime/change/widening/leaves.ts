@@ -119,7 +119,6 @@ const IP = /^(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?$/;
 /** Where a bare word such as shop.example is an address and not a vendor's text: by its key, or in a call to the outside. */
 const ADDRESS = /(?:^|[._])(?:ur[il]|host|domain|end_?point|server|site|address|webhook|callback)s?$|^(?:mcp|notify|agent)_/i;
 
-/** Recipients that a literal names. */
 export function recipientsIn({ value, path }: Written): string[] {
   const text = String(value);
   if (typeof value === "boolean" || text === "") return [];
@@ -127,7 +126,6 @@ export function recipientsIn({ value, path }: Written): string[] {
   return [...text.matchAll(MAIL), ...text.matchAll(IBAN)].map(([one]) => one).concat(DIGITS.test(text) ? [text] : []);
 }
 
-/** Hosts that a literal names. */
 export function hostsIn({ value, path }: Written): string[] {
   if (typeof value !== "string") return [];
   const hosts = [...value.matchAll(URL_HOST)].map(([, host]) => (host ?? "").toLowerCase());

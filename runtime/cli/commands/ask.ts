@@ -143,7 +143,6 @@ function rowOf(output: Output, { id, at, text, end, cost }: Ask & { cost: string
   return [output.bold(String(id)), when(at), state, cost ?? "", oneLine(text, 100)];
 }
 
-/** The request, its events, and its end. */
 function historyLines(output: Output, { ask, rows, cost }: WatchedAsk): string[] {
   const { id, at, by, text, base, prompt } = ask;
   return [

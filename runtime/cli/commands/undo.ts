@@ -36,7 +36,6 @@ const CHANGES = { restored: "comes back", removed: "goes", changed: "as it was b
 // A year of a large import has some hundred sums; the first are enough for a reader.
 const SHOWN = 40;
 
-/** The plan, for readers. */
 function planLines(output: Output, { title, commits, files, money, entries, statements, notes }: UndoPlan): string[] {
   const { removed, reversed, restored } = entries;
   const counts = [
