@@ -9,7 +9,7 @@ import { committedOrRefused } from "../engine/attempt.ts";
 import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { ClearedError, onCode } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, Files, RuleOffers, Tree } from "../kernel/ports.ts";
-import { count, oneLine } from "../kernel/text.ts";
+import { count, oneLine, upTo } from "../kernel/text.ts";
 import { inCapitals, payeeOf, separatingText } from "../rules/separating-text.ts";
 import { withRule } from "../scripts/rule-rows.ts";
 import { asCorrected, confirmEntry, correctEntry, otherLegs } from "../workspace/books/decisions.ts";
@@ -181,7 +181,7 @@ function openOffer(host: Host, offer: Offer): Card {
     rule: { text, account: account.id, agent },
     corrected: corrected.map(({ entry: one }) => one.id),
     alike: alike.map(({ entry: one }) => one.id),
-    booked: [...alike.slice(0, SHOWN).map(legs), ...(alike.length > SHOWN ? [`and ${alike.length - SHOWN} more`] : [])],
+    booked: upTo(alike.map(legs), SHOWN),
     about: {
       approve: `${moves}proposes the rule for ${agent === null ? "rows to come" : agentFile(agent)}, which needs an approval of its own`,
       reject: "everything stays, and it is not offered again",

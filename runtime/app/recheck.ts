@@ -9,7 +9,7 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { Change, Clock, DoorCall, Json, RunLog, RunRecord, Step, Verdict, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, callPrimitive } from "../kernel/primitive.ts";
-import { clip } from "../kernel/text.ts";
+import { clip, namedUpTo } from "../kernel/text.ts";
 import { inSlots } from "../kernel/turns.ts";
 import type { ReadNow } from "../change/evidence/recorded.ts";
 import type { Trial } from "../change/evidence/types.ts";
@@ -116,8 +116,7 @@ async function triedAgain(log: Recorded, since: number, act: DoorCall, isOutdate
   const why = demanded(verdictsIn(was), verdictsIn(now)) ?? otherwise(questionsIn(was), now, trial.missing, act);
   // Whoever starts it again, with all or part of its input, looks there first.
   const reads = [...fresh.values()].sort((a, b) => a.seq - b.seq).map(({ name, params }) => `${name}(${clip(params, 120)})`);
-  const more = reads.length > SHOWN ? ` and ${reads.length - SHOWN} more` : "";
-  return why && `${why} (different answers now: ${reads.slice(0, SHOWN).join(", ")}${more})`;
+  return why && `${why} (different answers now: ${namedUpTo(reads, SHOWN)})`;
 }
 
 /** The run as it would have gone with these answers. */

@@ -56,6 +56,14 @@ export const textIn = (parts: readonly LlmPart[]): string => parts.flatMap((part
 /** "1 run", "2 entries". */
 export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
 
+/** The first `most` of the lines, and how many more there are. */
+export const upTo = (lines: readonly string[], most: number): string[] =>
+  lines.length <= most ? [...lines] : [...lines.slice(0, most), `and ${lines.length - most} more`];
+
+/** `a, b and 2 more` */
+export const namedUpTo = (names: readonly string[], most: number): string =>
+  `${names.slice(0, most).join(", ")}${names.length > most ? ` and ${names.length - most} more` : ""}`;
+
 // Cyrillic and Greek letters that most fonts draw like a Latin one (Unicode confusables.txt, those of one letter).
 const LOOKALIKES = "аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌ" + "ονρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" + "ɑɡօոսհ";
 // Letters in another form (full width, mathematical), and scripts with many letters drawn like Latin ones; harmless in a word of their own.

@@ -1,5 +1,5 @@
 /** A backtest in words: lines for the command line, sentences on a card for a reader who does not program. */
-import { count, shortJson } from "../../kernel/text.ts";
+import { count, shortJson, upTo } from "../../kernel/text.ts";
 import type { Call } from "../../kernel/ports.ts";
 import { fromExact, minus, sizeOf, toExact } from "../../workspace/books/amounts.ts";
 import { factLine } from "./differences.ts";
@@ -131,14 +131,11 @@ function actWords({ kind, what, was, now, differ, fields }: ActDifference): stri
 
 /** ` (amount "10.00" -> "12.00" in 3, and 2 more)` */
 function fieldWords(fields: ActDifference["fields"], all: number): string {
-  const shown = fields
-    .slice(0, 3)
-    .map(
-      ({ key, says, count: n }) =>
-        `${key === "" ? "" : `${key} `}${says.replace(/"(-?\d+\.\d\d)"/g, (_, amount: string) => grouped(amount))}${n === all ? "" : ` in ${n}`}`,
-    );
-  const more = fields.length > 3 ? [`and ${fields.length - 3} more`] : [];
-  return fields.length === 0 ? "" : ` (${[...shown, ...more].join(", ")})`;
+  const told = fields.map(
+    ({ key, says, count: n }) =>
+      `${key === "" ? "" : `${key} `}${says.replace(/"(-?\d+\.\d\d)"/g, (_, amount: string) => grouped(amount))}${n === all ? "" : ` in ${n}`}`,
+  );
+  return fields.length === 0 ? "" : ` (${upTo(told, 3).join(", ")})`;
 }
 
 /** Why the recorded runs prevent approval, worst first; empty if none is worse. */
@@ -182,8 +179,7 @@ export function moneyLines({ moves, net, acts = [] }: BacktestReport): string[] 
   if (lines.length === 0) return paid;
   const sums = Object.entries(net).filter(([, sum]) => !/^-?0+(?:\.0+)?$/.test(sum));
   const all = sums.map(([currency, sum]) => `${grouped(sum.replace("-", ""))} ${currency} ${sum.startsWith("-") ? "less" : "more"}`);
-  const shown = lines.length > FIRST ? [...lines.slice(0, FIRST), `and ${lines.length - FIRST} more`] : lines;
-  return [...shown, sums.length === 0 ? "in all the same as before" : `in all ${all.join(", ")} than before`, ...paid];
+  return [...upTo(lines, FIRST), sums.length === 0 ? "in all the same as before" : `in all ${all.join(", ")} than before`, ...paid];
 }
 
 /** `12 payments (erp/schedule_payment), 7,980.00 in all, 790.00 more than before` */

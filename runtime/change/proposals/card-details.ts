@@ -4,7 +4,7 @@ import { grouped } from "../evidence/partings.ts";
 import { backtestLines } from "../evidence/words.ts";
 import { dayIn } from "../../scripts/header.ts";
 import { agentFile } from "../../workspace/layout.ts";
-import { asCode, oneLine } from "../../kernel/text.ts";
+import { asCode, oneLine, upTo } from "../../kernel/text.ts";
 import type { CheckResult, Proposal, Report, TextChange } from "../proposal-types.ts";
 
 /** What a card shows in addition to the proposal itself. */
@@ -27,9 +27,7 @@ export const checkName = (check: CheckResult["check"]): string => check.replace(
 
 export const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
 export const count = (n: number, one: string, many = `${one}s`): string => `${grouped(String(n))} ${n === 1 ? one : many}`;
-export const some = (lines: readonly string[], most: number): string[] =>
-  lines.length <= most ? [...lines] : [...lines.slice(0, most), `and ${lines.length - most} more`];
-export const listed = (all: readonly string[]): string => some(all, LISTED).join(", ");
+export const listed = (all: readonly string[]): string => upTo(all, LISTED).join(", ");
 
 export const nameIn = (report: Report | null, agent: string): string => oneLine(report?.names?.[agentFile(agent)] ?? agent, 60);
 
@@ -44,7 +42,7 @@ export function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" 
   const about = [
     `${quoted(title, 200)}, proposed by ${oneLine(by, 100)} on ${dayIn(timezone, at)}${reason === "" ? ", without a reason" : `: ${quoted(reason, 600)}`}`,
     `it is ${state}${why === null ? "" : `: ${oneLine(why, 600)}`}`,
-    ...some(changed, MANY),
+    ...upTo(changed, MANY),
     ...rejected
       .slice(0, 3)
       .map(
@@ -60,7 +58,7 @@ export function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" 
     { name: "About", lines: about },
     {
       name: "What its files say differently",
-      lines: some([...report.widening.map((one) => `! ${line(one)}`), ...(report.changes ?? []).map(line)], MANY),
+      lines: upTo([...report.widening.map((one) => `! ${line(one)}`), ...(report.changes ?? []).map(line)], MANY),
     },
     { name: "Checks", lines: checks(report) },
     {
@@ -77,7 +75,7 @@ export function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" 
       name: "Tried without acting",
       lines: report.dryRun.flatMap(({ agent, lines }) => {
         const tried = lines.map((text) => `  ${oneLine(text)}`);
-        return [`${nameIn(report, agent)}:`, ...some(tried, MANY)];
+        return [`${nameIn(report, agent)}:`, ...upTo(tried, MANY)];
       }),
     },
     {
@@ -108,13 +106,13 @@ function checks({ checks: all }: Report): string[] {
   );
   return [
     ...(ok.length === 0 ? [] : [`passed: ${ok.join(", ")}`]),
-    ...some(
+    ...upTo(
       remarks.map(({ at, code, message }) => `remark: ${oneLine(formatAt(at), 250)} ${code}: ${oneLine(message, 400)}`),
       LISTED,
     ),
     ...failed.flatMap(({ check, says, findings }) => [
       `failed: ${checkName(check)} (${oneLine(says, 120)})`,
-      ...some(
+      ...upTo(
         // What the backtest found worse is shown with the recorded runs.
         findings
           .filter(({ remark }) => remark !== true && check !== "backtest")

@@ -6,9 +6,9 @@
 import { readableHeader } from "../checks/reached.ts";
 import { changeOf, harmOf, isAnswer, moneyLines } from "../evidence/words.ts";
 import type { Tree } from "../../kernel/ports.ts";
-import { oneLine } from "../../kernel/text.ts";
+import { oneLine, upTo } from "../../kernel/text.ts";
 import { AGENTS, agentFile } from "../../workspace/layout.ts";
-import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, quoted, some, inWords } from "./card-details.ts";
+import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, quoted, inWords } from "./card-details.ts";
 import { ASKING } from "./store.ts";
 import {
   type ChangeKind,
@@ -77,10 +77,10 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
   const [more, doubtful] = [once(widened), once(doubts(proposal))];
   const grave = report?.widening.filter(({ kind }) => GRAVE.includes(kind)).length ?? 0;
   const parts: CardPart[] = [
-    { name: "Also", lines: some(once(also), SHOWN) },
+    { name: "Also", lines: upTo(once(also), SHOWN) },
     { name: "Money", lines: report?.backtests.flatMap(moneyLines) ?? [] },
-    { name: "Not proven", lines: some(doubtful, SHOWN) },
-    { name: "May do more", lines: some(more, Math.max(SHOWN, Math.min(grave, MOST))) },
+    { name: "Not proven", lines: upTo(doubtful, SHOWN) },
+    { name: "May do more", lines: upTo(more, Math.max(SHOWN, Math.min(grave, MOST))) },
     ...askedParts(proposal),
     { name: "Needs", lines: needs(proposal) },
   ];
@@ -96,7 +96,7 @@ function askedParts({ asked = null, report }: Proposal): CardPart[] {
   if (asked === null) return [];
   const claims = report?.checks.find(({ check }) => check === "claims");
   const { request, model, says, outside, derived = [] } = asked;
-  const shown = (all: readonly string[], most: number) => some(all, SHOWN).map((one) => oneLine(one, most));
+  const shown = (all: readonly string[], most: number) => upTo(all, SHOWN).map((one) => oneLine(one, most));
   return [
     { name: "Written by", lines: [`${oneLine(model, 100)}, for request ${request}${claims === undefined ? "" : `: ${claims.says}`}`] },
     { name: "Read text from outside", lines: shown(outside, 120) },
@@ -134,7 +134,7 @@ function changed(proposal: Proposal): string[] {
   // Something worse that may still be approved must not be hidden among other lines.
   const harm = proposal.state === "blocked" ? [] : report.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent)));
   const mended = report.mended ?? [];
-  const good = mended.length === 0 ? [] : [`${count(mended.length, "run")} that failed would succeed (${some(mended, 3).join(", ")})`];
+  const good = mended.length === 0 ? [] : [`${count(mended.length, "run")} that failed would succeed (${upTo(mended, 3).join(", ")})`];
   const [answers, does] = [runs.filter(isAnswer), runs.filter((one) => !isAnswer(one))];
   const worse = harm.map((one) => `Worse on purpose: ${one}`);
   const first = [...stop, ...good, ...worse, ...open, ...does, ...whole, ...texts, ...answers];
@@ -196,7 +196,7 @@ function doubts({ report, despite, state, isForeign }: Proposal): string[] {
     ...(isForeign === true ? ["All of this was computed in another clone; an approval counts once it is computed here as well"] : []),
     ...(despite === null ? [] : [`Worse on purpose, says the proposer: ${quoted(despite)}`]),
     ...(report.unproven ?? []).slice(state === "unproven" ? 1 : 0).map((text) => oneLine(text, 400)),
-    ...(names.length === 0 ? [] : [`Never ran here, so not tried: ${some(names, 4).join(", ")}`]),
+    ...(names.length === 0 ? [] : [`Never ran here, so not tried: ${upTo(names, 4).join(", ")}`]),
     ...part.map(
       (one) => `${one.counts.not_replayable} of ${count(one.runs, "recorded run")} of ${nameIn(report, one.agent)} could not be tried`,
     ),

@@ -8,6 +8,7 @@ import { lstat, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
+import { namedUpTo } from "../../kernel/text.ts";
 import { type Edit, type ReadEdit, editsOf, readEdits, takeBack } from "../../workspace/git/working-edits.ts";
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { STATE } from "../../workspace/layout.ts";
@@ -189,8 +190,7 @@ function choose(edits: readonly Edit[], paths: readonly string[], goingOn: boole
 
 function nothing(left: readonly string[]): string {
   if (left.length === 0) return "Nothing is edited since HEAD, so there is nothing to propose.";
-  const shown = left.slice(0, 5).join(", ");
-  return `None of what is edited may be changed by a proposal: ${shown}${left.length > 5 ? ` and ${left.length - 5} more` : ""}.`;
+  return `None of what is edited may be changed by a proposal: ${namedUpTo(left, 5)}.`;
 }
 
 const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);

@@ -7,6 +7,7 @@ import { demandsAtLeast, implies } from "../../rules/policy/lint.ts";
 import { type Ladder, meetsLevel } from "../../rules/policy/levels.ts";
 import type { Scope } from "../../rules/policy/evaluate.ts";
 import type { Rule } from "../../rules/policy/verdict.ts";
+import { namedUpTo } from "../../kernel/text.ts";
 import { STRICTNESS } from "../../kernel/verdict.ts";
 import type { Pack, PolicyCase } from "../../workspace/settings/policies.ts";
 import { code, tell, widen } from "./widening-rows.ts";
@@ -97,12 +98,8 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
   ] as const) {
     const [first = ""] = names;
     if (names.length === 1) tellAs(`its test case "${first}" is ${how}`, first);
-    const rest = names.length > 3 ? ` and ${names.length - 3} more` : "";
-    const listed = names
-      .slice(0, 3)
-      .map((name) => `"${name}"`)
-      .join(", ");
-    if (names.length > 1) tellAs(`${names.length} of its test cases are ${how} (${listed}${rest})`, first);
+    const quoted = names.map((name) => `"${name}"`);
+    if (names.length > 1) tellAs(`${names.length} of its test cases are ${how} (${namedUpTo(quoted, 3)})`, first);
   }
   return found;
 }

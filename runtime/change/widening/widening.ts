@@ -6,6 +6,7 @@
 import { type Ladder, ladderSchema, strictest } from "../../rules/policy/levels.ts";
 import type { Json, Tree } from "../../kernel/ports.ts";
 import { ClearedError } from "../../kernel/errors.ts";
+import { namedUpTo } from "../../kernel/text.ts";
 import { readCase } from "../evidence/case-file.ts";
 import { keptLines } from "../evidence/kept.ts";
 import { cut } from "../../scripts/header.ts";
@@ -217,8 +218,7 @@ async function orphans(base: Tree, tree: Tree, touched: ReadonlySet<string>, aro
     if (program !== null && !("problem" in program)) for (const [lost, all] of callers) if (calls(program, lost)) all.push(path);
   }
   return [...callers].flatMap(([path, all]) => {
-    const more = all.length > 5 ? ` and ${all.length - 5} more` : "";
-    return all.length === 0 ? [] : [widening("command", `${path} is gone while ${all.slice(0, 5).join(", ")}${more} still call it`, path)];
+    return all.length === 0 ? [] : [widening("command", `${path} is gone while ${namedUpTo(all, 5)} still call it`, path)];
   });
 }
 

@@ -1,6 +1,7 @@
 /** `cleared proposals`: list, show, diff, withdraw, check, sync. */
 import { relative, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
+import { namedUpTo } from "../../kernel/text.ts";
 import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
@@ -116,8 +117,7 @@ export const propose: Command = async ({ output, dir }, paths, options) => {
   output.lines(proposalLines(output, made));
   if (made.kept.length > 0)
     output.line(`  ${made.kept.join(", ")}: edited again in the meantime; that edit is still in the file and not in the proposal.`);
-  const more = made.left.length > 8 ? ` and ${made.left.length - 8} more` : "";
-  if (made.left.length > 0) output.line(output.dim(`  left as edited: ${made.left.slice(0, 8).join(", ")}${more}`));
+  if (made.left.length > 0) output.line(output.dim(`  left as edited: ${namedUpTo(made.left, 8)}`));
   return made.proposal.state === "blocked" ? 1 : 0;
 };
 

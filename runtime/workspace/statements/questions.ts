@@ -3,7 +3,7 @@
  * rows are to be booked again. A question shows its rows and entries, so that it can be answered without opening the books.
  */
 import { createHash } from "node:crypto";
-import { count } from "../../kernel/text.ts";
+import { count, upTo } from "../../kernel/text.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import type { Account, AskedRow, Change, Entry, Json, Receipt, Refused, UnknownAccount } from "../../kernel/ports.ts";
 import { IMPORT, receiptFile } from "../layout.ts";
@@ -77,9 +77,8 @@ export function goneQuestion(receipt: KeptReceipt, ids: string[], words: Readonl
   const rows = count(ids.length, "row");
   const title = `${rows} of statement ${excerpt(receipt.file)} ${ids.length === 1 ? "is" : "are"} no longer in the books`;
   const body = { receipt: receiptFile(receipt.hash), approve: "book them again, as they were", reject: "leave them out for good" };
-  const more = ids.length > MOST_LINES ? [`and ${ids.length - MOST_LINES} more`] : [];
-  const booked = [...ids.slice(0, MOST_LINES).map((id) => words.get(id) ?? id), ...more];
-  return reviewOf(title, body, { rows: { kind: "gone", hash: receipt.hash, ids }, booked });
+  const lines = ids.map((id) => words.get(id) ?? id);
+  return reviewOf(title, body, { rows: { kind: "gone", hash: receipt.hash, ids }, booked: upTo(lines, MOST_LINES) });
 }
 
 const MOST_SHOWN = 5;
@@ -101,9 +100,8 @@ export function unknownAccounts(
     const match = recognised(file, first, rules);
     if (left.some((one) => canonicalJson(one) === canonicalJson(match))) return [];
     const rows = group.flatMap((one) => one.rows);
-    const more = rows.length > MOST_SHOWN ? [`and ${rows.length - MOST_SHOWN} more`] : [];
     const message = `It is not known to which account of the books ${nameOf({ match, card: first.card })} belongs. Answer its card in \`cleared queue\`, or add to config.yaml under statements: - match: ${JSON.stringify(match)} with its account.`;
-    const account = { match, card: first.card, rows: [...rows.slice(0, MOST_SHOWN).map(lineOf), ...more] };
+    const account = { match, card: first.card, rows: upTo(rows.map(lineOf), MOST_SHOWN) };
     return [{ line: 0, code: "STATEMENT_ACCOUNT", message, account }];
   });
 }
