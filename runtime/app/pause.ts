@@ -3,7 +3,7 @@
  * running command, and running executions read the store before each act. Resuming is done by the owner, which executes what waited.
  */
 import { beginPause, endPauses, openPauses, pauseWords } from "../engine/store/pauses.ts";
-import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import { ClearedError, amongThese } from "../kernel/errors.ts";
 import type { Pause, PausesBeside } from "../kernel/ports.ts";
 import { keepFor, keptAt } from "../workspace/own-folders.ts";
 import type { Host } from "./host.ts";
@@ -49,8 +49,5 @@ export async function resumeAgents(host: Named, { agent, by }: { agent: string |
 async function needAgent({ agents, engine }: Named, name: string): Promise<void> {
   const names = (await agents()).map((one) => one.name);
   if (names.includes(name) || (await engine.list({ agent: name, limit: 1 })).length > 0) return;
-  throw new ClearedError(
-    "AGENT_UNKNOWN",
-    `There is no agent "${name}" to pause or resume.${didYouMean(name, names)} There are: ${names.join(", ") || "none"}.`,
-  );
+  throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${name}" to pause or resume.${amongThese(name, names)}`);
 }

@@ -2,7 +2,7 @@
 import { pauseWords } from "../engine/store/pauses.ts";
 import { couldBeAnybodys } from "../engine/authority.ts";
 import { startedBy } from "../engine/process.ts";
-import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
+import { ClearedError, amongThese, toWire } from "../kernel/errors.ts";
 import { doubtIn } from "../engine/proven.ts";
 import type {
   Cause,
@@ -115,10 +115,7 @@ export function createStarts(world: {
     const text = source?.text ?? (await tree.read(file));
     if (text === null) {
       const names = (await agents()).map((one) => one.name);
-      throw new ClearedError(
-        "AGENT_UNKNOWN",
-        `There is no agent "${agent}" in ${commit.slice(0, 7)}.${didYouMean(agent, names)} There are: ${names.join(", ") || "none"}.`,
-      );
+      throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent}" in ${commit.slice(0, 7)}.${amongThese(agent, names)}`);
     }
     const blob = source === null ? ((await tree.blob(file)) ?? "") : sourceBlob(text);
     return { commit, blob, header: headers.of(`${file}\n${text}`, () => parseHeader(text, file, cache)) };

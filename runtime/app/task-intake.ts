@@ -2,7 +2,7 @@
  * Turns a caller's message into an agent and its input: explicit names first, then JSON sent as text, then what the words say (free-text.ts),
  * if that is clear. What is missing is asked for. Everything a caller writes is untrusted and only data.
  */
-import { ClearedError, didYouMean, toWire, unlessInternal } from "../kernel/errors.ts";
+import { ClearedError, amongThese, toWire, unlessInternal } from "../kernel/errors.ts";
 import type { Given, Json } from "../kernel/ports.ts";
 import { type InputField, mismatch, validateInput } from "../scripts/fields.ts";
 import type { Header } from "../scripts/header.ts";
@@ -150,8 +150,7 @@ export async function takeIn(
   const wanted = named ?? begun ?? told ?? only ?? (readable ? await agentFor(host, draft.text, earlier) : null);
   const offer = offers.find((one) => one.name === wanted);
   const names = offers.map((one) => one.name);
-  if (named !== null && offer === undefined)
-    throw request(`There is no skill "${named.slice(0, 80)}".${didYouMean(named, names)} There are: ${names.join(", ") || "none"}.`);
+  if (named !== null && offer === undefined) throw request(`There is no skill "${named.slice(0, 80)}".${amongThese(named, names)}`);
   if (offers.length === 0) throw request("No agent here takes tasks. Its owner adds one, as `cleared add general` does.");
   if (offer === undefined) return { draft, ask: whichSkill(offers) };
   draft.agent = offer.name;

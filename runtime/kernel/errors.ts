@@ -451,6 +451,10 @@ export function didYouMean(word: string, allowed: Iterable<string>): string {
   return found === undefined ? "" : ` Did you mean "${found}"?`;
 }
 
+/** The same, then all there are. */
+export const amongThese = (word: string, names: readonly string[]): string =>
+  `${didYouMean(word, names)} There are: ${names.join(", ") || "none"}.`;
+
 /** A word that starts with a candidate is near it, but a longer candidate with two letters swapped is nearer. */
 function prefixed(word: string, candidate: string): number {
   const distance = editDistance(word, candidate);

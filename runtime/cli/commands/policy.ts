@@ -1,7 +1,7 @@
 /** `cleared policy test [FILE...]`: the cases in policy files, as the files are on disk. `policy show NAME`: the rules in words. */
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ClearedError, didYouMean, formatAt } from "../../kernel/errors.ts";
+import { ClearedError, amongThese, formatAt } from "../../kernel/errors.ts";
 import { print } from "../../rules/policy/condition.ts";
 import type { Rule } from "../../rules/policy/verdict.ts";
 import { POLICIES, policyFile } from "../../workspace/layout.ts";
@@ -80,7 +80,6 @@ function filesOf(dir: string, names: readonly string[]): string[] {
     const found = [name, policyFile(name)].find((file) => file.endsWith(".yaml") && existsSync(resolve(dir, file)));
     if (found !== undefined) return found;
     const known = all.map((file) => file.slice(0, -5));
-    const why = `There is no policy "${name}".${didYouMean(name, known)} There are: ${known.join(", ") || "none"}.`;
-    throw new ClearedError("POLICY_UNKNOWN", why);
+    throw new ClearedError("POLICY_UNKNOWN", `There is no policy "${name}".${amongThese(name, known)}`);
   });
 }

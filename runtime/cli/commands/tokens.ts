@@ -1,5 +1,5 @@
 /** `cleared tokens add|list|remove`: who may give tasks to which agents (A2A, MCP). A token is shown once, when it is made. */
-import { ClearedError, didYouMean } from "../../kernel/errors.ts";
+import { ClearedError, amongThese } from "../../kernel/errors.ts";
 import { withLook } from "../../app/connect.ts";
 import { holdersHere } from "../../app/identity.ts";
 import { readLocal } from "../../app/local.ts";
@@ -41,10 +41,7 @@ async function offeredOf(dir: string, list: string): Promise<string[]> {
     .map((one) => one.name);
   const wrong = wanted.find((one) => !offered.includes(one));
   if (wrong !== undefined)
-    throw new ClearedError(
-      "USAGE",
-      `"${wrong}" is not an agent at HEAD with trigger: a2a or mcp.${didYouMean(wrong, offered)} There are: ${offered.join(", ") || "none"}.`,
-    );
+    throw new ClearedError("USAGE", `"${wrong}" is not an agent at HEAD with trigger: a2a or mcp.${amongThese(wrong, offered)}`);
   if (wanted.length === 0) throw new ClearedError("USAGE", `Say which agents: --agents ${offered.slice(0, 2).join(",") || "NAME"}.`);
   return wanted;
 }
