@@ -10,7 +10,7 @@ import type { Host } from "./host.ts";
 // Few decisions make a case; the others do not load this code.
 const evidence = () => import("../change/evidence/freeze.ts");
 
-type Teaching = Pick<Host, "engine" | "cards" | "git" | "database" | "world">;
+type Teaching = Pick<Host, "engine" | "cards" | "git" | "database">;
 
 /** For building a commit: the case of an entry that it corrects. */
 export async function correctionCaseFor(
@@ -61,7 +61,6 @@ async function teachEdits(host: Teaching, id: string): Promise<boolean> {
       const lesson = await correctionCaseOf(head, recording, { by, why, keeps: { ...NOTHING_KEPT, asks: [...calls] } });
       return "file" in lesson ? new Map([[lesson.file, lesson.text]]) : new Map();
     },
-    guard: () => host.world.guard(),
   });
   return result.status === "committed" || result.status === "unchanged";
 }

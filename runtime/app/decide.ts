@@ -288,7 +288,6 @@ async function changeBooks(
     message: `${verb}: ${card.title.slice(0, 40)}`,
     trailers: { Card: String(card.id), "Approved-by": decision.by },
     build,
-    guard: () => host.world.guard(),
   });
   return { commit: committedOrRefused(result, "decide again"), lesson, proposal: null };
 }

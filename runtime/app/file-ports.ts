@@ -135,7 +135,7 @@ const NOTHING_READ: Omit<Receipt, "file" | "hash" | "rows" | "refused" | "unbook
 };
 
 /** First the card, then the receipt: after an interruption the next check repeats it. */
-async function refuse({ git, engine, cards, clock, world }: Host, { name, hash }: FoundFile, { run, code }: Failure): Promise<void> {
+async function refuse({ git, engine, cards, clock }: Host, { name, hash }: FoundFile, { run, code }: Failure): Promise<void> {
   const error = (await engine.get(run))?.error;
   const where = error?.at === undefined ? "" : `${formatAt(error.at)}: `;
   const refused: Refused = { line: 0, code, message: `${where}${error?.message ?? ""}`.slice(0, 2000) };
@@ -159,6 +159,5 @@ async function refuse({ git, engine, cards, clock, world }: Host, { name, hash }
       const rows = kept.new + kept.known + kept.twin + kept.asked.length + kept.removed.length + 1;
       return new Map([[path, receiptToYaml({ ...kept, file: name, hash, rows, refused: [refused], unbooked: [] })]]);
     },
-    guard: () => world.guard(),
   });
 }

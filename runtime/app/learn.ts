@@ -219,7 +219,6 @@ export async function carryOutRule(
       }
       return files;
     },
-    guard: () => host.world.guard(),
   });
   const commit = committedOrRefused(result, "decide again");
   const left = alike.length - free.length;

@@ -17,7 +17,7 @@ import { type Script, callableIn, loadScript } from "../engine/script.ts";
 import { type Packing, adoptBundles, isEmpty } from "../engine/store/packing.ts";
 import { createEngine } from "../engine/store/sqlite.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import type { Clock, RunRecord, Once, Sealer, Tree } from "../kernel/ports.ts";
+import type { Clock, Git, RunRecord, Once, Sealer, Tree } from "../kernel/ports.ts";
 import { createRemoteAgents } from "../outside/a2a/agents.ts";
 import type { ToolPool } from "../outside/mcp/tools.ts";
 import { Suspend } from "../kernel/primitive.ts";
@@ -93,7 +93,9 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       opened.push(() => lease?.release(idle));
     }
     const registry = await openRegistry(cache, options.mode === "look" ? [] : await loadPlugins(dir, trust.plugins));
-    const git = await createGit(dir, { branch: () => local.config.branch, kept: cache });
+    const plainGit = await createGit(dir, { branch: () => local.config.branch, kept: cache });
+    // Nothing here commits once another process owns the workspace.
+    const git: Git = { ...plainGit, commit: (request) => plainGit.commit({ guard: () => lease?.check(), ...request }) };
     opened.push(() => git.close());
     const sandbox = createSandbox({
       slots: trust.sandbox.slots,

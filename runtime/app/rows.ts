@@ -220,7 +220,6 @@ export async function revive(
     message: leave ? `correct: leave out ${ids.length} deleted entries` : `correct: bring back ${ids.length} deleted entries`,
     trailers: { "Approved-by": by },
     build: async (head) => (leave ? leaveOut(head, ids) : reviveRows(head, ids, past, { by }, await host.config(head))),
-    guard: () => host.world.guard(),
   });
   const commit = committedOrRefused(result, "try again");
   await followRows(host);

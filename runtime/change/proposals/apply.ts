@@ -30,8 +30,7 @@ export interface ApplyWorld extends ProposalWorld {
   trust: Trust;
   engine: Pick<Engine, "list">;
   config(tree?: Tree): Promise<Config>;
-  /** Throws when this process no longer owns the workspace. */
-  world: { guard(): void; sent: Once };
+  world: { sent: Once };
 }
 
 /** Checks a proposal on HEAD; afterwards its state is ready or blocked, with a new report. */
@@ -266,7 +265,6 @@ async function applyApproved(
       moved = conflict === null && (await hasMoved(world, again ? code : report, head.commit));
       return conflict === null && !moved ? filesOf(git.tree(proposal.commit), proposal, head) : new Map();
     },
-    guard: () => world.world.guard(),
   });
   if (conflict !== null) throw await block(store, proposal, conflict, ["approved"]);
   if (moved) return applyApproved(world, store, await approvedAnew(world, store, proposal, prepare), approval, prepare, true);

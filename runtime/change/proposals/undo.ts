@@ -69,7 +69,6 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
           throw refusal(`What undoing ${target.title} changes is no longer what was shown. Look again, then decide.`);
         return plan.texts;
       },
-      guard: () => world.world.guard(),
     });
     if (done.status === "user_edit")
       throw new ClearedError(
