@@ -49,6 +49,9 @@ export interface Settled {
   waiting: { proposal: Proposal; why: string }[];
 }
 
+/** The world, its proposals, and how one is checked. */
+type Applying = ApplyWorld & { store: ProposalStore; prepare: Prepare };
+
 /** Ids whose approval this process, the workspace's only owner, is recording or checking again now. */
 const underway = new Set<string>();
 
@@ -82,7 +85,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
     }
     assertReady(proposal, decision);
     await assertFree(world, proposal);
-    proposal = await onToday(world, store, proposal, prepare);
+    proposal = await onToday({ ...world, store, prepare }, proposal);
     assertReady(proposal, decision);
     assertCounts();
     const question = questionOf(proposal, world.trust.people.length);
@@ -107,7 +110,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
   } finally {
     underway.delete(id);
   }
-  const applied = await applyApproved(world, store, proposal, approval, prepare);
+  const applied = await applyApproved({ ...world, store, prepare }, proposal, approval);
   return { proposal: applied, commit: applied.applied, open: null };
 }
 
@@ -129,7 +132,7 @@ export async function settleApproved(world: ApplyWorld, prepare: Prepare): Promi
       continue;
     }
     const waits = onCode(["GIT_STATE", "PROPOSAL_STATE"], ({ message: why }) => void waiting.push({ proposal, why }));
-    const done = await applyApproved(world, store, proposal, approval, prepare).catch(waits);
+    const done = await applyApproved({ ...world, store, prepare }, proposal, approval).catch(waits);
     if (done !== undefined) applied.push(done);
   }
   return { applied, waiting };
@@ -172,7 +175,8 @@ async function assertFree({ git }: ApplyWorld, proposal: Proposal): Promise<void
 const pathsOf = ({ files, report }: Proposal): string[] => [...files.map(({ path }) => path), ...Object.keys(report?.freezes ?? {})];
 
 /** The proposal on HEAD: as checked, or checked again if the code has moved or the report was not made here. @throws PROPOSAL_STATE */
-async function onToday(world: ApplyWorld, store: ProposalStore, proposal: Proposal, prepare: Prepare): Promise<Proposal> {
+async function onToday(world: Applying, proposal: Proposal): Promise<Proposal> {
+  const { store, prepare } = world;
   const head = await world.git.head();
   const conflict = await conflictOf(world, proposal, world.git.tree(head));
   if (conflict !== null) throw await block(store, proposal, conflict, ASKING);
@@ -199,12 +203,7 @@ async function block(store: ProposalStore, { id, number }: Proposal, why: string
 }
 
 /** An approved proposal after HEAD moved: still approved if a new report says the same, else waiting again. @throws PROPOSAL_STATE */
-async function approvedAnew(
-  world: ApplyWorld,
-  store: ProposalStore,
-  { id, number, report }: Proposal,
-  prepare: Prepare,
-): Promise<Proposal> {
+async function approvedAnew({ store, prepare, database }: Applying, { id, number, report }: Proposal): Promise<Proposal> {
   underway.add(id);
   try {
     await store.update(id, { state: "ready", why: "It was approved, and is checked again before it is applied." }, { from: ["approved"] });
@@ -214,7 +213,7 @@ async function approvedAnew(
     if (other === null) return await store.update(id, { state: "approved" }, { from: ASKING });
     const why = `It was approved, and looks different on what is there today (${other}), so it was not applied. Decide it again.`;
     if (ASKING.includes(now.state)) await store.update(id, { state: now.state, why }, { from: [now.state] });
-    forgetApproval(world.database, now);
+    forgetApproval(database, now);
     throw notNow(`Proposal ${number} is ${now.state}: ${why}`);
   } finally {
     underway.delete(id);
@@ -222,15 +221,8 @@ async function approvedAnew(
 }
 
 /** Makes the commit of an approved proposal, once, and records it in its state. again: it was just rechecked. @throws GIT_STATE, PROPOSAL_STATE */
-async function applyApproved(
-  world: ApplyWorld,
-  store: ProposalStore,
-  proposal: Proposal,
-  approval: Approval,
-  prepare: Prepare,
-  again = false,
-): Promise<Proposal> {
-  const { git, trust } = world;
+async function applyApproved(world: Applying, proposal: Proposal, approval: Approval, again = false): Promise<Proposal> {
+  const { git, trust, store } = world;
   // The refs may come from another clone: their report and state are not trusted, and the approvals are counted again.
   const { policy } = await world.config();
   const authority = createAuthority(trust.people, policy);
@@ -267,7 +259,7 @@ async function applyApproved(
     },
   });
   if (conflict !== null) throw await block(store, proposal, conflict, ["approved"]);
-  if (moved) return applyApproved(world, store, await approvedAnew(world, store, proposal, prepare), approval, prepare, true);
+  if (moved) return applyApproved(world, await approvedAnew(world, proposal), approval, true);
   const waits = (why: string) =>
     new ClearedError(
       "GIT_STATE",
