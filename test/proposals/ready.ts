@@ -78,3 +78,6 @@ export async function failure(work: Promise<unknown>): Promise<{ code: string; m
     (error: { code?: string; message: string }) => ({ code: error.code ?? "?", message: error.message }),
   );
 }
+
+/** An approval on the report that it has now. */
+export const approvalOf = ({ report }: Proposal): { since: number; last: string } => ({ since: report?.at ?? 0, last: "" });

@@ -13,7 +13,7 @@ import { type ProposalStore, createProposals } from "../../runtime/change/propos
 import { syncProposals } from "../../runtime/change/proposals/sync.ts";
 import { seenOf } from "../../runtime/app/card-facts.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, workspace } from "../engine/harness.ts";
-import { cardOf, checking, decide, failure, ready, says, script } from "./ready.ts";
+import { approvalOf, cardOf, checking, decide, failure, ready, says, script } from "./ready.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
@@ -34,7 +34,7 @@ describe("an interrupted approval", () => {
     await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
     // The ref came from another clone: its branch has the commit, or will have it.
     expect(await settleApproved(owner, checking(owner))).toEqual({ applied: [], waiting: [] });
-    rememberApproval(owner.database, proposal);
+    rememberApproval(owner.database, proposal, approvalOf(proposal));
     const count = commits(one);
     one.write(HELLO, script("mine"));
     expect((await settleApproved(owner, checking(owner))).waiting).toMatchObject([
@@ -55,7 +55,7 @@ describe("an approval that waited while something changed", () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
     await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
-    rememberApproval(owner.database, proposal);
+    rememberApproval(owner.database, proposal, approvalOf(proposal));
     one.commit({ "agents/other.ts": script("other") });
     return { one, owner, store, proposal, later: { ...owner, clock: { now: () => Date.now() + 60_000 } } };
   };

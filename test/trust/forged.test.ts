@@ -20,7 +20,7 @@ import { rememberApproval, rememberReport } from "../../runtime/change/proposals
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Workspace, close, closeAll, host, openCard, removeAll, run, withStore, workspace } from "../engine/harness.ts";
 import { letEventsOut } from "../gate/shop.ts";
-import { checking, failure, ready, reportOn, says, script } from "../proposals/ready.ts";
+import { approvalOf, checking, failure, ready, reportOn, says, script } from "../proposals/ready.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
@@ -645,7 +645,7 @@ describe("a forged ref of a proposal", () => {
     const { one, owner, store, proposal } = await proposed();
     const { signature: _, ...unsigned } = says(owner, proposal, "approved");
     await store.update(proposal.id, { state: "approved", decisions: [unsigned] }, { from: ["ready"] });
-    rememberApproval(owner.database, proposal);
+    rememberApproval(owner.database, proposal, approvalOf(proposal));
     expect(await settleApproved(owner, checking(owner))).toMatchObject({
       applied: [],
       waiting: [{ why: expect.stringContaining("count") }],
@@ -656,7 +656,7 @@ describe("a forged ref of a proposal", () => {
   it("with one of two approvals is not applied, nor with a report that requires fewer", async () => {
     const { one, owner, store, proposal } = await proposed({ approvals: 2 });
     await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
-    rememberApproval(owner.database, proposal);
+    rememberApproval(owner.database, proposal, approvalOf(proposal));
     expect(await settleApproved(owner, checking(owner))).toMatchObject({
       applied: [],
       waiting: [{ why: expect.stringContaining("count") }],
@@ -666,7 +666,7 @@ describe("a forged ref of a proposal", () => {
     const other = await ready(owner, { "agents/other.ts": script(2) }, { title: "Another" }, { approvals: 2 });
     const milder = reportOn(other.report?.on ?? "", other.report?.at ?? 0, { approvals: 1 });
     await store.update(other.id, { state: "approved", report: milder, decisions: [says(owner, other, "approved")] }, { from: ["ready"] });
-    rememberApproval(owner.database, other);
+    rememberApproval(owner.database, other, approvalOf(other));
     expect(await settleApproved(owner, checking(owner))).toMatchObject({
       applied: [],
       waiting: [{ why: expect.stringContaining("report") }],
@@ -675,7 +675,7 @@ describe("a forged ref of a proposal", () => {
     const strict = { ...owner, trust: { ...owner.trust, changes: { ...owner.trust.changes, approvals: 2 } } };
     const third = await ready(owner, { "agents/third.ts": script(3) }, { title: "A third" });
     await store.update(third.id, { state: "approved", decisions: [says(owner, third, "approved")] }, { from: ["ready"] });
-    rememberApproval(owner.database, third);
+    rememberApproval(owner.database, third, approvalOf(third));
     expect(await settleApproved(strict, checking(strict))).toMatchObject({ applied: [] });
     rememberReport(owner.database, third.id, null);
     expect(one.git("ls-tree", "-r", "--name-only", "HEAD")).not.toMatch(/other|third/);

@@ -109,23 +109,21 @@ export const STATIC_CHECKS: readonly Check[] = [
   { name: "tools", look: lookAtTools },
 ];
 
-/** All results, in the order of the checks; `onResult` is called with each. An error of Cleared itself is thrown after all others ran. */
-export async function runChecks(subject: Subject, checks: readonly Check[], onResult?: (result: CheckResult) => void) {
+/** All results, in the order of the checks. An error of Cleared itself is thrown after all others ran. */
+export async function runChecks(subject: Subject, checks: readonly Check[]): Promise<CheckResult[]> {
   return Promise.all(
     checks.map(async (check) => {
       const started = performance.now();
       const looked = await check.look(subject).catch(refused);
       const findings = explain(looked.findings);
       const failed = findings.some((one) => one.remark !== true);
-      const result: CheckResult = {
+      return {
         check: check.name,
         status: failed ? "failed" : looked.skipped === true ? "skipped" : "ok",
         says: looked.says,
         findings,
         ms: Math.round(performance.now() - started),
       };
-      onResult?.(result);
-      return result;
     }),
   );
 }

@@ -26,7 +26,7 @@ const MANY = 50;
 export const checkName = (check: CheckResult["check"]): string => check.replace("_", " ");
 
 export const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
-export const count = (n: number, one: string, many = `${one}s`): string => `${grouped(String(n))} ${n === 1 ? one : many}`;
+export const count = (n: number, one: string): string => `${grouped(String(n))} ${one}${n === 1 ? "" : "s"}`;
 export const listed = (all: readonly string[]): string => upTo(all, LISTED).join(", ");
 
 export const nameIn = (report: Report | null, agent: string): string => oneLine(report?.names?.[agentFile(agent)] ?? agent, 60);

@@ -131,11 +131,7 @@ export function isOwnReport(database: Database, { id, report }: Pick<Proposal, "
 }
 
 /** Durable before the state says approved: a proposal is applied only where it was approved, or two clones would both do it. */
-export function rememberApproval(
-  database: Database,
-  { id, commit, report }: Proposal,
-  { since, last }: Approval = { since: report?.at ?? 0, last: "" },
-): void {
+export function rememberApproval(database: Database, { id, commit }: Proposal, { since, last }: Approval): void {
   setFact(database, `${APPROVED}${id}`, `${commit} ${since} ${last}`);
 }
 
