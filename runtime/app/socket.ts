@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { LEASE_MS } from "../engine/store/lease.ts";
 import { type WireError, fromWire, toWire } from "../kernel/errors.ts";
 import { afterAwake, whileAwake } from "../kernel/processes.ts";
-import { cutLines } from "../kernel/text.ts";
+import { cutLines, jsonOf } from "../kernel/text.ts";
 import { SOCKET } from "../workspace/layout.ts";
 import { makeOwnFolder, ownFolder, runtimeFolder } from "../workspace/own-folders.ts";
 
@@ -159,7 +159,8 @@ export async function connectSocket(
     socket.once("connect", () => {
       hear(socket, Number.POSITIVE_INFINITY, (line) => {
         silent = 0;
-        const reply = replyIn(line);
+        // A line may be cut off by the owner's end.
+        const reply = (jsonOf(line) ?? null) as Reply | null;
         const caller = reply === null ? undefined : waiting.get(reply.id);
         if (reply === null || caller === undefined) return;
         waiting.delete(reply.id);
@@ -181,13 +182,4 @@ export async function connectSocket(
 function hear(socket: Socket, most: number, each: (line: string) => void): void {
   const cut = cutLines(most, (line) => (line === null ? socket.destroy() : each(line.toString("utf8"))));
   socket.on("data", cut).on("error", () => socket.destroy());
-}
-
-/** Null for a line cut off by the owner's end. */
-function replyIn(line: string): Reply | null {
-  try {
-    return JSON.parse(line) as Reply;
-  } catch {
-    return null;
-  }
 }

@@ -6,6 +6,7 @@ import { ClearedError, amongThese, toWire, unlessInternal } from "../kernel/erro
 import type { Given, Json } from "../kernel/ports.ts";
 import { type InputField, mismatch, validateInput } from "../scripts/fields.ts";
 import type { Header } from "../scripts/header.ts";
+import { jsonOf } from "../kernel/text.ts";
 import { SURE, inputOf, taskFor } from "./free-text.ts";
 import { isAssent } from "../rules/session-words.ts";
 import { type Fields, isObject } from "../rules/tools/shape.ts";
@@ -216,7 +217,7 @@ function fill(draft: Draft, header: Header, text: string, said: Draft["input"], 
   for (const [key, value] of Object.entries(said)) if (open(key, header.input[key])) input[key] = value;
   const one = asked === undefined ? undefined : header.input[asked];
   if (asked === undefined || !open(asked, one) || text === "" || text.length > 200) return;
-  const json = jsonValue(text);
+  const json = jsonOf(text);
   const value = json !== undefined && mismatch(json, one) === null ? json : text;
   if (mismatch(value, one) === null) input[asked] = value;
 }
@@ -265,17 +266,9 @@ function form(agent: string, fields: [string, InputField][]): TaskPart {
   return { data: { skill: agent, missing: fields.map(([key]) => key), fields: Object.fromEntries(fields) as unknown as Json } };
 }
 
-function jsonValue(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined; // plain text, not JSON
-  }
-}
-
 /** A JSON object sent as text. */
 function jsonIn(text: string): Json {
-  const value = /^\s*\{/.test(text) ? jsonValue(text) : undefined;
+  const value = /^\s*\{/.test(text) ? jsonOf(text) : undefined;
   return value !== undefined && isObject(value) ? value : null;
 }
 

@@ -2,7 +2,7 @@
  * Text as a reader sees it: which characters are invisible, how they are shown, and which words are written to look like others.
  * Everything untrusted that is printed, listed or reviewed goes through here; code written by people and models must pass it.
  */
-import type { LlmPart } from "./ports.ts";
+import type { Json, LlmPart } from "./ports.ts";
 
 // Invisible characters, and those that move the cursor, change the direction, or end a line for some programs only. Line feed and tab
 // count as seen, and so does a carriage return before a line feed.
@@ -55,6 +55,15 @@ export const textIn = (parts: readonly LlmPart[]): string => parts.flatMap((part
 
 /** "1 run", "2 entries". */
 export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
+
+/** The value of a text that may be JSON; undefined for any other text. */
+export function jsonOf(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The first `most` of the lines, and how many more there are. */
 export const upTo = (lines: readonly string[], most: number): string[] =>

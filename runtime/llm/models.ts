@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { ClearedError, type Code } from "../kernel/errors.ts";
 import type { Clock, Json, Llm, LlmAnswer, LlmMessage, LlmRequest, LlmRole, LlmUsage } from "../kernel/ports.ts";
-import { textIn } from "../kernel/text.ts";
+import { jsonOf, textIn } from "../kernel/text.ts";
 import { Kept } from "../kernel/kept.ts";
 import type { Fetch } from "../outside/mcp/addresses.ts";
 import { dayIn } from "../scripts/header.ts";
@@ -233,12 +233,8 @@ function secretsOf(dir: string): () => Promise<Map<string, string>> {
 function valueIn({ content }: Got, check: z.ZodType): [Json, string | null] {
   const text = textIn(content).trim();
   const bare = /^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(text)?.[1] ?? text;
-  let value: Json;
-  try {
-    value = JSON.parse(bare) as Json;
-  } catch {
-    return [null, text === "" ? "it is empty" : "it is not JSON"];
-  }
+  const value = jsonOf(bare);
+  if (value === undefined) return [null, text === "" ? "it is empty" : "it is not JSON"];
   const checked = check.safeParse(value);
   return checked.success ? [value, null] : [null, z.prettifyError(checked.error).replace(/\s+/g, " ").slice(0, 300)];
 }

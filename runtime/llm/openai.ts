@@ -2,6 +2,7 @@
 import OpenAI, { APIError } from "openai";
 import { z } from "zod";
 import type { Json, LlmMessage, LlmPart, LlmStop } from "../kernel/ports.ts";
+import { jsonOf } from "../kernel/text.ts";
 import { type Backend, type Door, Fault, type Got, type Sent, count, faultOf, heldTo, keyless, shaped } from "./backend.ts";
 
 type Chat = OpenAI.Chat.Completions.ChatCompletionMessageParam;
@@ -162,9 +163,6 @@ function gotOf(answer: unknown, id: string): Got {
 
 /** The text itself if it is not JSON: validation of the parameters reports it. */
 function parsed(text: Json): Json {
-  try {
-    return text === "" ? {} : typeof text === "string" ? (JSON.parse(text) as Json) : text;
-  } catch {
-    return text;
-  }
+  const value = typeof text === "string" ? jsonOf(text || "{}") : text;
+  return value === undefined ? text : value;
 }

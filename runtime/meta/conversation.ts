@@ -5,7 +5,7 @@
  */
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { Clock, Json, Llm, LlmMessage, LlmPart } from "../kernel/ports.ts";
-import { oneLine } from "../kernel/text.ts";
+import { jsonOf, oneLine } from "../kernel/text.ts";
 import { declined } from "./ends.ts";
 import { type Ask, type AskEnd, type AskRow, type Result, callsIn, callsMade } from "./requests.ts";
 import { asksForSecret } from "./telling.ts";
@@ -165,13 +165,7 @@ async function situationOf(ask: Ask, model: string, { asks, base }: Workshop): P
   return { ask, model, files, tried: new Map(), refused: refused.filter((one) => one.length > 0), messages };
 }
 
-function findingsIn(text: string): string[] {
-  try {
-    return (JSON.parse(text) as { findings?: string[] }).findings ?? [];
-  } catch {
-    return [];
-  }
-}
+const findingsIn = (text: string): string[] => (jsonOf(text) as { findings?: string[] } | null | undefined)?.findings ?? [];
 
 /** The message that continues a request: the answer to its question, as the result of the call that asked. */
 export function answered(rows: readonly AskRow[], answer: string): LlmMessage | null {

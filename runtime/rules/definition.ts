@@ -4,6 +4,7 @@
  * Source: spec/worker.md 5 (R). Everything in the text is untrusted.
  */
 import { ORDER, type State } from "../kernel/ports.ts";
+import { jsonOf } from "../kernel/text.ts";
 import { type MachineState, machineProblems } from "../kernel/states.ts";
 
 export const RISKS = ["low", "medium", "high"] as const;
@@ -101,12 +102,10 @@ function objectIn(text: string): Record<string, unknown> | null {
   if (text.length > LONGEST) return null;
   const spans = [text.trim(), text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)];
   for (const span of spans) {
-    try {
-      const value: unknown = JSON.parse(span);
-      return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
-    } catch {
-      // The whole text is not JSON; the part in braces may be.
-    }
+    // If the whole text is not JSON, the part in braces may be.
+    const value: unknown = jsonOf(span);
+    if (value === undefined) continue;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
   }
   return null;
 }

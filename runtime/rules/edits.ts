@@ -6,6 +6,7 @@ import { isDay } from "../kernel/day.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
 import type { Call, Card, CardKind, Decision, Json } from "../kernel/ports.ts";
+import { jsonOf } from "../kernel/text.ts";
 import { nameWords } from "./tools/classify.ts";
 import { isAmountKey } from "./tools/trace.ts";
 
@@ -202,12 +203,9 @@ function likeOld(path: string, old: Json, text: string): Json {
   if (isDay(String(old)) && !isDay(text)) throw wrong("day of the calendar");
   if (isAmountKey(keyOf(path)) === true && placesOf(text) > Math.max(2, placesOf(String(old)))) throw wrong("amount with fewer decimals");
   if (typeof old === "string") return text;
-  try {
-    const value = JSON.parse(text) as Json;
-    if (old === null ? typeof value !== "object" : typeof value === typeof old) return value;
-  } catch {
-    if (old === null) return text;
-  }
+  const value = jsonOf(text);
+  if (value === undefined && old === null) return text;
+  if (value !== undefined && (old === null ? typeof value !== "object" : typeof value === typeof old)) return value;
   throw wrong(typeof old);
 }
 
@@ -222,11 +220,8 @@ export function readForm(fields: Json, given: Readonly<Record<string, string>>):
       .map(([name, text]) => {
         const { type = "string", enum: options } = Object.hasOwn(types, name) ? (types[name] ?? {}) : {};
         if (["string", "money", "date"].includes(type)) return [name, options?.find((one) => String(one) === text) ?? text];
-        try {
-          return [name, JSON.parse(text) as Json];
-        } catch {
-          return [name, text];
-        }
+        const value = jsonOf(text);
+        return [name, value === undefined ? text : value];
       }),
   );
 }

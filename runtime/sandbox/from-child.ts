@@ -5,6 +5,7 @@
 import { z } from "zod";
 import type { At, WireError } from "../kernel/errors.ts";
 import type { Job, JobEnd, Served } from "../kernel/ports.ts";
+import { jsonOf } from "../kernel/text.ts";
 import type { Frame } from "./frames.js";
 
 export interface ChildCall {
@@ -78,7 +79,8 @@ export function readEnd(frame: Frame, job: Job, calls: number, decided: JobEnd |
     case "result": {
       const json = frame.body.toString("utf8");
       // A result counts only after the whole history and every call.
-      if (end.calls !== calls || failedAt(job) !== -1 || frame.body.length > job.limits.call_bytes || !isJson(json)) return null;
+      if (end.calls !== calls || failedAt(job) !== -1 || frame.body.length > job.limits.call_bytes || jsonOf(json) === undefined)
+        return null;
       return { kind: "result", json, calls, cpuMs: end.cpuMs };
     }
     case "suspended":
@@ -107,14 +109,5 @@ export function readEnd(frame: Frame, job: Job, calls: number, decided: JobEnd |
       const at = readPlace(end.at, job);
       return { kind: "diverged", seq: end.seq - 1, recorded: { name: step.name, params: step.params }, actual, ...(at && { at }) };
     }
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -2,7 +2,7 @@
  * Compares data files, JSON and CSV, value by value: each difference has its element and key, even if the file is a single line. Content that
  * does not survive parsing and printing, such as a duplicate key, is left to the comparison by lines.
  */
-import { clip } from "../../kernel/text.ts";
+import { clip, jsonOf } from "../../kernel/text.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 import { readRecords } from "../../workspace/statements/records.ts";
@@ -51,12 +51,8 @@ function valueIn(path: string, text: string): Json | null {
   if (/\.json$/i.test(path)) {
     const parts = /("(?:\\.|[^"\\])*")|(-?\d[\d.eE+-]*)|\s+/g;
     const whole = text.replace(parts, (_, quoted?: string, number?: string) => quoted ?? (number ? JSON.stringify(NUMBER + number) : ""));
-    try {
-      const value = JSON.parse(whole) as Json;
-      return JSON.stringify(value) === whole ? value : null;
-    } catch {
-      return null;
-    }
+    const value = jsonOf(whole);
+    return value !== undefined && JSON.stringify(value) === whole ? value : null;
   }
   if (!/\.[ct]sv$/i.test(path)) return null;
   const [first = ""] = text.split("\n", 1);

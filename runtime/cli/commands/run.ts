@@ -16,7 +16,7 @@ import { pairsOf } from "./decide.ts";
 import { textsOf, parseJson, readNamed } from "../text.ts";
 import { relative, resolve } from "node:path";
 import { formatError } from "../output.ts";
-import { printable } from "../../kernel/text.ts";
+import { jsonOf, printable } from "../../kernel/text.ts";
 
 export const run: Command = async ({ output, dir }, [agent = ""], options) => {
   const dry = options["dryRun"] === true;
@@ -78,11 +78,9 @@ function typed(text: string, field: InputField | undefined): Json {
   const type = field?.type ?? "string";
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
   if (!["number", "integer", "list", "object"].includes(type)) return text;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text; // a value that is not JSON is not a number, list or object
-  }
+  // A value that is not JSON is not a number, list or object.
+  const value = jsonOf(text);
+  return value === undefined ? text : value;
 }
 
 /** Nothing is written or sent unless --live. */

@@ -1,5 +1,6 @@
 /** A run's changes outside, returned with its answer: the mutation log (spec/worker.md 14, R) in text and JSON, and the run's metadata (18, R). */
 import type { Json, Verdict, VerifiedWrite } from "../../kernel/ports.ts";
+import { jsonOf } from "../../kernel/text.ts";
 
 export function mutationLog(writes: readonly VerifiedWrite[]) {
   const count = (...words: VerifiedWrite["status"][]): number => writes.filter((one) => words.includes(one.status)).length;
@@ -69,13 +70,9 @@ const TELLING = ["status", "state", "id", "result", "message", "success"];
 
 /** The tool's answer in brief: its error, else the most telling field, else the first. `answer` is JSON or text, perhaps cut off. */
 export function answerText(answer: string): string {
-  let value: Json;
-  try {
-    value = JSON.parse(answer) as Json;
-  } catch {
-    // Cut off, or plain text: shown as it is.
-    return cut(answer, 120) || "ok, empty";
-  }
+  const value = jsonOf(answer);
+  // Cut off, or plain text: shown as it is.
+  if (value === undefined) return cut(answer, 120) || "ok, empty";
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value === null ? "ok, empty" : cut(answer, 120);
   const known = Object.entries(value).filter(([, one]) => one !== null);
   const error = known.find(([name]) => name === "error");
