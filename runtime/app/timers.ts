@@ -11,11 +11,11 @@ import { minuteOf } from "../kernel/day.ts";
 import { whileAwake } from "../kernel/processes.ts";
 import { variables } from "../workspace/settings/variables.ts";
 import { ableTo } from "../engine/authority.ts";
-import { verifyDecision } from "../engine/signature.ts";
+import { isVerified } from "../engine/signature.ts";
 import { dueReminders, hasDecidedProposal } from "../engine/store/card-queries.ts";
 import { tasksAtWork } from "../engine/store/run-queries.ts";
 import { createOutbox, noticeId } from "../outside/notices/outbox.ts";
-import type { Card, Decision, Notice, Step } from "../kernel/ports.ts";
+import type { Card, Notice, Step } from "../kernel/ports.ts";
 import { oneLine, visible } from "../kernel/text.ts";
 
 const EVERY_MS = 1000;
@@ -29,7 +29,7 @@ export function senderOf(host: Host, page: string | null, note: (message: string
     clock,
     channels: trust.notices,
     asked: (notice, channel) => askedFor(host, notice, channel),
-    isAnswer: (decision, card, question) => decision.card === card && decision.gate === question && isSaid(trust, decision),
+    isAnswer: (decision, card, question) => decision.card === card && decision.gate === question && isVerified(decision, trust.people),
     sent: host.world.sent,
     secret: async (name) => (await readSecrets(host.dir))(name),
     page,
@@ -52,15 +52,6 @@ async function askedFor({ cards, engine, trust }: Host, notice: Notice, channel:
   };
   if (run !== null && (await engine.steps(run.id)).some(asks)) return notice;
   return run?.status === "running" || run?.status === "queued" ? null : false;
-}
-
-function isSaid({ people }: Host["trust"], decision: Decision): boolean {
-  try {
-    verifyDecision(decision, people);
-    return true;
-  } catch {
-    return false; // not by a person of trust.yaml
-  }
 }
 
 /** A server that does not answer must not delay the end; an unfinished mail is asked about at the next start. */

@@ -50,6 +50,16 @@ export function verifyDecision(decision: Decision, people: readonly { name: stri
     throw new ClearedError("APPROVAL_IDENTITY", `The decision is not signed by the key that trust.yaml gives for ${decision.by}.`);
 }
 
+/** False for a decision that proves nothing: `verifyDecision` refuses it. */
+export function isVerified(decision: Decision, people: Parameters<typeof verifyDecision>[1]): boolean {
+  try {
+    verifyDecision(decision, people);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The document a person signs to pair a browser. */
 export function sessionText(session: string, by: string, until: number): { session: string; by: string; until: number } {
   return { session, by, until };

@@ -5,7 +5,7 @@
 import { onCode } from "../../kernel/errors.ts";
 import { count } from "../../kernel/text.ts";
 import { canonicalHash, canonicalJson } from "../../kernel/canonical.ts";
-import { verifyDecision } from "../../engine/signature.ts";
+import { isVerified } from "../../engine/signature.ts";
 import { codeOf } from "../evidence/code.ts";
 import type { BacktestReport } from "../evidence/types.ts";
 import type { Decision, Engine, Git, Tree } from "../../kernel/ports.ts";
@@ -111,7 +111,7 @@ export async function proofOf(
   return proof;
 }
 
-type People = Parameters<typeof verifyDecision>[1];
+type People = Parameters<typeof isVerified>[1];
 type Content = Pick<Proposal, "id" | "commit">;
 
 /** Backtests in a report that a person has signed for exactly this change. */
@@ -145,13 +145,7 @@ export async function runsKnown(
 /** Whether a person of trust.yaml has signed this backtest of exactly this content on this code. */
 async function isVouched(people: People, of: Content, base: Tree, backtest: BacktestReport, vouched: Report["vouched"] = {}) {
   const signed = vouched[backtest.agent];
-  if (signed?.gate !== (await evidenceGate(of, base, backtest))) return false;
-  try {
-    verifyDecision(signed, people);
-    return true;
-  } catch {
-    return false; // signed by nobody in trust.yaml, so it proves nothing
-  }
+  return signed?.gate === (await evidenceGate(of, base, backtest)) && isVerified(signed, people);
 }
 
 /** True if a commit by a run of this agent is on the branch; other commits rarely contain its words. */
