@@ -12,10 +12,8 @@ import { fromExact, plus, toExact, ZERO } from "../workspace/books/amounts.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
 import { profileFor } from "../workspace/settings/people.ts";
 import { keepFor, keptAt } from "../workspace/own-folders.ts";
+import { GRANTED } from "../workspace/settings/moved.ts";
 import { execSource } from "./starts.ts";
-
-/** Of the files in the user's state folder. */
-const GRANTED = "granted";
 
 interface Around {
   dir: string;
@@ -92,7 +90,7 @@ interface Granted extends Pick<Place, "run" | "day"> {
 
 /**
  * Reserves the amounts of these calls if they fit; a reservation made before a crash stays. False if they do not fit. Kept in the user's own
- * folder, for the path: a store or a `.cleared` that is lost, or that somebody else has written, begins no new day.
+ * folder, for the path (a moved folder takes it along): a store or a `.cleared` that is lost, or that somebody else has written, begins no new day.
  */
 function keptWithin(
   { dir, database }: Pick<Around, "dir" | "database">,

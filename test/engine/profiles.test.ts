@@ -9,7 +9,7 @@ import { remind } from "../../runtime/app/timers.ts";
 import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { SIMPLE, TEAM, begin, ended, logs, made, type People, refused, say, signedBy, trustWith } from "./gates.ts";
-import { close, closeAll, host, openCard, removeAll } from "./harness.ts";
+import { copyOf, close, closeAll, host, openCard, removeAll } from "./harness.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
@@ -147,13 +147,15 @@ describe("profiles", () => {
     // Another agent has a limit of its own, and another day begins anew.
     expect((await begin(opened, "asks")).status).toBe("done");
     await close(opened);
-    // A lost store begins no new day, and neither does a lost state folder, after which somebody confirms anew.
+    // A lost store begins no new day, and neither does another path, or a lost state folder, after which somebody confirms anew.
     for (const gone of [...["", "-wal", "-shm"].map((end) => `.cleared/store.db${end}`), ".cleared/id"]) {
       rmSync(join(one.dir, gone), { force: true });
       const lost = await host(one);
       expect((await begin(lost, "simple", ten)).status).toBe("waiting");
       await close(lost);
     }
+    const moved = await host(copyOf(one));
+    expect((await begin(moved, "simple", ten)).status).toBe("waiting");
     const next = await host(one, { clock: { now: () => Date.now() + 86_400_000 } });
     expect((await begin(next, "simple", ten)).status).toBe("done");
   });

@@ -9,7 +9,9 @@ import { signAs } from "../../runtime/app/identity.ts";
 import { settleApproved } from "../../runtime/change/proposals/apply.ts";
 import { DECIDING } from "../../runtime/engine/store/cards.ts";
 import type { Card, Json, RunRecord } from "../../runtime/kernel/ports.ts";
-import { close, closeAll, decide, host, openCard, removeAll, run, signed, withStore, workspace } from "../engine/harness.ts";
+import { confirm } from "../confirm.ts";
+import { createSent } from "../../runtime/workspace/settings/sent.ts";
+import { close, closeAll, copyOf, decide, host, openCard, removeAll, run, signed, withStore, workspace } from "../engine/harness.ts";
 import { checking, decide as decideProposed, ready, script } from "../proposals/ready.ts";
 import { begin, made, say, TEAM } from "../engine/gates.ts";
 import { header, type Shop, shop, STATES } from "../gate/shop.ts";
@@ -134,6 +136,18 @@ it("a tick that a store from a backup does not know is started again, and pays n
     ["Allow shop/pay_blind?", 1],
     ["Allow shop/pay_blind?", 1],
   ]);
+});
+
+it("what was done once stays known when the workspace moves, and is nothing of other workspaces", async () => {
+  const [one, other] = [await workspace(), await workspace()];
+  for (const { dir } of [one, other]) confirm(dir);
+  createSent(one.dir).keep("a tick");
+  const moved = copyOf(one);
+  confirm(moved.dir);
+  createSent(moved.dir).keep("the next");
+  const again = copyOf(moved);
+  confirm(again.dir);
+  expect([moved, again, other].map(({ dir }) => createSent(dir).has("a tick"))).toEqual([true, true, false]);
 });
 
 it("a decision on the books that somebody took back is not carried out again from a row", async () => {

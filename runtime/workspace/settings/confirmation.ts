@@ -17,6 +17,7 @@ import { AGENTS, ID, SCRIPTS, STATE, TRUST, FOREIGN_KEY, KEY } from "../layout.t
 import { assertWorkspaceState } from "../workspace-state.ts";
 import { CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
 import { behindLink, type CodeFile, codeBelow, codeBeside, codeFile, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
+import { takeAlong } from "./moved.ts";
 import { adoptSecrets } from "./secrets.ts";
 
 /** The present trust.yaml, for a person to read and confirm. */
@@ -66,6 +67,7 @@ export function keepConfirmation(dir: string, { text, value, code }: Seen): void
   assertWorkspaceState(dir);
   makeOwnFolder(join(dir, STATE).slice(0, -1));
   if (lastOf(dir) === null && existsSync(join(dir, KEY))) renameSync(join(dir, KEY), join(dir, FOREIGN_KEY));
+  if (lastOf(dir) === null) takeAlong(dir);
   // An id that came with the folder is known to its maker, so a new one is made.
   writePrivate(join(dir, ID), lastOf(dir)?.id ?? randomBytes(16).toString("hex"));
   const seal = lastOf(dir)?.seal ?? randomBytes(32).toString("hex");

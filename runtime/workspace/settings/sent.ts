@@ -9,13 +9,14 @@ import { join } from "node:path";
 import type { Once } from "../../kernel/ports.ts";
 import { makeOwnFolder, placeFile, userState, writePrivate } from "../own-folders.ts";
 
-const FOLDER = "sent";
+/** Kind of the file in the user's state folder. */
+export const SENT = "sent";
 const lineOf = (what: string): string => hash("sha256", what);
 // Some 70 bytes each; of a longer file the newer half is kept.
 const MOST_BYTES = 2 ** 24;
 
 export function createSent(dir: string): Once {
-  const file = `${placeFile(FOLDER, dir)}l`;
+  const file = `${placeFile(SENT, dir)}l`;
   let known: Set<string> | null = null;
   const read = (): Set<string> => {
     if (known !== null) return known;
@@ -30,7 +31,7 @@ export function createSent(dir: string): Once {
       const line = lineOf(what);
       if (read().has(line)) return;
       makeOwnFolder(userState());
-      makeOwnFolder(join(userState(), FOLDER));
+      makeOwnFolder(join(userState(), SENT));
       appendFileSync(file, `${line}\n`, { mode: 0o600 });
       read().add(line);
     },
