@@ -82,10 +82,10 @@ export function createApi(host: Host) {
 
   return {
     /** `by`: the person whose key the caller has, here and below; over the socket with their signature (identity.ts). @throws APPROVAL_IDENTITY when trust.yaml does not name them */
-    async run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; by?: string; wait: boolean }) {
-      const { agent, input, key, dry, given, wait, by } = p;
+    async run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; by?: string; again?: string[]; wait: boolean }) {
+      const { agent, input, key = randomUUID(), dry, given, wait, by, again } = p;
       const { id } = await host.start(agent, {
-        cause: { kind: "command", key: key ?? randomUUID() },
+        cause: again === undefined ? { kind: "command", key } : await (await import("./imports.ts")).filesAgain(host, agent, again, key),
         input,
         mode: dry === true ? "dry" : "live",
         ...startsRun(by),

@@ -13,6 +13,7 @@ import { dependsOn, NOTHING_RECORDED, receiptFromYaml, receiptToYaml } from "../
 import { receiptHashes } from "../workspace/statements/view-receipt.ts";
 import type { Host } from "./host.ts";
 import { stepsOf } from "./look.ts";
+import { keepFiles, keptOf } from "./receipts.ts";
 
 const listing = async (tree: Tree, paths: readonly string[]): Promise<string> =>
   (
@@ -56,6 +57,7 @@ async function firstOf(git: Git, head: Tree, path: string): Promise<LogEntry | n
 
 export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
   const { git, engine, folder } = host;
+  const { sent } = host.world;
   /** Ended runs that had read a statement when they failed, cached because their steps never change and may be large. */
   const readers = new Map<string, boolean>();
   const hasRead = async (run: string): Promise<boolean> => {
@@ -107,6 +109,16 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
           found.push({ run: run.id, code: run.error?.code ?? "INTERNAL", files: take, rows });
       }
       return found;
+    },
+    async known(agent, place, files) {
+      // Of a run that has ended this moment, or in a copied workspace, only the store knows.
+      if (files.some((file) => !keptOf(sent, agent, file).completed))
+        for (const run of await engine.list({ agent, status: ["done"], limit: 200 })) keepFiles(sent, run, "completed");
+      return files.map((file) => {
+        const { acted, completed, isCopy } = keptOf(sent, agent, file);
+        // What becomes of a statement is told by its receipt, also once somebody takes that back.
+        return { acted, completed: completed && (acted || place !== IMPORT), isCopy };
+      });
     },
     refuse: (file, failure) => refuse(host, file, failure),
   };

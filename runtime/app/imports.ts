@@ -5,7 +5,7 @@
 import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ClearedError, fromWire } from "../kernel/errors.ts";
-import type { Receipt, RunRecord, Tree } from "../kernel/ports.ts";
+import type { Cause, Receipt, RunRecord, Tree } from "../kernel/ports.ts";
 import { type FileRun, type FileStart, type FoundFile, startForFiles } from "../outside/triggers/files.ts";
 import { listensTo, watchedFolder } from "../outside/triggers/events.ts";
 import { claimedBy, existingIn, listedBy } from "../workspace/books/claims.ts";
@@ -91,6 +91,28 @@ async function lyingIn({ dir, folder }: Host): Promise<{ paths: string[]; left: 
     "FILE_MISSING",
     `${IMPORT} has no statement to import.${why} Put one there or name its file: \`cleared import FILE\`.`,
   );
+}
+
+/** The cause of a run over these files of the folder that an agent watches, whether or not it has processed them. @throws USAGE, FILE_MISSING */
+export async function filesAgain(host: Host, agent: string, names: readonly string[], key: string): Promise<Cause> {
+  const header = (await host.agents()).find(({ name }) => name === agent)?.header ?? null;
+  const folder = listensTo(header, "file_watch") ? watchedFolder(header) : null;
+  if (folder === null || folder === IMPORT)
+    throw new ClearedError(
+      "USAGE",
+      `${agent} ${folder === null ? "watches no folder" : `watches ${IMPORT}: \`cleared import --again FILE\` repeats an import`}.`,
+    );
+  const { whole } = await host.folder.settled(folder);
+  const take = names.map((name) => {
+    const found = whole.find((file) => [file.name, `${folder}${file.name}`].includes(name));
+    if (found === undefined) throw new ClearedError("FILE_MISSING", `${folder} has no complete file "${name}".`);
+    return { ...found, mark: "" };
+  });
+  return {
+    kind: "watch",
+    key: `${folder} ${key}`,
+    detail: { files: take.map(({ name }) => name), again: take.map(({ hash }) => hash), take },
+  };
 }
 
 /** Runs until every file has a receipt: one run over all of them, one per file if that fails, and more while rows are left. */

@@ -50,7 +50,7 @@ import { createWorkspaceModels } from "./models.ts";
 import { pausesBeside } from "./pause.ts";
 import { createPins } from "./pins.ts";
 import { createRechecks } from "./recheck.ts";
-import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
+import { keepFiles, receiptsOf, settleRows, startedFor } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
 import { createToolPool } from "./run-tools.ts";
 import { execSource, createStarts } from "./starts.ts";
@@ -153,6 +153,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
           // Its slow call may have led to a question.
           else void execution.later.then(rests, rests);
           await pins.note(log.run);
+          if (log.run.status === "done") keepFiles(sent, log.run, "completed");
           await settleRows(host, log.run, log.steps);
           if (log.run.mode === "live" && receiptsOf(log.steps).length > 0) await (await import("./rows.ts")).followRows(host);
           await settleCorrectionCases(host).catch(onError);
@@ -302,12 +303,13 @@ function assemble({ ports, local, cache, lease, tools, rechecks, sealer, sent, w
     authority: async (run) => createAuthority(trust.people, (await config(git.tree(run.pin.commit))).policy),
     standing: createStanding({ dir, database, trust, clock, config: (run) => config(git.tree(run.pin.commit)), tools: toolsFor }),
     people: trust.people.length,
-    mayAct(run) {
+    mayAct(run, effect) {
       assertTrust();
       const pause = pauseOf(database, run.agent);
       if (pause !== null) throw new Suspend("paused", pauseWords(pause));
       if (sent.has(`canceled ${run.id}`))
         throw new ClearedError("RUN_STATUS", `${run.id} was canceled. A run store that lets it go on is an older one, or was changed.`);
+      if (effect === "external") keepFiles(sent, run, "acted");
     },
     sent,
     guard: () => lease?.check(),

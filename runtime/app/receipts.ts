@@ -1,7 +1,8 @@
-/** Receipts in a run's steps, the cards they close, and which files a run imports again. */
+/** Receipts in a run's steps, the cards they close, which files a run was started for, and what is known of them beside the store. */
 import type { ImportFile } from "../workspace/statements/import-files.ts";
 import { ALL_ROWS } from "../workspace/statements/receipt.ts";
-import type { Cause, Receipt, RunRecord, Step } from "../kernel/ports.ts";
+import type { Cause, Once, Receipt, RunRecord, Step } from "../kernel/ports.ts";
+import type { FoundFile } from "../outside/triggers/files.ts";
 import type { Host } from "./host.ts";
 
 /** The receipts among a run's results, found by what the steps changed. */
@@ -34,4 +35,21 @@ export async function settleRows({ cards, engine, clock }: Settling, run: RunRec
 export function startedFor({ kind, detail }: Cause): { again: string[]; files?: ImportFile[]; rows?: number } {
   const { again = [], take, rows } = (kind === "watch" ? (detail ?? {}) : {}) as { again?: string[]; take?: ImportFile[]; rows?: number };
   return { again, ...(take === undefined ? {} : { files: take }), ...(rows === undefined ? {} : { rows }) };
+}
+
+const factOf = (what: "acted" | "completed", agent: string, { hash, mark }: FoundFile, name = ""): string =>
+  `file ${what} ${agent} ${hash}${mark} ${name}`;
+
+/** Keeps beside the store what an agent did with the files of a live run, by their content: that it acted outside, or has ended. */
+export function keepFiles(sent: Once, { agent, mode, cause }: RunRecord, what: "acted" | "completed"): void {
+  for (const file of mode === "live" ? ((startedFor(cause).files ?? []) as FoundFile[]) : []) {
+    sent.keep(factOf(what, agent, file));
+    sent.keep(factOf(what, agent, file, file.name));
+  }
+}
+
+/** What an agent did with this content before, if it did: under another name, the file is a copy. */
+export function keptOf(sent: Once, agent: string, file: FoundFile): { acted: boolean; completed: boolean; isCopy: boolean } {
+  const has = (what: "acted" | "completed", name?: string) => sent.has(factOf(what, agent, file, name));
+  return { acted: has("acted"), completed: has("completed"), isCopy: !has("completed", file.name) };
 }

@@ -58,6 +58,7 @@ const GROUPS: Record<string, readonly Omit<CommandSpec, "group">[]> = {
       "--read-only": "allow only reads and computations",
       "--policy <file>": "additional rules for this run: JSON, or prose",
       "--tools <url>": "a tool endpoint for this run; trust.yaml must allow its address",
+      "--again <file...>": "of an agent that watches a folder: process these files of it, also if it has done so before",
       "--no-wait": "return without waiting for the end",
     }),
     command("agents [verb] [agent]", "list agents, or show one", { words: ["list", "show"] }),

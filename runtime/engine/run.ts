@@ -138,7 +138,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         if (changed != null)
           throw new End("blocked", `What the run read has changed since: ${changed}. ${tool} was not sent${again}; start the run again`);
         const attempt = () => {
-          if (outside) world.mayAct(run);
+          if (outside) world.mayAct(run, effect);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });
           if (outside && primitive.idempotent !== "key") world.sent.keep(callOf(run, call));
           // No retries in a backtest: its recording would give the same answer each time.

@@ -1,5 +1,5 @@
 /** What an execution needs from its surroundings; built by the composition root. */
-import type { Change, Decision, DoorCall, Git, Limits, Once, RunLog, RunRecord, Sandbox, WorkspaceView } from "../kernel/ports.ts";
+import type { Change, Decision, DoorCall, Effect, Git, Limits, Once, RunLog, RunRecord, Sandbox, WorkspaceView } from "../kernel/ports.ts";
 import type { Gate } from "../kernel/primitive.ts";
 import type { Authority, Settling, Standing } from "./approval.ts";
 import type { Callable, Script } from "./script.ts";
@@ -17,8 +17,8 @@ export interface World extends Callable, Settling {
   /** In a backtest, where nobody is asked and nothing is committed: the decision of a gate, and the id of a commit. */
   suppose?(seq: number, gate: Gate): Decision | null;
   supposeCommit?(): string;
-  /** Called before a run acts outside or commits. @throws Suspend while the agent is paused */
-  mayAct(run: RunRecord): void;
+  /** Called before a run acts outside (`effect`) or commits. @throws Suspend while the agent is paused */
+  mayAct(run: RunRecord, effect?: Effect): void;
   /** Called before a run acts outside: why the run would not reach this act on the data of today, in words, or null. */
   changedSince?(log: RunLog, act: DoorCall, server: string, decided: readonly Change[]): Promise<string | null>;
   /** What was done once, as kept beside the store. */

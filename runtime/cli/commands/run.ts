@@ -27,6 +27,7 @@ export const run: Command = async ({ output, dir }, [agent = ""], options) => {
       input: await inputOf((options["input"] ?? []) as string[], async () => fieldsOf(await api.agents(), agent)),
       ...{ dry, wait: options["wait"] !== false, ...textsOf(options, "key"), ...starterHere(dir) },
       ...(given === null ? {} : { given }),
+      ...(options["again"] === undefined ? {} : { again: options["again"] as string[] }),
     }),
   );
   const exit = printRun(output, record, dir);

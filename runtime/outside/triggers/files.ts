@@ -1,6 +1,7 @@
 /**
  * Files start runs: one run per agent for all complete files of its folder. A run is identified by the contents of the files, the script and the
- * settings for parsing statements, so nothing is tried twice, and a failed file is tried again once the result can be different.
+ * settings for parsing statements, so nothing is tried twice, and a failed file is tried again once the result can be different. A content that an
+ * agent has dealt with is not given to it again; where it has only acted outside, no policy decides alone in the next run.
  * If a run over several files fails, each is tried alone: one that fails alone is refused with a card, the others are imported.
  */
 import { createHash, randomUUID } from "node:crypto";
@@ -36,6 +37,8 @@ export interface FilePorts extends Pick<StartPorts, "agents" | "start"> {
   status(run: string): Promise<RunStatus | null>;
   /** What last removed receipts of these contents: `commits` of plain git, after which they are imported again; or only `cleared undo`. */
   undone(hashes: readonly string[]): Promise<{ commits: string | null; byUndo: boolean }>;
+  /** For each file what the agent did with its content: acted outside; `completed`: is not given it again; `isCopy`: not under this name. */
+  known(agent: string, folder: string, files: readonly FoundFile[]): Promise<{ acted: boolean; completed: boolean; isCopy: boolean }[]>;
   /** Newest first. `state`: the part of their keys for the script and the settings. */
   failures(agent: string, state: string): Promise<Failure[]>;
   /** Records that the file alone made its run fail, in a receipt and on a card. */
@@ -47,6 +50,8 @@ export interface FileStart {
   again?: boolean;
   /** A person asks: a failed attempt is repeated once. */
   insist?: boolean;
+  /** Called for a file that an agent is not given, because it has dealt with its content under another name. */
+  onCopy?: (agent: string, file: string) => void;
 }
 
 export interface FileRun {
@@ -66,13 +71,14 @@ export async function startForFiles(
   ports: FilePorts,
   folder: string,
   files: readonly FoundFile[],
-  { again = false, insist = false }: FileStart = {},
+  { again = false, insist = false, onCopy }: FileStart = {},
 ): Promise<FileRun[]> {
   const started: FileRun[] = [];
   const settings = files.length === 0 ? "" : await ports.settings();
   for (const { name, header, blob } of files.length === 0 ? [] : await ports.agents()) {
     if (!listensTo(header, "file_watch") || watchedFolder(header) !== folder || (await ports.importing(name))) continue;
     const state = `@${digest([blob, settings])}`;
+    const known = new Map(again ? [] : (await ports.known(name, folder, files)).map((one, i) => [files[i], one]));
     const begin = async (some: readonly FoundFile[], how: { rows?: number | null; repeats?: true }): Promise<FileRun> => {
       const { rows = null, repeats } = how;
       const repeated = some.filter(({ mark }) => again || mark !== "").map(({ hash }) => hash);
@@ -83,7 +89,8 @@ export async function startForFiles(
         ...(rows === null ? {} : { rows }),
         ...(repeats === undefined ? {} : { repeats }),
       };
-      const start = (key: string) => ports.start(name, { cause: { kind: "watch", key, detail }, input: {} });
+      const doubted = some.some((file) => known.get(file)?.acted === true);
+      const start = (key: string) => ports.start(name, { cause: { kind: "watch", key, detail }, input: {}, doubted });
       const contents = digest(some.map((file) => `${file.name}\0${idOf(file)}`).sort());
       const key = `${folder}${contents}${state}${rows === null ? "" : ` ${rows} rows`}`;
       let run = await start(again ? `${key} ${randomUUID()}` : key);
@@ -101,6 +108,9 @@ export async function startForFiles(
     let run: FileRun | null = null;
     for (const file of files) {
       if (run?.created === true) break;
+      const { completed = false, isCopy = false } = known.get(file) ?? {};
+      if (completed && isCopy) onCopy?.(name, file.name);
+      if (completed && !insist) continue;
       const plan = planFor(file, failures);
       if (plan === "fresh") fresh.push(file);
       else if ("refuse" in plan) await ports.refuse(file, plan.refuse);

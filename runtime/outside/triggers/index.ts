@@ -3,6 +3,7 @@
  * effect within seconds; while nothing can be committed (another branch, a merge) they wait and report it once.
  */
 import { toWire } from "../../kernel/errors.ts";
+import { quoted } from "../../kernel/text.ts";
 import { createTurns } from "../../kernel/turns.ts";
 import { type Planned, createBell, forgetOthers, scheduleProblem, startDue } from "./cron.ts";
 import { type EventPorts, deliverEvents, listensTo, watchedFolder } from "./events.ts";
@@ -83,11 +84,19 @@ export function startTriggers(ports: TriggerPorts) {
       for (const { name, why, kind, tell } of waiting) if (tell) sayOnce(`${folder}${name} ${why}.`, `${folder}${name}\0${kind}`);
       const soon = waiting.flatMap(({ inMs }) => inMs ?? []);
       if (soon.length > 0) watcher.lookAgain(folder, Math.min(...soon));
-      const started = (await open()) ? await ports.inTurn(() => startForFiles(ports, folder, files)) : [];
+      const copies: string[] = [];
+      const onCopy = (agent: string, name: string) => {
+        copies.push(name);
+        sayOnce(
+          `${folder}${name} has the content of a file that ${agent} has processed, and is not processed again. \`cleared run ${agent} --again ${quoted(name)}\` does that.`,
+          `${folder}${name}\0copy ${agent}`,
+        );
+      };
+      const started = (await open()) ? await ports.inTurn(() => startForFiles(ports, folder, files, { onCopy })) : [];
       const returned = (started ?? []).flatMap((one) => one.returned);
       for (const name of returned) sayOnce(`${folder}${name} ${RETURNED}`, `${folder}${name}\0undone`);
       // Each reason is reported once per file; one that returns later is reported again.
-      const keys = new Set([...waiting.map(({ name }) => name), ...returned].map((name) => `${folder}${name}\0`));
+      const keys = new Set([...waiting.map(({ name }) => name), ...returned, ...copies].map((name) => `${folder}${name}\0`));
       if (started !== null)
         for (const key of told) if (key.startsWith(folder) && !keys.has(key.slice(0, key.indexOf("\0") + 1))) told.delete(key);
       if (lastBlock !== null) return;

@@ -131,10 +131,10 @@ export function createImportFolder(dir: string, options: FolderOptions) {
   }
 
   /** `look`, after waiting for files that have just arrived. */
-  async function settled(): ReturnType<typeof look> {
+  async function settled(folder = IMPORT): ReturnType<typeof look> {
     const until = now() + 2 * (await options.settleMs());
     for (;;) {
-      const looked = await look();
+      const looked = await look(folder);
       const young = looked.waiting.flatMap((one) => (one.kind === "settles" && one.inMs !== null ? [one.inMs] : []));
       if (young.length === 0 || now() >= until) return looked;
       await new Promise((resolve) => setTimeout(resolve, Math.max(10, Math.min(...young))));
