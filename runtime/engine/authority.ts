@@ -16,7 +16,7 @@ import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { NOBODY } from "../kernel/text.ts";
-import { changesIn, type Edit, isFilledIn, keyOf } from "../rules/edits.ts";
+import { addedIn, changesIn, type Edit, isFilledIn, keyOf } from "../rules/edits.ts";
 import { verifyDecision } from "./signature.ts";
 
 interface Person {
@@ -163,6 +163,12 @@ function assertEdit(card: CardDraft, decision: Decision): void {
   const filled = changesIn(card.calls, calls).find(({ from }) => isFilledIn(from));
   if (filled !== undefined)
     throw new ClearedError("USAGE", `${filled.path} is filled in with whoever approves, or why, and cannot be changed.`);
+  const [added] = addedIn(card.calls, calls);
+  if (added !== undefined)
+    throw new ClearedError(
+      "APPROVAL_EDIT",
+      `${added.path} ${JSON.stringify(added.value)} was not among what "${card.title}" asked about. Reject it, and start the run again with it.`,
+    );
   // With several approvers an edit back to the card's own calls is a change: it undoes another person's edit.
   if (changesIn(card.calls, calls).length === 0 && (card.approvals ?? 1) < 2 && levelsOf(card).length < 2)
     throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);

@@ -73,6 +73,20 @@ export function recordsIn(calls: readonly Call[], reads: readonly string[], [inp
   return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && isName(path, value) ? [path] : []));
 }
 
+/** What the later calls hold and the card did not show, and is no note: nobody was asked about it. */
+export function addedIn(before: readonly Call[], after: readonly Call[]): { path: string; value: Json }[] {
+  const added: { path: string; value: Json }[] = [];
+  const isNote = (key: string, value: Json) => WORDED.test(key) && typeof value === "string" && plainDecimal(value) === null;
+  const walk = (old: Json | undefined, now: Json, at: string): void => {
+    if (typeof now !== "object" || now === null) return;
+    for (const [key, value] of Object.entries(now))
+      if (holds(old, key)) walk(old[key], value, `${at}.${key}`);
+      else if (!isNote(key, value)) added.push({ path: `${at}.${key}`, value });
+  };
+  after.forEach(({ params }, i) => walk(before[i]?.params, params, `calls.${i}.params`));
+  return added;
+}
+
 /** Scalars that differ, are new or are gone, by path. */
 export const changesIn = (before: readonly Call[], after: readonly Call[]): Edit[] => differences(scalarsOf(before), scalarsOf(after));
 
