@@ -66,7 +66,9 @@ export function formatError(error: WireError, dir: string): string {
     ...excerpt(error, dir),
     error.message,
     ...others,
-    ...(more.length > 0 || remedy === "" || error.message.includes(remedy) || error.message.includes(" --help`") ? [] : [remedy]),
+    ...(more.length > 0 || remedy === "" || error.message.includes(remedy.replace(/\.$/, "")) || error.message.includes(" --help`")
+      ? []
+      : [remedy]),
   ].join("\n");
 }
 

@@ -16,7 +16,7 @@ import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { NOBODY } from "../kernel/text.ts";
-import { addedIn, changesIn, type Edit, isFilledIn, keyOf } from "../rules/edits.ts";
+import { addedIn, changesIn, type Edit, IN_DIGITS, isFilledIn, isUnread, keyOf } from "../rules/edits.ts";
 import { verifyDecision } from "./signature.ts";
 
 interface Person {
@@ -195,15 +195,16 @@ function assertEdit(card: CardDraft, decision: Decision): void {
 const changesAmounts = (key: string, to: Json, besideAmount: boolean): boolean =>
   saysCurrency(key, to) || nameWords(key).some((word) => MULTIPLIES.includes(word)) || (besideAmount && mayMultiply(key, to));
 
-/** Refuses changes that could raise what was judged: to an amount that cannot be compared, a new figure, a quantity, a currency or the record that was judged. @throws APPROVAL_EDIT */
+/** Refuses changes that could raise what was judged: to an amount that cannot be compared, a new figure, a quantity, a currency or the record that was judged. @throws APPROVAL_EDIT, USAGE */
 function assertReadable(card: CardDraft, changes: readonly Edit[], judged: boolean): void {
   for (const { path, from, to } of changes) {
     const key = keyOf(path);
     const isNew = from === null && (isAmountKey(key) === true || plainDecimal(to) !== null);
-    const unread = isAmountKey(key) === true && plainDecimal(to) === null;
     const isOther = card.records?.includes(path) === true;
+    if (!isOther && judged && isUnread(path, to))
+      throw new ClearedError("USAGE", `${path} is an amount: write it ${IN_DIGITS}, not ${JSON.stringify(to)}.`);
     const besideAmount = amountsIn(card.calls[Number(path.split(".")[1])]?.params ?? null).length > 0 && isAmountKey(key) !== true;
-    if (!isOther && (!judged || (!isNew && !unread && !changesAmounts(key, to, besideAmount)))) continue;
+    if (!isOther && (!judged || (!isNew && !changesAmounts(key, to, besideAmount)))) continue;
     const [what, anew] = isOther ? ["is not", "for that one"] : ["could raise", "with the new figure"];
     throw new ClearedError(
       "APPROVAL_EDIT",

@@ -277,8 +277,8 @@ export const CODES = {
     ],
     OUTPUT_INCOMPLETE: ["The answer lacks declared fields, or its sums do not add up.", "Return what the message names."],
     APPROVAL_EDIT: [
-      "A change of the calls could raise or replace what the card was judged by.",
-      "Reject it, and start the run again with the new figure.",
+      "A change of the calls could raise or replace what the card was judged by, or adds what it did not ask about.",
+      "Reject it, and start the run again.",
     ],
     APPROVAL_LEVEL: [
       "The person deciding does not hold the role the card requires.",

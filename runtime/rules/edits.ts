@@ -46,6 +46,11 @@ const WHOM = new Set(
   ),
 );
 
+export const IN_DIGITS = "in digits with at most one point, such as 2000.00";
+
+/** True for what stands as an amount and cannot be compared: `2,000.00`. */
+export const isUnread = (path: string, value: Json): boolean => isAmountKey(keyOf(path)) === true && plainDecimal(value) === null;
+
 /**
  * Paths of what says in these calls which record they act on: references, by which an act is found again; what the run has read by; and the ids and
  * other words that it has read under the same name (`employee_id: "E-7"`, `system: "crm"`); and whom or what its input names.
@@ -215,6 +220,7 @@ function holds(value: Json | undefined, key: string): value is { [key: string]: 
 function likeOld(path: string, old: Json, text: string): Json {
   const wrong = (what: string) => new ClearedError("USAGE", `${path} is ${JSON.stringify(old)}; enter another ${what}, not "${text}".`);
   if (isDay(String(old)) && !isDay(text)) throw wrong("day of the calendar");
+  if (isUnread(path, text) && !isUnread(path, old)) throw wrong(`amount ${IN_DIGITS}`);
   if (isAmountKey(keyOf(path)) === true && placesOf(text) > Math.max(2, placesOf(String(old)))) throw wrong("amount with fewer decimals");
   if (typeof old === "string") return text;
   const value = jsonOf(text);

@@ -59,8 +59,12 @@ describe("edit, then approve", () => {
       ["-120.00", /would turn from 120.00 into -120.00, .*the other direction/],
     ] as const)
       await expect(edit(agreed(card, { amount }).calls)).rejects.toMatchObject(refused("APPROVAL_EDIT", why));
-    for (const amount of ["9e3", "9'000.00", "9 000.00"])
-      await expect(edit(agreed(card, { amount }).calls)).rejects.toMatchObject(refused("APPROVAL_EDIT", /could raise/));
+    // Also a lower one, which whoever is told to start the run again would reject.
+    for (const amount of ["9e3", "9'000.00", "9 000.00", "2,000.00", "", "max"]) {
+      const plain = refused("USAGE", /amount.* in digits with at most one point, such as 2000\.00, not "/);
+      expect(() => agreed(card, { amount }), amount).toThrow(expect.objectContaining(plain));
+      await expect(edit([{ tool: "bank_pay", params: { ...(card.calls[0]?.params as object), amount } }])).rejects.toMatchObject(plain);
+    }
     await expect(edit([...card.calls, ...card.calls])).rejects.toMatchObject({ code: "USAGE" });
     await expect(edit([{ tool: "bank_wire", params: card.calls[0]?.params }])).rejects.toMatchObject({ code: "USAGE" });
     for (const wrong of ["calls.0.tool", "calls.7.params.amount", "to.x", "calls.0.params.__proto__", "calls.0.params.to.x"])
