@@ -88,7 +88,7 @@ export function addedIn(before: readonly Call[], after: readonly Call[]): { path
       if (holds(old, key)) walk(old[key], value, `${at}.${key}`);
       else if (!isNote(key, value)) added.push({ path: `${at}.${key}`, value });
   };
-  after.forEach(({ params }, i) => walk(before[i]?.params, params, `calls.${i}.params`));
+  for (const [i, { params }] of after.entries()) walk(before[i]?.params, params, `calls.${i}.params`);
   return added;
 }
 
