@@ -1,8 +1,9 @@
 /** What is in `.cleared` is never code that a person has confirmed: Cleared and its tool servers write there. And `.git` leads nowhere else. */
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { readLocal } from "../../runtime/app/local.ts";
+import { createSent } from "../../runtime/workspace/settings/sent.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
 import { lookAtTrust } from "../../runtime/workspace/settings/confirmation.ts";
 import { placeFile } from "../../runtime/workspace/own-folders.ts";
@@ -130,4 +131,17 @@ it("no part of the repository is a link to elsewhere, through which git would wr
   rmSync(join(git, "info/exclude"), { force: true });
   symlinkSync(join(outside, "notes.txt"), join(git, "info/exclude"));
   await (await openHost(one.dir, { mode: "look" })).close();
+});
+
+it("what is done once is kept whole behind a line that a crash has torn, for this process and the next", async () => {
+  const one = await workspace();
+  const file = `${placeFile("sent", one.dir)}l`;
+  createSent(one.dir).keep("first");
+  const open = createSent(one.dir);
+  expect(open.has("first")).toBe(true);
+  appendFileSync(file, "torn");
+  open.keep("second");
+  open.keep("third");
+  const next = createSent(one.dir);
+  expect(["first", "second", "third", "torn"].map((what) => next.has(what))).toEqual([true, true, true, false]);
 });

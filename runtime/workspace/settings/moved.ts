@@ -25,6 +25,6 @@ export function takeAlong(dir: string): void {
     if (Object.keys(granted).length > 0) keepFor(GRANTED, dir, { granted });
     if (!existsSync(`${place(SENT)}l`)) continue;
     makeOwnFolder(join(userState(), SENT));
-    appendFileSync(`${placeFile(SENT, dir)}l`, readFileSync(`${place(SENT)}l`), { mode: 0o600 });
+    appendFileSync(`${placeFile(SENT, dir)}l`, `\n${readFileSync(`${place(SENT)}l`, "utf8")}`, { mode: 0o600 });
   }
 }

@@ -32,7 +32,8 @@ export function createSent(dir: string): Once {
       if (read().has(line)) return;
       makeOwnFolder(userState());
       makeOwnFolder(join(userState(), SENT));
-      appendFileSync(file, `${line}\n`, { mode: 0o600 });
+      // Begins a line of its own, whatever a power cut or a full disk has left of the one before.
+      appendFileSync(file, `\n${line}`, { mode: 0o600 });
       read().add(line);
     },
   };
