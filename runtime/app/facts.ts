@@ -128,10 +128,11 @@ export function createFacts(host: Host, api: Api) {
     /** Open cards, oldest first, up to the limit; for a run: all of its cards. */
     cards: async (run?: string) => cards.list(run === undefined ? { open: true, first: CARDS } : { run }),
     waiting: async () => cards.waiting(),
-    /** Those of the cards that this person may not decide. */
+    /** Those of the cards that this person may not decide. That a call in doubt has happened anybody may say. */
     async othersOf(shown: readonly Card[], person: string): Promise<ReadonlySet<number>> {
       const { policy } = await host.config();
-      return new Set(shown.filter((card) => !ableTo(card, trust.people, policy).includes(person)).map(({ id: number }) => number));
+      const isOthers = (card: Card) => card.kind !== "in_doubt" && !ableTo(card, trust.people, policy).includes(person);
+      return new Set(shown.filter(isOthers).map(({ id: number }) => number));
     },
     card: async (id: number) => cards.get(id),
     /** Entries in the books at HEAD; ids that do not exist are omitted. */

@@ -118,7 +118,7 @@ function openLines(card: Card): string[] {
     ...(state === undefined ? [] : [state]),
     ...(started_by === undefined ? [] : [`started by ${started_by}`]),
     ...(needs === "" ? [] : [`needs ${needs}`]),
-    ...(said.length === 0 ? [] : [`yes so far: ${said.join(", ")}`]),
+    ...(said.length === 0 ? [] : [`${card.kind === "in_doubt" ? "no" : "yes"} so far: ${said.join(", ")}`]),
     ...(asked.length === 0 ? [] : [`asks for ${asked.join(", ")}`]),
     ...(expires === null ? [] : [`expires ${when(expires)}`]),
   ];
@@ -136,7 +136,8 @@ function neededFor(card: Card): string {
   const people = (card.approvals ?? 1) > 1 ? `${card.approvals} different people` : "";
   const barred = card.not_by === undefined ? "" : `not ${card.not_by}, who started the run`;
   const requested = card.requesters === undefined ? "" : `not ${card.requesters.join(", ")}, who requested it`;
-  return [level, people, barred, requested].filter((one) => one !== "").join(", ");
+  const needs = [level, people, barred, requested].filter((one) => one !== "").join(", ");
+  return needs === "" || card.kind !== "in_doubt" ? needs : `${needs}, to make it again`;
 }
 
 // The first few are enough to find the cause; the receipt has the rest.

@@ -21,6 +21,10 @@ export interface RunState {
   readOnly: boolean;
   /** Approved calls not yet made, as canonical text. */
   approved: string[];
+  /** The level that the question of an approved call named, by the call as canonical text. */
+  levels: Map<string, string | null>;
+  /** The call that is being made. */
+  call: Call | null;
   /** Null while nobody has rejected anything. */
   rejected: Refusal | null;
   approvals: { by: string; at: number; self?: boolean }[];
@@ -63,7 +67,16 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   const process = machine === null ? null : startOf(machine);
   const figures = { known: new Map<string, number>(), unread: [] };
   const judged: Judged = { figures: new Map(), currencies: new Set(), facts: [], said: new Set() };
-  const answered = { approved: [], rejected: null, approvals: [], about: {}, strategy: null, doubtful: [] };
+  const answered = {
+    approved: [],
+    levels: new Map<string, string | null>(),
+    call: null,
+    rejected: null,
+    approvals: [],
+    about: {},
+    strategy: null,
+    doubtful: [],
+  };
   const acted = { writes: [], seen: new Map<string, Json>(), made: [], open: [], calls: { planned: [], executed: [], declined: [] } };
   return {
     uses,
@@ -122,7 +135,9 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
       // A rejection cancels earlier approvals that were not used yet.
       if (no) state.approved = [];
       state.approved.push(...change.calls.map((call) => canonical(call)));
-      const asked = (change.given?.question as { calls?: Call[] } | undefined)?.calls ?? change.calls;
+      const question = change.given?.question as { calls?: Call[]; level?: string | null } | undefined;
+      for (const call of change.calls) state.levels.set(canonical(call), question?.level ?? null);
+      const asked = question?.calls ?? change.calls;
       state.calls.planned.push(...asked.map((call) => call.tool));
       if (no) state.calls.declined.push(...asked.map((call) => call.tool));
       if (no) state.rejected = refusalIn(change);

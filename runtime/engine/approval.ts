@@ -200,7 +200,8 @@ export interface Tally {
 
 /**
  * The rule of every gate: one rejection closes it. So do approvals of the same calls by as many different people as it demands, once these
- * people together meet its levels. An edit approves only the edited calls, so it starts the count again.
+ * people together meet its levels. An edit approves only the edited calls, so it starts the count again. Of a call in doubt the rejection sends
+ * it again: there one approval closes the gate, and rejections are counted.
  */
 export function tally(card: CardDraft, decisions: readonly Decision[], authority: Authority): Tally {
   let calls = card.calls;
@@ -209,7 +210,7 @@ export function tally(card: CardDraft, decisions: readonly Decision[], authority
   const names = () => people.map((one) => one.by);
   for (const decision of decisions) {
     if (authority.objection(card, decision) !== null) continue;
-    if (decision.decision === "rejected") return { decision, calls, people: names() };
+    if (decision.decision === (card.kind === "in_doubt" ? "approved" : "rejected")) return { decision, calls, people: names() };
     const said = decision.calls ?? card.calls;
     if (decision.decision === "edited") {
       calls = said;

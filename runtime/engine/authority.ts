@@ -65,7 +65,7 @@ export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approv
   { by }: Pick<RunRecord, "by">,
   people: number,
 ): C {
-  const barred = people > 1 && by !== undefined && card.kind !== "in_doubt" && card.kind !== "form";
+  const barred = people > 1 && by !== undefined && card.kind !== "form";
   const { not_by: _, ...asked } = card;
   return barred ? ({ ...asked, ...notAlone(by, card.approvals) } as C) : card;
 }
@@ -107,7 +107,8 @@ export function createAuthority(people: readonly Person[], ladder: Ladder): Auth
           throw new ClearedError("APPROVAL_IDENTITY", `${decision.by}'s signature is for another question than "${card.title}".`);
         if (decision.shown !== undefined && decision.shown !== shownOf(card))
           throw new ClearedError("APPROVAL_IDENTITY", `${decision.by} was shown something other than "${card.title}" and its calls.`);
-        assertAble(card, decision, people, ladder);
+        // That a call in doubt has happened sends nothing: anybody may say so.
+        if (card.kind !== "in_doubt" || decision.decision === "rejected") assertAble(card, decision, people, ladder);
         if (decision.decision === "edited") assertEdit(card, decision);
         if (card.kind === "form" && decision.decision !== "rejected") assertAnswer(card, decision);
         return null;

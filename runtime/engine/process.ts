@@ -15,7 +15,7 @@ import type { ProcessState } from "../kernel/states.ts";
 import { amountsOf } from "../rules/tools/trace.ts";
 import { takeBack } from "../rules/tools/undo.ts";
 import { recordsIn } from "../rules/edits.ts";
-import type { RunState } from "./access.ts";
+import { canonical, type RunState } from "./access.ts";
 import { findBrokenSum, findHole, findUntracedAmount, notJudged } from "./call-faults.ts";
 import type { Demands } from "./approval.ts";
 import { couldBeAnybodys, notAlone } from "./authority.ts";
@@ -33,7 +33,10 @@ export function demandsOf(
   now: number,
 ): Partial<Demands> {
   const started_by = startedBy(run);
-  if (card.kind === "in_doubt" || card.kind === "form") return { started_by };
+  if (card.kind === "form") return { started_by };
+  // Sending it again needs what sending it needed: one approval covers one call.
+  const level = state.call === null ? null : (state.levels.get(canonical(state.call)) ?? null);
+  if (card.kind === "in_doubt") return { ...whoMay({ ...card, level }, state, run, people), started_by };
   // A rejection ends the process: nothing is asked for a second time.
   if (state.process !== null && state.rejected !== null && card.calls.length > 0)
     throw new End("rejected", state.rejected.why, state.rejected);
@@ -91,7 +94,7 @@ export function whoMay(
   run: RunRecord,
   people: number,
 ): Pick<CardDraft, "level"> & Partial<Demands> {
-  if (card.kind === "in_doubt" || card.kind === "form") return { level: card.level };
+  if (card.kind === "form") return { level: card.level };
   const said = state.process?.verdict ?? null;
   // What was judged may not be so: whoever any of the rules asks for decides.
   const verdict = said === null || state.doubted === null ? said : { ...said, ...state.most };

@@ -121,7 +121,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
         const requested = await actOf(primitive, params, ctx, doubt && !log.ours ? { ...doubt, effect: primitive.effect } : doubt);
         const { effect } = requested;
-        const { tool } = requested.call;
+        const { tool } = (state.call = requested.call);
         step.effect = effect;
         if (doubt === undefined) await settleWrites(ctx, state, effect === "notify");
         const right = covers(decided, requested.call) ? "yes" : allowed(primitive, requested, state);

@@ -192,6 +192,7 @@ function needed({ kind, level, levels, approvals = 1, said = [], not_by, request
     not_by === undefined ? "" : `not ${not_by}, who ${kind === "proposal" ? "proposed it" : "started the run"}`,
     requesters === undefined ? "" : `not ${requesters.join(", ")}, who requested it`,
   ].filter((part) => part !== "");
+  if (kind === "in_doubt" && parts.length > 0) parts.push("to make it again");
   return html`${parts.map((part) => html` · <bdi>${plain(part, 120)}</bdi>`)}`;
 }
 

@@ -1,0 +1,73 @@
+/** A call of which nobody knows whether it happened: anybody may say that it did; to make it again needs what making it needed. */
+import { afterAll, afterEach, expect, test } from "vitest";
+import { begin, ended, logs, say, TEAM, trustWith } from "../engine/gates.ts";
+import { closeAll, host, openCard, removeAll } from "../engine/harness.ts";
+import { header, type Shop, shop, STATES } from "./shop.ts";
+
+const PAY = { tool: "shop/pay_blind", params: { invoice_id: "I-1" } };
+const SIMPLE = `${header("mcp, approval")}const { calls } = approval_wait({ title: "Pay?", level: "manager", calls: [${JSON.stringify(PAY)}] });
+for (const call of calls) mcp_call(call);
+"paid";
+`;
+const TWO = `process: two
+source: test
+facts: {amount: decimal}
+rules:
+  - {id: TWO, when: "amount > 1", action: require_approval, level: manager, approvals: 2, description: a test}
+`;
+const BY_POLICY = `${header("mcp, fsm, policy, approval", STATES)}fsm_enter("ASSESS");
+const due = mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
+fsm_enter("COMPUTE");
+fsm_enter("POLICY_CHECK");
+policy_evaluate({ policy: "two", facts: { amount: due.amount } });
+fsm_enter("APPROVAL_GATE");
+approval_wait({ title: "Pay?", calls: [${JSON.stringify(PAY)}] });
+fsm_enter("MUTATE");
+mcp_call(${JSON.stringify(PAY)});
+"paid";
+`;
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+/** Zoe's run, approved, with a payment of which nobody knows. */
+async function inDoubt(agent: string, ...approvers: string[]) {
+  const one: Shop = await shop({ "agents/simple.ts": SIMPLE, "agents/judged.ts": BY_POLICY, "policies/two.yaml": TWO });
+  trustWith(one, { ...TEAM, Cara: { roles: ["manager"] } });
+  const opened = await host(one);
+  one.mood({ kill: "self", at: "before" });
+  const { id } = await begin(opened, agent, {}, "Zoe");
+  for (const name of approvers) await say(name, opened, id);
+  await expect.poll(async () => (await opened.engine.get(id))?.reason, { timeout: 30_000 }).toBe("in_doubt");
+  one.mood({});
+  return { one, opened, id };
+}
+
+test("whoever started the run, and whoever lacks the level of the gate, does not send it again; a manager does", async () => {
+  const { one, opened, id } = await inDoubt("simple", "Ann");
+  expect(openCard(opened, id)).toMatchObject({ title: "Did mcp_call happen?", level: "manager", not_by: "Zoe" });
+  await expect(say("Zoe", opened, id, "rejected")).rejects.toMatchObject({ code: "APPROVAL_SELF" });
+  await expect(say("Leo", opened, id, "rejected")).rejects.toMatchObject({ code: "APPROVAL_LEVEL" });
+  // Not by a row of the store either.
+  await opened.engine.signal(id, openCard(opened, id).gate ?? "", { decision: "rejected", by: "Zoe", card: 1, at: 1 }, "k");
+  expect(await opened.engine.result(id, { timeoutMs: 9000 })).toMatchObject({ status: "waiting", reason: "in_doubt" });
+  expect(one.wrote()).toEqual([]);
+  await say("Cara", opened, id, "rejected");
+  expect(await ended(opened, id)).toMatchObject({ outcome: "completed", result: "paid" });
+  expect(one.wrote()).toEqual([PAY]);
+});
+
+test("anybody may say that it happened, and then nothing is sent", async () => {
+  const { one, opened, id } = await inDoubt("simple", "Ann");
+  await say("Zoe", opened, id, "approved", { result: { ok: true } });
+  expect(await ended(opened, id)).toMatchObject({ outcome: "completed", result: "paid" });
+  expect([one.wrote(), (await logs(opened, id)).at(-1)]).toEqual([[], expect.stringMatching(/^Zoe says that mcp_call happened/)]);
+});
+
+test("where the policy asked two people, two people send it again", async () => {
+  const { one, opened, id } = await inDoubt("judged", "Ann", "Cara");
+  expect(await say("Cara", opened, id, "rejected")).toMatchObject({ still: "1 more person" });
+  expect(await opened.engine.result(id, { timeoutMs: 9000 })).toMatchObject({ status: "waiting", reason: "in_doubt" });
+  await say("Ann", opened, id, "rejected");
+  await expect.poll(() => one.wrote().length, { timeout: 30_000 }).toBe(1);
+});
