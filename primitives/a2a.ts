@@ -32,7 +32,7 @@ const FIELD_TYPES = ["string", "number", "integer", "boolean", "money", "date"];
 export const a2a_call = definePrimitive({
   name: "a2a_call",
   effect: "external",
-  idempotent: "key",
+  idempotent: "asks",
   stated: true,
   summary:
     "Give a task to an external agent and wait for its end. A person here answers its questions; its own approvals are waited for. With the class read in trust.yaml the call counts as a read.",

@@ -259,7 +259,7 @@ export async function settleDoubt(
   ctx: StepContext,
   settling: Settling | null,
 ): Promise<{ value: Json } | null> {
-  if (primitive.idempotent === "key") return null;
+  if (primitive.idempotent !== undefined) return null;
   const params = parseParams(primitive, JSON.parse(step.params) as Json);
   const seen = await (async () => primitive.readBack?.(params, ctx))().catch(() => null);
   if (seen?.happened === true) return { value: seen.result as Json };

@@ -131,7 +131,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         if (settled === null && right instanceof ClearedError) throw right;
         if (settled === null && right === "ask") await askFor(requested.call, ctx, state);
         // A call in doubt with an idempotency key continues what it began, such as a child run: that is no new act.
-        const isNew = settled === null && outside && effect === "external" && (doubt === undefined || primitive.idempotent !== "key");
+        const isNew = settled === null && outside && effect === "external" && (doubt === undefined || primitive.idempotent === undefined);
         const server = primitive.plugin ?? tool.split("/")[0] ?? "";
         const changed = isNew ? await world.changedSince?.(log, call, server, decided) : null;
         const again = doubt === undefined ? "" : " again";

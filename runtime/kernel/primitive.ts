@@ -85,8 +85,11 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   from?: "tree" | "statement" | "run";
   /** Plugins only: answer within so many ms. Default: 60,000. */
   timeoutMs?: number;
-  /** external only: why a repeat is harmless. `key`: the target deduplicates by ctx.key. Without it: read-back, else a person decides. */
-  idempotent?: "key";
+  /**
+   * external only: why a repeat is harmless. `key`: the target deduplicates by ctx.key. `asks`: it may not be, and the call itself asks a person
+   * where ctx.inDoubt. Without it: read-back, else a person decides.
+   */
+  idempotent?: "key" | "asks";
   /**
    * external and notify: after a crash, tells whether the call with ctx.key happened; null when that is unknown. `harmless`: the target
    * recognises the key, so that a repeat changes nothing if the call did happen. `withinMs`: how long the target may take.
