@@ -21,6 +21,17 @@ export function unrecorded(call: DoorCall, run: RunRecord, { sent }: Pick<World,
   return { seq, name, params, effect: "external", state: "intent", result: null, error, changes: [], at: run.createdAt, attempts: 1 };
 }
 
+const AWAY = "It may have been sent from where this folder came from: nothing proves that this user started the run in this folder.";
+
+/** The doubt about a call of a run that was started elsewhere: what was sent there is not recorded here. */
+export const sentAway = (step: Step, { createdAt }: RunRecord): Step => ({
+  ...step,
+  state: "intent",
+  error: { code: "HISTORY_GONE", message: AWAY },
+  at: createdAt,
+  attempts: 1,
+});
+
 /** Calls that wait for the outside world may be slow. The host's own reads and writes always finish first: a replay would cost more. */
 export function mayBeSlow(known: Primitive | undefined): boolean {
   const { effect, plugin = null, remote } = known ?? {};

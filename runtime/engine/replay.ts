@@ -30,6 +30,7 @@ export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): Run
     run,
     steps,
     ours: true,
+    here: true,
     abort: new AbortController().signal,
     record: put,
     intent: put,

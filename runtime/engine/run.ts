@@ -19,6 +19,7 @@ import {
   mayStillAct,
   retryLostCall,
   detachIfSlow,
+  sentAway,
   toText,
   unrecorded,
   withRetries,
@@ -118,7 +119,12 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         known = primitive;
         const params = JSON.parse(call.params) as Json;
         step.effect = primitive.effect;
-        const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
+        const ctx = context(
+          call.seq,
+          doubt !== undefined || !log.here,
+          decided,
+          call.seq === answered.length ? log.openedAt(call.seq) : null,
+        );
         const requested = await actOf(primitive, params, ctx, doubt && !log.ours ? { ...doubt, effect: primitive.effect } : doubt);
         const { effect } = requested;
         const { tool } = (state.call = requested.call);
@@ -127,7 +133,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const right = covers(decided, requested.call) ? "yes" : allowed(primitive, requested, state);
         const outside = (effect === "external" || effect === "notify") && run.mode === "live";
         // A call in doubt is settled before its right is enforced: it may have happened, whatever is allowed now.
-        const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx, world) : null;
+        if (outside && !log.here) world.mayAct(run);
+        const unsure = doubt ?? (log.here ? undefined : sentAway(step, run));
+        const settled = outside && unsure !== undefined ? await settleDoubt(primitive, unsure, ctx, world) : null;
         if (settled === null && right instanceof ClearedError) throw right;
         if (settled === null && right === "ask") await askFor(requested.call, ctx, state);
         // A call in doubt with an idempotency key continues what it began, such as a child run: that is no new act.

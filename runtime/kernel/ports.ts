@@ -311,6 +311,8 @@ export interface RunLog {
   readonly steps: readonly Step[];
   /** False when the history was not written by this user on this machine, or was changed since; or what a run it called answered. */
   ours: boolean;
+  /** False when it was not started by this user in this folder: nothing here knows what was sent by it. */
+  readonly here: boolean;
   readonly abort: AbortSignal;
   /** Appends an answered step. Buffered until the next flush, or if `durable`, stored when this returns. */
   record(step: Step, durable?: boolean): void;

@@ -25,6 +25,7 @@ import type { Host } from "../../runtime/app/host.ts";
 import { type HostOptions, openHost } from "../../runtime/app/open-host.ts";
 import type { Card, Decision, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
+import { sealerOf } from "../../runtime/workspace/settings/confirmation.ts";
 import { confirm } from "../confirm.ts";
 import { madeOnce } from "../made-once.ts";
 import { AGENTS, BANK } from "./plugins.ts";
@@ -61,6 +62,18 @@ export function copyOf(source: Pick<Workspace, "dir">, place = root): Workspace 
   const dir = join(place, `w${++count}`);
   cpSync(source.dir, dir, { recursive: true, verbatimSymlinks: true });
   return handle(dir);
+}
+
+/** The same, its runs started there: a template is no other folder of theirs. */
+export function madeOf(source: Pick<Workspace, "dir">, place = root): Workspace {
+  const one = copyOf(source, place);
+  confirm(one.dir);
+  const seal = sealerOf(one.dir);
+  withStore(one.dir, (db) => {
+    const set = db.prepare("INSERT OR REPLACE INTO facts VALUES (?, ?)");
+    for (const { id } of db.prepare("SELECT id FROM runs").all() as { id: string }[]) set.run(`history of ${id}/here`, seal("begun", id));
+  });
+  return one;
 }
 
 async function makeTemplate(dir: string): Promise<void> {

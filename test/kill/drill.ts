@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { open as openFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Workspace, copyOf, remove } from "../engine/harness.ts";
+import { type Workspace, madeOf, remove } from "../engine/harness.ts";
 import { ACTS, type Act, type Day, open, sleep } from "./day.ts";
 import { leftBy } from "./left.ts";
 import { patiently } from "../patience.ts";
@@ -58,7 +58,7 @@ export function drill(number: number, whole: boolean): Drill {
 
 /** Holds the part in peace; answers what it leaves and how long it took. */
 export async function calm(template: Workspace, part: readonly Act[]): Promise<{ left: unknown; ms: number }> {
-  const one = copyOf(template);
+  const one = madeOf(template);
   const day = await open(one);
   const began = performance.now();
   for (const act of part) await ACTS[act](day);
@@ -99,7 +99,7 @@ export async function hold(
   const random = seeded(number + 1000);
   const place = what === "full disk" ? smallDisk(template, number) : undefined;
   if (place === null) return null;
-  const one = copyOf(template, place);
+  const one = madeOf(template, place);
   try {
     const day = await open(one, [], what === "slow writer" ? slowly(random) : undefined);
     let over = false;

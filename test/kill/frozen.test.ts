@@ -9,7 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { standsStill } from "../../runtime/kernel/processes.ts";
 import { confirm } from "../confirm.ts";
-import { copyOf, host, removeAll, run, type Workspace, workspace } from "../engine/harness.ts";
+import { madeOf, host, removeAll, run, type Workspace, workspace } from "../engine/harness.ts";
 import { ACTS, killAll, open, prepareDay, sleep } from "./day.ts";
 import { below, commandOf, signal } from "./processes.ts";
 import { share } from "../share.ts";
@@ -31,7 +31,7 @@ describe.concurrent("a suspended owner", () => {
   test.each(share(["pay", "send", "wire"] as const, 3, String))(
     "in the middle of %s, for 13 s, while a command takes over: it is paid once, and the run ends",
     async (act) => {
-      const one = copyOf(template);
+      const one = madeOf(template);
       const day = await open(one);
       const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
       day.careful.until = thawed;
@@ -64,7 +64,7 @@ describe.concurrent("a suspended owner", () => {
   });
 
   test("a suspended process that a forged row names as the owner is left alone", async () => {
-    const one = copyOf(template);
+    const one = madeOf(template);
     const database = new DatabaseSync(join(one.dir, ".cleared/store.db"));
     const other = spawn("sleep", ["600"]);
     children.add(other);
@@ -109,7 +109,7 @@ describe.concurrent("a suspended owner", () => {
   });
 
   test("a suspended owner does not prevent another start, which has its own page and keeps its socket when the first resumes", async () => {
-    const one = copyOf(template);
+    const one = madeOf(template);
     one.commit({ "config.yaml": one.read("config.yaml").replace("port: 0", `port: ${20_000 + (process.pid % 20_000)}`) });
     const day = await open(one);
     const frozen = owner(day.pid());

@@ -217,6 +217,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     run,
     steps,
     ours: seal.isOn(steps),
+    here: seal.isHere(steps),
     abort: hooks.abort,
     record: (step, durable) => (durable === true ? putDurably : put)(step),
     intent: putDurably,

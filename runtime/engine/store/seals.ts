@@ -27,6 +27,8 @@ export type Seal = ReturnType<typeof createSeal>;
 export function createSeal(database: Database, run: RunRow, seal: Sealer) {
   const isCalled = run.parent !== null && run.cause_kind === "agent";
   const name = `history of ${isCalled ? `${run.parent}/` : ""}${run.id}`;
+  const begun = `history of ${run.id}/here`;
+  const isOn = (steps: readonly Step[]): boolean => getFact(database, name) === of(steps);
   let [count, digest] = [0, hash("sha256", originOf(run))];
   const of = (steps: readonly Step[], end = endOf(run)): string => {
     let next = steps[count];
@@ -34,7 +36,10 @@ export function createSeal(database: Database, run: RunRow, seal: Sealer) {
     return seal("history", run.id, count, digest, next === undefined ? "" : textOf(next), end);
   };
   return {
-    isOn: (steps: readonly Step[]): boolean => getFact(database, name) === of(steps),
+    isOn,
+    /** Whether this user's processes started it in this folder, whoever changed its rows since: then what was sent is known beside the store. */
+    isHere: (steps: readonly Step[]): boolean => getFact(database, begun) === seal("begun", run.id) || isOn(steps),
+    begin: (): void => setFact(database, begun, seal("begun", run.id)),
     put: (steps: readonly Step[]): void => setFact(database, name, of(steps)),
     /** The proof of a run that has ended, for its caller or to resume it. `ours`: whether it had one. */
     end(steps: readonly Step[], ended: RunRow, ours: boolean): void {

@@ -60,7 +60,9 @@ export function createEngine(
     );
     if (made === undefined) return undefined;
     addEvent(database, made.rid, "created", clock.now(), created, 1);
-    if (spec.doubted !== true) createSeal(database, made, seal).put([]);
+    const proof = createSeal(database, made, seal);
+    if (spec.mode === "live") proof.begin();
+    if (spec.doubted !== true) proof.put([]);
     return made.rid;
   };
   /** A key chosen by a caller identifies one request. @throws RUN_KEY when it is reused with other input */
