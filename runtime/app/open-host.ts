@@ -26,7 +26,7 @@ import { loadPlugins } from "../kernel/registry.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
 import { createOutbox } from "../outside/notices/outbox.ts";
-import { sealerOf } from "../workspace/settings/confirmation.ts";
+import { confirmedSince, sealerOf } from "../workspace/settings/confirmation.ts";
 import { createSent } from "../workspace/settings/sent.ts";
 import { type Config, parseConfig } from "../workspace/settings/config.ts";
 import { readSecrets } from "../workspace/settings/secrets.ts";
@@ -227,7 +227,11 @@ function assemble({ ports, local, cache, lease, tools, rechecks, sealer, sent, w
   };
 
   const agents = createAgents(git);
-  const starts = createStarts({ git, engine, agents, config, cache, paused: (agent) => pauseOf(database, agent), sent });
+  const starts = createStarts({
+    ...{ git, engine, agents, config, cache, sent },
+    paused: (agent) => pauseOf(database, agent),
+    since: () => confirmedSince(dir),
+  });
   const scripts = new Kept<string, Promise<Script>>(200);
 
   const scriptIn = (tree: Tree, agent: string): Promise<Script> => loadScript(tree, agentFile(agent), sandbox, { ...around, lint: true });

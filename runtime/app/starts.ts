@@ -97,8 +97,10 @@ export function createStarts(world: {
   cache: DiskCache;
   paused(agent: string): Pause | null;
   sent: Once;
+  /** Since when this folder is the workspace's, ms. */
+  since(): number;
 }) {
-  const { git, engine, agents, config, cache, paused, sent } = world;
+  const { git, engine, agents, config, cache, paused, sent, since } = world;
   // Starts in the same moment share one question, which is sent after the last of them has arrived.
   let asked: Promise<string> | null = null;
   const headNow = () =>
@@ -153,8 +155,11 @@ export function createStarts(world: {
     const once = spec.mode === "live" ? tickOf(spec) : null;
     const known = once === null || !sent.has(once) ? [] : await engine.list({ agent: spec.agent, cause: spec.cause, limit: 1 });
     // It was started before, and the store has lost it or is an older one: a person decides what it does.
-    const doubted = spec.doubted === true || (once !== null && sent.has(once) && known.length === 0);
-    const started = await engine.start({ ...spec, doubted }, also);
+    const { tick = "" } = (spec.cause.kind === "schedule" ? spec.cause.detail : {}) as { tick?: string };
+    // It was due before the folder was here: where that came from it may have been started.
+    const elsewhere = once !== null && Date.parse(tick) < since();
+    const doubted = spec.doubted === true || elsewhere || (once !== null && sent.has(once) && known.length === 0);
+    const started = await engine.start({ ...spec, doubted, elsewhere }, also);
     if (once !== null) sent.keep(once);
     return started;
   };

@@ -119,12 +119,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         known = primitive;
         const params = JSON.parse(call.params) as Json;
         step.effect = primitive.effect;
-        const ctx = context(
-          call.seq,
-          doubt !== undefined || !log.here,
-          decided,
-          call.seq === answered.length ? log.openedAt(call.seq) : null,
-        );
+        const opened = call.seq === answered.length ? log.openedAt(call.seq) : null;
+        const ctx = context(call.seq, doubt !== undefined || !log.here, decided, opened);
         const requested = await actOf(primitive, params, ctx, doubt && !log.ours ? { ...doubt, effect: primitive.effect } : doubt);
         const { effect } = requested;
         const { tool } = (state.call = requested.call);
@@ -132,8 +128,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         if (doubt === undefined) await settleWrites(ctx, state, effect === "notify");
         const right = covers(decided, requested.call) ? "yes" : allowed(primitive, requested, state);
         const outside = (effect === "external" || effect === "notify") && run.mode === "live";
-        // A call in doubt is settled before its right is enforced: it may have happened, whatever is allowed now.
         if (outside && !log.here) world.mayAct(run);
+        // A call in doubt is settled before its right is enforced: it may have happened, whatever is allowed now.
         const unsure = doubt ?? (log.here ? undefined : sentAway(step, run));
         const settled = outside && unsure !== undefined ? await settleDoubt(primitive, unsure, ctx, world) : null;
         if (settled === null && right instanceof ClearedError) throw right;

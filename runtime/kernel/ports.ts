@@ -196,6 +196,8 @@ export interface RunSpec {
   notBefore?: number;
   /** Its input comes from a run, or a row of the store, that nothing proves to be this user's: no policy decides alone in it. */
   doubted?: boolean;
+  /** It may have been started before, and elsewhere: what it does outside is in doubt. */
+  elsewhere?: boolean;
 }
 
 export interface RunRecord extends RunSpec {

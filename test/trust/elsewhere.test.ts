@@ -1,12 +1,21 @@
 /** A workspace that goes on in another folder, with the store it had at the first: what was sent from there is not sent again without a person. */
 import { afterAll, afterEach, expect, it } from "vitest";
 import { close, closeAll, copyOf, decide, host, openCard, removeAll, run, signed } from "../engine/harness.ts";
-import { header, shop } from "../gate/shop.ts";
+import { header, shop, STATES } from "../gate/shop.ts";
 
 const PAY = { tool: "shop/pay_blind", params: { invoice_id: "I-1" } };
 const ASKS = `${header("mcp, approval")}mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
 const { calls } = approval_wait({ title: "Pay?", calls: [${JSON.stringify(PAY)}] });
 for (const call of calls) mcp_call(call);
+"paid";
+`;
+const BY_POLICY = `${header("mcp, fsm, policy, approval", STATES)}fsm_enter("ASSESS");
+const due = mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
+fsm_enter("COMPUTE");
+fsm_enter("POLICY_CHECK");
+policy_evaluate({ policy: "open", facts: { fine: true, amount: due.amount } });
+fsm_enter("MUTATE");
+mcp_call(${JSON.stringify(PAY)});
 "paid";
 `;
 
@@ -34,4 +43,18 @@ it("an approval that was used there pays here only once a person says that it di
   expect(at.wrote()).toEqual([PAY]);
   expect(await decide(there, id, "approved", { result: { ok: true } })).toMatchObject({ outcome: "completed" });
   expect(at.wrote()).toEqual([PAY]);
+});
+
+it("a tick that was due before the folder was here, and may have been started there, pays nothing by policy; a later one does", async () => {
+  const at = await shop({ "agents/pays.ts": BY_POLICY });
+  await close(await host(at));
+  const there = await host(copyOf(at));
+  const start = async (minutes: number) => {
+    const tick = new Date(Date.now() + minutes * 60_000).toISOString();
+    const { id } = await there.start("pays", { cause: { kind: "schedule", key: `* * * * *@${tick}`, detail: { tick } }, input: {} });
+    await there.engine.result(id, { timeoutMs: 100_000 });
+    return openCard(there, id).title;
+  };
+  expect([await start(-1), at.wrote().length]).toEqual(["Did mcp_call happen?", 0]);
+  expect([await start(1), at.wrote().length]).toEqual([expect.stringMatching(/^UNVERIFIABLE: shop\/pay_blind wrote/), 1]);
 });

@@ -61,7 +61,7 @@ export function createEngine(
     if (made === undefined) return undefined;
     addEvent(database, made.rid, "created", clock.now(), created, 1);
     const proof = createSeal(database, made, seal);
-    if (spec.mode === "live") proof.begin();
+    if (spec.mode === "live" && spec.elsewhere !== true) proof.begin();
     if (spec.doubted !== true) proof.put([]);
     return made.rid;
   };

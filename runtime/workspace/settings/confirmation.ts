@@ -30,8 +30,8 @@ export interface Seen {
   code: Record<string, string>;
 }
 
-/** `text`: its hash. `seal`: a key that only this user has, hex. */
-type Confirmed = Pick<Seen, "text" | "value" | "code"> & { seal?: string };
+/** `text`: its hash. `seal`: a key that only this user has, hex. `since`: when this workspace was first confirmed here, ms. */
+type Confirmed = Pick<Seen, "text" | "value" | "code"> & { seal?: string; since?: number };
 
 /** @throws CONFIG_INVALID, PLUGIN_INVALID */
 export function lookAtTrust(dir: string): Seen {
@@ -70,8 +70,8 @@ export function keepConfirmation(dir: string, { text, value, code }: Seen): void
   if (lastOf(dir) === null) takeAlong(dir);
   // An id that came with the folder is known to its maker, so a new one is made.
   writePrivate(join(dir, ID), lastOf(dir)?.id ?? randomBytes(16).toString("hex"));
-  const seal = lastOf(dir)?.seal ?? randomBytes(32).toString("hex");
-  keepFor(CONFIRMED, dir, { text: hash("sha256", text), value, code, seal } satisfies Confirmed);
+  const { seal = randomBytes(32).toString("hex"), since = 0 } = lastOf(dir) ?? { since: Date.now() };
+  keepFor(CONFIRMED, dir, { text: hash("sha256", text), value, code, seal, since } satisfies Confirmed);
   adoptSecrets(dir);
   // Throws FOLDER_UNSAFE now, not at the next command.
   lastOf(dir);
@@ -85,6 +85,9 @@ export function sealerOf(dir: string): Sealer {
   const key = lastOf(dir)?.seal ?? UNCONFIRMED;
   return (...parts) => createHmac("sha256", key).update(JSON.stringify(parts)).digest("base64url");
 }
+
+/** Until when something may have been done where this folder came from: its first confirmation here, ms. @throws FOLDER_UNSAFE */
+export const confirmedSince = (dir: string): number => lastOf(dir)?.since ?? 0;
 
 // Variables that name code for an interpreter to load. A data file named in any other variable is just data of the server.
 const INTERPRETER = /^(?:node|npm|python|ruby|perl|bash|zsh|php|lua|java|ld|dyld|env$)/i;
