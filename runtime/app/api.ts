@@ -214,7 +214,7 @@ export function createApi(host: Host) {
       return null;
     },
     /** Ends a person's pairings; returns how many. */
-    unpair: async ({ by }: { by: string }) => (await import("./sessions.ts")).endPairings(host.database, by),
+    unpair: async ({ by }: { by: string }) => (await import("./sessions.ts")).endPairings(host, by),
     import: async (p: { files: string[]; dryRun: boolean; again: boolean; by?: string }) =>
       (await import("./imports.ts")).importFiles(host, { ...p, ...startsRun(p.by) }),
 

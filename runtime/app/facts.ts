@@ -70,7 +70,7 @@ export function createFacts(host: Host, api: Api) {
 
   /** Who decides with this browser's cookie; with null, the user who runs this process. Null: nobody, until a browser is paired. */
   const person = async (session: string | null): Promise<string | null> => {
-    if (session !== null) return pairedPerson(database, trust, session, clock.now());
+    if (session !== null) return pairedPerson(host, session);
     // If trust.yaml has one person, programs of this user act as that person, as on the command line.
     return trust.people.length > 1 ? null : (starter(trust).by ?? null);
   };
@@ -203,7 +203,7 @@ export function createFacts(host: Host, api: Api) {
       const said = { ...asked(card), at: clock.now(), ...self, ...answer, ...(answer.decision === "approved" ? agreed(card, meant) : {}) };
       if (session === null && trust.people.length > 1)
         throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired: run `cleared pair`, and enter its code at /pair.");
-      await api.decide({ decision: session === null ? signAs(dir, trust, said) : signAsBrowser(database, session, said) });
+      await api.decide({ decision: session === null ? signAs(dir, trust, said) : signAsBrowser(host, session, said) });
     },
   };
 }

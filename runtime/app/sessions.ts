@@ -9,7 +9,9 @@ import { dropFact, dropFacts, factsNamed, getFact, setFact } from "../engine/sto
 import { isSigned, sessionText, signDecision, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Decision } from "../kernel/ports.ts";
+import { keepFor, keptAt } from "../workspace/own-folders.ts";
 import type { Trust } from "../workspace/settings/config.ts";
+import { confirmedSince } from "../workspace/settings/confirmation.ts";
 import type { Host } from "./host.ts";
 import { holderHere, holdersHere } from "./identity.ts";
 
@@ -29,6 +31,20 @@ export interface Pairing {
   sealed: string;
   /** Until when the code is valid; null once it was used. */
   code: number | null;
+}
+
+type Pairs = Pick<Host, "dir" | "trust" | "database" | "clock">;
+
+// Until when each person's pairings were ended, ms: beside the store, because one from a backup has them again.
+const ENDED = "unpaired";
+const endedIn = (dir: string): Record<string, number> => keptAt<{ ended: Record<string, number> }>(ENDED, dir)?.ended ?? {};
+
+/** True for a pairing of somebody in trust.yaml, made in this folder, that is over neither by its time nor because that person ended it. */
+function holds({ dir, trust, clock }: Pairs, pairing: Pairing): boolean {
+  const { by, until, code } = pairing;
+  const [made, ended] = [until - SESSION_MS, endedIn(dir)];
+  const isEnded = made < confirmedSince(dir) || (Object.hasOwn(ended, by) && made <= (ended[by] ?? 0));
+  return code === null && until > clock.now() && !isEnded && isOfPerson(pairing, trust.people);
 }
 
 const digest = (secret: string): Buffer => createHash("sha256").update(secret).digest();
@@ -61,7 +77,7 @@ export function newPairing(dir: string, trust: Trust, now: number): { code: stri
 }
 
 /** A link that pairs one browser, once, for the person whose key this process has; null without a key. `url`: of the page. */
-export function pairingLink(host: Pick<Host, "dir" | "trust" | "database" | "clock">, url: string): { by: string; link: string } | null {
+export function pairingLink(host: Pairs, url: string): { by: string; link: string } | null {
   const { dir, trust, database, clock } = host;
   if (holdersHere(trust).length === 0) return null;
   const { code, name, pairing } = newPairing(dir, trust, clock.now());
@@ -70,10 +86,8 @@ export function pairingLink(host: Pick<Host, "dir" | "trust" | "database" | "clo
 }
 
 /** True if a browser is paired for somebody in trust.yaml. */
-export function isPaired(database: Database, { people }: Trust, now: number): boolean {
-  return factsNamed(database, PREFIX)
-    .map(({ value }) => JSON.parse(value) as Pairing)
-    .some((pairing) => pairing.code === null && pairing.until > now && isOfPerson(pairing, people));
+export function isPaired(host: Pairs): boolean {
+  return factsNamed(host.database, PREFIX).some(({ value }) => holds(host, JSON.parse(value) as Pairing));
 }
 
 /** Signed by somebody in trust.yaml: a row of the store proves nothing. */
@@ -105,7 +119,8 @@ export function keepPairing(database: Database, { people }: Trust, now: number, 
 }
 
 /** Ends all pairings of a person; returns how many. */
-export function endPairings(database: Database, by: string): number {
+export function endPairings({ dir, database, clock }: Pairs, by: string): number {
+  keepFor(ENDED, dir, { ended: { ...endedIn(dir), [by]: clock.now() } });
   return dropFacts(database, PREFIX, (value) => (JSON.parse(value) as Pairing).by === by);
 }
 
@@ -128,16 +143,15 @@ export function redeem(database: Database, code: string, now: number): string {
 }
 
 /** Who decides with this cookie, or null. */
-export function pairedPerson(database: Database, { people }: Trust, secret: string, now: number): string | null {
-  const found = lookUp(database, secret);
-  if (found === null || found.code !== null || found.until <= now) return null;
-  return isOfPerson(found, people) && isOwn(found, secret) ? found.by : null;
+export function pairedPerson(host: Pairs, secret: string): string | null {
+  const found = lookUp(host.database, secret);
+  return found !== null && holds(host, found) && isOwn(found, secret) ? found.by : null;
 }
 
 /** The decision, signed by this browser. @throws APPROVAL_IDENTITY */
-export function signAsBrowser(database: Database, secret: string, decision: Omit<Decision, "by" | "signature">): Decision {
-  const found = lookUp(database, secret);
-  if (found === null || found.code !== null) throw new ClearedError("APPROVAL_IDENTITY", "This browser is no longer paired.");
+export function signAsBrowser(host: Pairs, secret: string, decision: Omit<Decision, "by" | "signature">): Decision {
+  const found = lookUp(host.database, secret);
+  if (found === null || !holds(host, found)) throw new ClearedError("APPROVAL_IDENTITY", "This browser is no longer paired.");
   const { by, key, until, signature } = found;
   return signDecision({ ...decision, by, session: { key, until, signature } }, unseal(found.sealed, secret));
 }

@@ -179,7 +179,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     output.result({ dir, url: web.url, pid: process.pid, ...(pairing === null ? {} : { pair: pairing.link }) });
     output.line(`${output.bold(config.business.name)}  ${web.url}`);
     if (pairing !== null) output.line(`To decide in a browser as ${pairing.by}, open once within 10 minutes: ${pairing.link}`);
-    if (pairing !== null && options["open"] !== false && !isPaired(host.database, host.trust, host.clock.now())) openLink(pairing.link);
+    if (pairing !== null && options["open"] !== false && !isPaired(host)) openLink(pairing.link);
     output.line(`Watching ${dir}; Ctrl-C stops.`);
     return await ended.promise;
   } finally {
