@@ -1167,8 +1167,8 @@ export interface Compiled {
   flow: { main: Flow; functions: Flow[] };
   /** Branches taken only on a certain day or for one odd value, with the calls in them. */
   guards?: { at: At; on: string; calls: number[] }[];
-  /** Uses, after a gate, of a value that the gate's calls have under `key` (scripts/planned.ts). */
-  planned?: { at: At; name: string; key: string; fact?: boolean }[];
+  /** Uses, after a gate, of a value that the gate's calls have under `key`; without a name: not known (scripts/planned.ts). */
+  planned?: { at: At; name: string; key: string }[];
 }
 
 /** Keys an object may have; whole: it has no others. */

@@ -13,6 +13,12 @@ const LOOPS = new Set(["ForStatement", "ForInStatement", "ForOfStatement", "Whil
 const AROUND_CALLS = new Set(["ParenthesizedExpression", "ChainExpression", "TSNonNullExpression", "TSAsExpression"]);
 const NOT_OBJECTS = new Set(["Literal", "TemplateLiteral", "ArrayExpression", "BinaryExpression", "UnaryExpression", "UpdateExpression"]);
 
+/** Methods of functions: without `this` they only hide which function is called. */
+const REBINDS = /^(?:call|apply|bind)$/;
+/** The key of a member; null when it is computed. */
+const keyIn = (member: Node): string | null =>
+  member["computed"] === true ? constantText(member["property"] as Node) : ((member["property"] as Node)["name"] as string);
+
 // More would not help a person, and searching a "did you mean" for each name would take minutes on a hostile script.
 const MAX_FINDINGS = 50;
 const MAX_NAME = 60;
@@ -32,6 +38,8 @@ export function lintLanguage(
   const calls: Omit<Compiled["calls"][number], "given">[] = [];
   /** Index in `calls` by node. */
   const sites = new Map<Node, number>();
+  /** Primitives where they are called, and names that are assigned to. */
+  const called = new Set<Node>();
   const report = (node: Node, message: string, code = "SCRIPT_LANGUAGE") => {
     if (findings.length < MAX_FINDINGS) findings.push({ code, at: place(node.start), message });
   };
@@ -52,6 +60,9 @@ export function lintLanguage(
 
   const name = (node: Node): void => {
     const text = node["name"] as string;
+    // Under another name nothing would find the call: neither its rights nor its states.
+    if (isPrimitive.has(text) && !ids.has(node) && !called.has(node))
+      report(node, `${text} is a primitive, which is not a value. Call it here, or write a function that calls it: (x) => ${text}(x).`);
     if (ids.has(node) || known.has(text) || findings.length >= MAX_FINDINGS) return;
     const instead = FORBIDDEN_NAMES[text];
     if (instead !== undefined) report(node, `"${text}" is not part of the language. ${instead}`);
@@ -73,7 +84,10 @@ export function lintLanguage(
     const callee = node["callee"] as Node;
     if (callee.type === "Identifier" && callee["name"] === "Date" && !ids.has(callee))
       report(node, "Date() depends on the clock. Use ctx_today() or new Date(text).");
+    const method = callee.type === "MemberExpression" ? keyIn(callee) : null;
+    if (method !== null && REBINDS.test(method)) report(node, `.${method}() is not part of the language. Call the function itself.`);
     if (callee.type !== "Identifier" || ids.has(callee) || !isPrimitive.has(callee["name"] as string)) return;
+    called.add(callee);
     const args = node["arguments"] as Node[];
     const [first] = args;
     const primitive = callee["name"] as string;
@@ -88,6 +102,7 @@ export function lintLanguage(
   const assign = (target: Node): void => {
     if (target.type === "Identifier") {
       const text = target["name"] as string;
+      called.add(target);
       if (!ids.has(target) && known.has(text)) report(target, `"${text}" cannot be assigned to. Use a variable of your own.`);
     } else if (target.type !== "MemberExpression") for (const child of children(target)) assign(child);
   };
@@ -129,7 +144,7 @@ export function lintLanguage(
         break;
       case "MemberExpression": {
         const property = node["property"] as Node;
-        const text = node["computed"] === true ? constantText(property) : (property["name"] as string);
+        const text = keyIn(node);
         if (text !== null) key(property, text, false);
         if (node["computed"] === true) visit(property);
         const object = node["object"] as Node;

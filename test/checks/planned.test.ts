@@ -151,6 +151,73 @@ it.each<[how: string, before: string, asked?: string, told?: string]>([
   ).toEqual([]);
 });
 
+const GATE = `script_run("carry_out", { title, calls: [{ tool: "a", params: { amount } }], ask: true })`;
+const CALLS = `const calls = [${CALL}];`;
+const TELL = "notify_send({ to: 'a', subject: 'b', text: credit + ' credited', key: 'k' })";
+it.each<[how: string, rest: string]>([
+  ["by a function from before the gate", `${CALLS}\nconst tell = () => ${TELL};\n${ASKED}\ntell();`],
+  ["by a function from before the gate, with a parameter", `${CALLS}\nconst tell = (who: any) => ${TELL};\n${ASKED}\ntell(by);`],
+  ["by a function in an object", `${CALLS}\nconst all = { tell: () => ${TELL} };\n${ASKED}\nall.tell();`],
+  ["by a function for each element", `${CALLS}\nconst tell = (who: any) => ${TELL};\n${ASKED}\n["a", by].forEach(tell);`],
+  ["by a function in the function with the gate", `${CALLS}\nconst tell = () => ${TELL};\nconst go = () => { ${ASKED} tell(); };\ngo();`],
+  ["in the function with the gate", `const go = (amount: any) => { const { by } = ${GATE}; return { amount, by }; };\n(go(credit));`],
+  ["in it under another name", `const go = (amount: any) => { const { by } = ${GATE}; return { credit, by }; };\n(go(credit));`],
+  ["in it in one expression", `const go = (amount: any) => ({ amount, by: ${GATE}.by });\n(go(credit));`],
+  [
+    "in it as text",
+    `function main(amount: any) {\n const { by } = ${GATE};\n return { summary: \`\${amount} by \${by}\` };\n}\n(main(credit));`,
+  ],
+  [
+    "in a callback that has a name",
+    `const rows = mcp_fetch_all({ tool: "erp/x" }).records;\nconst one = ({ amount }: any) => { const { by } = ${GATE}; return { amount, by }; };\n(rows.map(one));`,
+  ],
+  [
+    "computed again with another name",
+    `const calls = [${CALL}];\n${ASKED}\nconst pct = "10";\nconst same = fee;\n({ told: compute_percent_of({ pct, amount: same }).result });`,
+  ],
+  [
+    "computed again by methods",
+    `const amount = new Decimal(fee).div(10).toFixed(2);\nconst { by } = ${GATE};\n({ by, told: new Decimal(fee).div(10).toFixed(2) });`,
+  ],
+  [
+    "computed again by a function",
+    `const tenth = () => compute_percent_of({ amount: fee, pct: "10" }).result;\nconst amount = tenth();\nconst { by } = ${GATE};\n({ by, told: tenth() });`,
+  ],
+  ["after one of two gates", `const go = (amount: any) => ${GATE}.by;\nconst by = fee ? go(credit) : go(other);\n({ credit, by });`],
+])("told %s", async (_, rest) => {
+  expect(await remarksOn(`${HEAD}${rest}\n`)).toHaveLength(1);
+});
+
+it.each<[how: string, rest: string]>([
+  [
+    "an approved amount beside the read one",
+    `const amount = fee;\nconst { made } = ${GATE};\nconst paid = made["a"][0].amount;\n({ told: \`\${paid} of \${fee} paid\`, text: paid + " of " + fee });`,
+  ],
+  [
+    "what a function was not given",
+    `const tell = (told: any) => ({ told });\nconst before = tell(credit);\nconst calls = [${CALL}];\n${ASKED}\n(tell(other));`,
+  ],
+  [
+    "of two answers of one function",
+    `const mk = (pct: string) => compute_percent_of({ amount: fee, pct }).result;\nconst [amount, rest] = [mk("5"), mk("6")];\nconst { by } = ${GATE};\n({ rest, by });`,
+  ],
+  ["each in its function", `const go = (amount: any) => ${GATE}.made["a"][0].amount;\n({ all: [credit, other].map(go) });`],
+  [
+    "where no gate was",
+    `if (fee) {\n const calls = [${CALL}];\n ${ASKED}\n ({ by });\n} else notify_send({ to: "a", subject: "b", text: credit, key: "k" });`,
+  ],
+  ["what the gate replaced", `let amount = credit;\nif (fee) amount = ${GATE}.made["a"][0].amount;\n({ amount });`],
+  ["a comparison", `const calls = [${CALL}];\n${ASKED}\n({ same: new Decimal(made["a"][0].amount).eq(credit) });`],
+])("may be told: %s", async (_, rest) => {
+  expect(await remarksOn(`${HEAD}${rest}\n`)).toEqual([]);
+});
+
+it("a script that is too long to be followed says so where its gate is", async () => {
+  const twice = Array.from({ length: 25 }, (_, i) => `const f${i + 1} = (x: any) => [f${i}(x), f${i}(x)];`).join("\n");
+  const text = `${HEAD}const f0 = (x: any) => x;\n${twice}\n${CALLS}\n${ASKED}\n({ told: f25(other) });\n`;
+  expect(await remarksOn(text)).toEqual(["agents/credit.ts: The"]);
+});
+
 it("told in one expression with the gate", async () => {
   expect(await remarksOn(`${HEAD}({ amount: credit, by: script_run("carry_out", { title, calls: [${CALL}] }).by });\n`)).toEqual([
     "agents/credit.ts: credit",

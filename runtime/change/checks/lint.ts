@@ -10,7 +10,6 @@ import type { Found } from "./findings.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import type { Header } from "../../scripts/header.ts";
 import { validateInput } from "../../scripts/fields.ts";
-import { isAmountKey } from "../../rules/tools/trace.ts";
 import { type StateScript, type ToolClassOf, accessOf, classByName, lintStateless, lintStates } from "./states.ts";
 
 /** A call of a global function found in a script. */
@@ -111,15 +110,14 @@ function capabilityOf(primitive: Primitive, given: Record<string, string>): stri
   return missing ? null : needed;
 }
 
-/** Remarks about values used after a gate as planned, although a person may have edited them; for facts, only about amounts. */
+/** Remarks about values used after a gate as planned, although a person may have edited them. */
 export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] {
-  return planned
-    .filter(({ key, fact }) => fact !== true || isAmountKey(key) === true)
-    .map(({ name, key, at }) => {
-      const field = key === "*" ? "calls[0].params" : `calls[0].params.${key}`;
-      const message = `${name} is the planned value; whoever approved may have changed it. Take it from the calls that the gate returns: ${field}.`;
-      return { code: "SCRIPT_PLANNED", at, remark: true as const, message };
-    });
+  return planned.map(({ name, key, at }) => {
+    const field = key === "*" ? "calls[0].params" : `calls[0].params.${key}`;
+    const found = `${name} is the planned value; whoever approved may have changed it. Take it from the calls that the gate returns: ${field}.`;
+    const message = name === "" ? "The script is too long to find what it tells after this gate. Move a part of it into scripts/." : found;
+    return { code: "SCRIPT_PLANNED", at, remark: true as const, message };
+  });
 }
 
 /** Words in `uses:` that are no domain of a primitive: only domains can be granted. agents: names that agent_call accepts. */
