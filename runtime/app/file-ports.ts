@@ -1,5 +1,7 @@
 /** The import folder for file triggers and manual imports: runs over its files, and what the refusal of a file depends on. */
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { formatAt, toWire } from "../kernel/errors.ts";
 import type { Git, LogEntry, Receipt, Refused, RunRecord, Tree } from "../kernel/ports.ts";
@@ -28,15 +30,16 @@ const listing = async (tree: Tree, paths: readonly string[]): Promise<string> =>
 
 /**
  * The file, if it is to be imported; null if its receipt at HEAD says that nothing is left to do. A refused one is imported again if what its
- * refusal depends on has changed since the receipt was written.
+ * refusal depends on has changed since the receipt was written, or when it was renamed: by the name a rule recognizes its account and format.
  */
-export async function toImport({ git }: Pick<Host, "git">, head: Tree, file: ImportFile): Promise<FoundFile | null> {
+export async function toImport({ git, dir }: Pick<Host, "git" | "dir">, head: Tree, file: ImportFile): Promise<FoundFile | null> {
   const path = receiptFile(file.hash);
   const text = await head.read(path);
   if (text === null) return { ...file, mark: "" };
-  const { refused, later } = receiptFromYaml(text, path);
+  const { refused, later, file: before } = receiptFromYaml(text, path);
   if (later !== undefined) return { ...file, mark: ` ${later} left` };
   const paths = [...new Set(refused.flatMap(dependsOn))];
+  if (paths.length > 0 && before !== file.name && !existsSync(join(dir, IMPORT, before))) return { ...file, mark: ` named ${file.name}` };
   const written = paths.length === 0 ? null : await firstOf(git, head, path);
   if (written === null) return null;
   const now = await listing(head, paths);
