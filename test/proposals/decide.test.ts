@@ -238,16 +238,17 @@ describe("a HEAD that has moved", () => {
     expect(one.read(HELLO)).toBe(script(1));
   });
 
-  it("that changed the same file blocks it and names the commit", async () => {
+  it("that changed the same file blocks it, names the commit and says how it becomes an edit", async () => {
     const { one, owner, store } = await opened();
-    const [a, b] = [await ready(owner, { [HELLO]: script(1) }), await ready(owner, { [HELLO]: script(2) }, { title: "Another" })];
+    const named = (n: number) => script(n).replace("name: Hello", "name: Hi");
+    const [a, b] = [await ready(owner, { [HELLO]: script(1) }), await ready(owner, { [HELLO]: named(0) }, { title: "Another" })];
     const { commit } = await decide(owner, a);
     const refused = await failure(decide(owner, b));
-    expect(refused.message).toContain(
-      `${HELLO} was changed on the branch by ${commit?.slice(0, 7)} "agent: Say it better" (proposal ${a.id}). Propose again on top of it`,
-    );
+    expect(refused.message).toContain(`was changed on the branch by ${commit?.slice(0, 7)} "agent: Say it better" (proposal ${a.id}).`);
     expect(await store.get(b.id)).toMatchObject({ state: "blocked" });
     expect(one.read(HELLO)).toBe(script(1));
+    one.git(...(/git (cherry-pick .*)/.exec(refused.message)?.[1] ?? "").split(" "));
+    expect(one.read(HELLO)).toBe(named(1));
   });
 
   it("a report that was not made here is not trusted", async () => {

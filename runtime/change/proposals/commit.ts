@@ -20,7 +20,7 @@ export async function conflictOf({ dir, git }: ProposalWorld, proposal: Proposal
         : `by ${short(by.commit)} "${by.subject.slice(0, 60)}"${by.trailers["Proposal"] === undefined ? "" : ` (proposal ${by.trailers["Proposal"]})`}`;
     return now === (await target.blob(path))
       ? `${path} is already on the branch as proposed, put there ${who}. Propose again what is still missing.`
-      : `${path} was changed on the branch ${who}. Propose again on top of it: "git show ${short(proposal.commit)}" has this change.`;
+      : `${path} was changed on the branch ${who}. Make it an edit on top of that, and propose it again: git cherry-pick --no-commit ${proposal.commit.slice(0, 12)}`;
   }
   return null;
 }
