@@ -238,7 +238,7 @@ async function changeBooks(
 ): Promise<{ commit: string | null; lesson: CorrectionCase | null; proposal: number | null; noRule?: string | null }> {
   if (card.kind === "rule") return { lesson: null, ...(await (await import("./learn.ts")).carryOutRule(host, card, decision)) };
   if (card.kind === "account" && decision.decision === "approved")
-    return { commit: null, lesson: null, proposal: await (await import("./rows.ts")).proposeAccount(host, card, decision) };
+    return { commit: null, lesson: null, proposal: await (await import("./statement-accounts.ts")).proposeAccount(host, card, decision) };
   const about = card.body as { entry?: string; hash?: string; line?: number; about?: { dialect?: string } };
   const moves = decision.account !== undefined || (decision.decision === "rejected" && card.kind === "entry");
   const corrects = about.entry !== undefined && card.run !== null && moves;

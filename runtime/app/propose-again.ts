@@ -9,7 +9,7 @@ import { type ProposalStore, OPEN, createProposals } from "../change/proposals/s
 import type { Proposal } from "../change/proposal-types.ts";
 import type { Host } from "./host.ts";
 import { proposeRule } from "./learn.ts";
-import { proposeAccount } from "./rows.ts";
+import { proposeAccount } from "./statement-accounts.ts";
 
 /** The number of the new proposal by the id of each overtaken one. @throws GIT_FAILED */
 export async function proposeAgain(host: Host): Promise<Map<string, number>> {

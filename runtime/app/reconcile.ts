@@ -13,9 +13,11 @@ import { addDialect } from "../workspace/books/decisions.ts";
 import { legsOf } from "../workspace/books/invariants.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
 import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/months.ts";
-import { refusedQuestions, likelyAccount } from "../workspace/statements/questions.ts";
+import { refusedQuestions } from "../workspace/statements/questions.ts";
+import { likelyAccount } from "../workspace/statements/origin.ts";
 import type { Host } from "./host.ts";
-import { type Question, followRows, isAnswered, openQuestion, questionKey } from "./rows.ts";
+import { type Question, followRows, openQuestion, questionKey } from "./rows.ts";
+import { isAnswered } from "./statement-accounts.ts";
 
 /** False while a run is executing: it may have committed entries whose cards it is about to open itself. */
 export async function reconcileCards(host: Host): Promise<boolean> {

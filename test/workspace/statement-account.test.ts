@@ -1,6 +1,6 @@
 /** Each statement finds its account of the books, by the rules of config.yaml. */
 import { describe, expect, test } from "vitest";
-import { likelyAccount, matchAccount, recognised, settingsFor } from "../../runtime/workspace/statements/questions.ts";
+import { likelyAccount, matchAccount, recognised, settingsFor } from "../../runtime/workspace/statements/origin.ts";
 import type { StatementRule } from "../../runtime/workspace/settings/config.ts";
 
 describe("account", () => {
@@ -11,7 +11,7 @@ describe("account", () => {
     { match: { dialect: "nz-card" }, account: "2020" },
   ] as StatementRule[];
   const bank = (id: string) => ({ id, name: `Assets:Bank:${id}`, type: "asset" as const });
-  const origin = { account: null, card: false, dialect: "generic" };
+  const origin = { account: null, card: false, dialect: "generic", from: "2026-10-01", to: "2026-10-31" };
   const account = (file: string, said: Partial<typeof origin> | { account: string } = {}, banks = ["1010", "1020"]) =>
     matchAccount(rules, banks.map(bank), file, { ...origin, ...said });
 
@@ -24,26 +24,49 @@ describe("account", () => {
     expect(settingsFor(rules, "other.csv").dialect).toBeUndefined();
   });
 
-  test("a rule for a statement without a number holds for its dialect and the part of the name that stays", () => {
+  const asks = [
+    "konto-1.csv",
+    "savings_02.csv",
+    "giro_4711_2.csv",
+    "account 123.csv",
+    "big3.csv",
+    "maya.csv",
+    "october.csv",
+    "2026-10.csv",
+  ];
+  // A year, a month or a number alone is an account's or a name; so is a date that is not of the statement.
+  asks.push("Chase2010.csv", "giro-2026.csv", "march-checking.csv", "April Giro.csv", "May.csv", "giro 10 2026.csv", "giro-2011-10.csv");
+
+  test("a rule for a statement without a number holds for its dialect and the name of its file without dates", () => {
     const like = (file: string, known: StatementRule[] = []) => recognised(file, origin, known);
     const generic = (file: string) => ({ file, dialect: "generic" });
     for (const [file, pattern] of [
-      ["giro-2026-10.csv", "giro-????-??.csv"],
-      ["31.10.2026 giro 2.csv", "??.??.???? giro 2.csv"],
-      ...["konto-1.csv", "savings_02.csv", "giro_4711_2.csv", "account 123.csv"].map((file) => [file, file]),
-      ["Chase1234_Activity_20261031.csv", "Chase1234_Activity_????????.csv"],
-      ["big3.csv", "big3.csv"],
-      ["Savings May 2026 (2).csv", "Savings * ???? (?).csv"],
-      ["maya.csv", "maya.csv"],
-      ["october.csv", "october.csv"],
+      ["giro-2026-10.csv", "giro-{date}.csv"],
+      ["31.10.2026 giro 2.csv", "{date} giro 2.csv"],
+      ["Chase1234_Activity_20261031.csv", "Chase1234_Activity_{date}.csv"],
+      ["Chase2010_Activity_20261031.csv", "Chase2010_Activity_{date}.csv"],
+      ["giro-20-19-10_2026-10_11.csv", "giro-20-19-10_{date}_11.csv"],
+      ["Savings Oct 2026 (2).csv", "Savings {date} (2).csv"],
+      ["10-31-2026_April_giro_2026-10-01.csv", "{date}_April_giro_{date}.csv"],
+      ["giro*.csv", "giro?.csv"],
+      ...asks.map((file) => [file, file] as const),
     ] as const)
       expect(like(file), file).toEqual(generic(pattern));
+    expect(recognised("Visa 1234 2026-10.csv", { ...origin, card: true }, [])).toEqual(generic("Visa 1234 {date}.csv"));
     // Where the pattern would not tell two accounts apart, each file is asked about.
     const rule = (file: string, account: string) => ({ match: generic(file), account });
-    expect(like("march.csv", [rule("savings-????.csv", "1020")])).toEqual(generic("march.csv"));
+    expect(like("march.csv", [rule("savings-{date}.csv", "1020")])).toEqual(generic("march.csv"));
     expect(like("konto3.csv", [rule("konto1.csv", "1010"), rule("konto2.csv", "1020")])).toEqual(generic("konto3.csv"));
     expect(like("konto3.csv", [rule("konto1.csv", "1010"), rule("konto2.csv", "1010")])).toEqual(generic("konto3.csv"));
     expect(recognised("x1.ofx", { ...origin, dialect: "ofx" }, [])).toEqual({ file: "x1.ofx" });
+  });
+
+  test("a date in a rule is a date of the statement, in any form", () => {
+    const dated = [{ match: { file: "giro-{date}.csv" }, account: "1010" }];
+    const found = (file: string) => matchAccount(dated, ["1010", "1020"].map(bank), file, origin);
+    for (const file of ["giro-2026-09.csv", "giro-20261031.csv", "giro-Oct 2026.csv"]) expect(found(file), file).toBe("1010");
+    for (const file of ["giro-2026-12.csv", "giro-4711-22.csv", "giro-12345678.csv", "giro-joint 2026.csv", "joint giro-2026-10.csv"])
+      expect(found(file), file).toBeNull();
   });
 
   test("without a rule it is the only bank account, unless the statement says that it is another one", () => {

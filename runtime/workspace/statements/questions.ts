@@ -12,6 +12,7 @@ import { ALL_ROWS, type KeptReceipt } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Statement } from "./proof.ts";
 import type { StatementRule } from "../settings/config.ts";
+import { recognised } from "./origin.ts";
 
 type Review = Extract<Change, { op: "review" }>;
 
@@ -166,91 +167,4 @@ const WORDS: Partial<Record<string, string>> = {
 export function titleOf(name: string, { line, code }: Refused): string {
   const whole = line === 0 || code === "STATEMENT_DIALECT" || code === "STATEMENT_ENCODING";
   return `${name}${whole ? "" : `, line ${line}`} ${WORDS[code] ?? "is not booked"}`;
-}
-
-/** What a statement says about its origin. */
-export type Origin = Pick<Statement, "account" | "card" | "dialect">;
-
-const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
-
-/** Dialect and mapping for a file by its name alone, before its bank account is known. */
-export function settingsFor(rules: readonly StatementRule[], file: string): { dialect?: string | undefined; mapping?: unknown } {
-  const rule = rules.find(
-    (one) => one.match.file !== undefined && matchesGlob(one.match.file, file) && (one.dialect !== undefined || one.mapping !== undefined),
-  );
-  return { dialect: rule?.dialect, mapping: rule?.mapping };
-}
-
-/**
- * The books' account of a statement: that of the first rule whose conditions all hold. Without a rule, a statement that names its account or
- * is of a card belongs to none until a person decides; any other belongs to the only bank account, if there is exactly one. Null: unknown.
- */
-export function matchAccount(rules: readonly StatementRule[], accounts: Account[], file: string, statement: Origin): string | null {
-  const { account, card, dialect } = statement;
-  const rule = rules.find(
-    ({ match }) =>
-      Object.keys(match).length > 0 &&
-      (match.file === undefined || matchesGlob(match.file, file)) &&
-      (match.dialect === undefined || match.dialect === dialect) &&
-      (match.bank_account === undefined || (account !== null && plainId(match.bank_account) === plainId(account))),
-  );
-  if (rule !== undefined) return rule.account;
-  const [only, second] = accounts.filter(isBank);
-  return account === null && !card && only !== undefined && second === undefined ? only.id : null;
-}
-
-/**
- * The conditions by which a rule of config.yaml would recognize the account of such statements, of later months too. A bank has one dialect for
- * all its accounts, so where no number tells them apart, the part of the file's name that stays does; if it cannot, each file is asked about.
- */
-export function recognised(file: string, { account, card, dialect }: Origin, rules: readonly StatementRule[]): UnknownAccount["match"] {
-  if (account !== null) return { bank_account: plainId(account) };
-  if (dialect === "ofx") return { file };
-  if (card) return { dialect };
-  const { like, isNamed } = withoutDates(file);
-  const others = rules.filter(
-    ({ match }) => (match.dialect ?? dialect) === dialect && match.file !== undefined && matchesGlob(like, match.file),
-  );
-  const isOfMany = new Set(others.map((one) => one.account)).size > 1;
-  return { file: isOfMany || !isNamed ? file : like, dialect };
-}
-
-const MONTH =
-  /(?<!\p{L})(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?!\p{L})/giu;
-const [YEAR, MM, DD] = ["(?:19|20)\\d\\d", "(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12]\\d|3[01])"];
-// Days and months beside their year, with or without separators, and the number of a copy in brackets. Any other number may be an account's.
-const DATE = new RegExp(
-  `(?<!\\d)(?:${YEAR}${MM}(?:${DD})?|${DD}${MM}${YEAR}|${MM}${DD}${YEAR}|(?:(?:${DD}[-_. ])?${MM}[-_. ])?${YEAR}(?:[-_. ]${MM}(?:[-_. ]${DD})?)?|(?<=\\()\\d{1,2}(?=\\)))(?!\\d)`,
-  "g",
-);
-
-/** `giro-2026-10.csv` -> `giro-????-??.csv`: the pattern of a file's name in other months, and whether letters are left that tell files apart. */
-function withoutDates(file: string): { like: string; isNamed: boolean } {
-  const [, stem = file, end = ""] = /^(.+?)(\.[a-z]+)?$/i.exec(file) ?? [];
-  const like = stem.replace(MONTH, "*").replace(DATE, (date) => date.replace(/\d/g, "?"));
-  return { like: like + end, isNamed: /\p{L}/u.test(like) };
-}
-
-/** The account that a person most likely means: the only one of its kind, if no rule names it yet; else null. */
-export function likelyAccount(rules: readonly StatementRule[], accounts: Account[], card: boolean): Account | null {
-  const isCard = ({ type, name }: Account) => type === "liability" && /\bcard\b/i.test(name);
-  const [only, second] = accounts.filter(card ? isCard : isBank);
-  if (only === undefined || second !== undefined) return null;
-  return rules.some(({ account }) => account === only.id || account === only.name) ? null : only;
-}
-
-/** Banks write one id with and without blanks: `NL28 INGB 1200 3244 16`. */
-const plainId = (text: string): string => text.replace(/\s+/g, "").toUpperCase();
-
-/** `*` is any text, `?` one character. Linear in the name for each star, so no pattern can hang the host. */
-function matchesGlob(pattern: string, name: string): boolean {
-  let [p, n, star, mark] = [0, 0, -1, 0];
-  while (n < name.length) {
-    if (pattern[p] === "*") [star, mark] = [p++, n];
-    else if (p < pattern.length && (pattern[p] === "?" || pattern[p] === name[n])) [p, n] = [p + 1, n + 1];
-    else if (star >= 0) [p, n] = [star + 1, ++mark];
-    else return false;
-  }
-  while (pattern[p] === "*") p++;
-  return p === pattern.length;
 }

@@ -1,0 +1,92 @@
+/**
+ * Answers to the question to which account of the books a statement belongs: an approval is proposed as a rule of config.yaml, a rejection is
+ * kept in the receipts of its statements.
+ */
+import { canonicalJson } from "../kernel/canonical.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Card, Decision, Refused, RowsQuestion, Tree, UnknownAccount } from "../kernel/ports.ts";
+import { allReceipts } from "../workspace/books/claims.ts";
+import { accountOf } from "../workspace/books/invariants.ts";
+import { loadChart } from "../workspace/books/months.ts";
+import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
+import { CONFIG, receiptFile } from "../workspace/layout.ts";
+import { likelyAccount } from "../workspace/statements/origin.ts";
+import { nameOf } from "../workspace/statements/questions.ts";
+import { type KeptReceipt, receiptToYaml } from "../workspace/statements/receipt.ts";
+import { spelledOut } from "../kernel/text.ts";
+import { withItem } from "../scripts/yaml-text.ts";
+import type { Proposal } from "../change/proposal-types.ts";
+import { OPEN, createProposals } from "../change/proposals/store.ts";
+import type { Host } from "./host.ts";
+
+/**
+ * Proposes the answer to the question which account a statement belongs to, as a change of config.yaml: its statements are booked once that is
+ * approved. `answer`: the decision, or the proposal made from it before; null if a rule for this account exists by now.
+ * @throws USAGE, ACCOUNT_UNKNOWN, CONFIG_INVALID
+ */
+export async function proposeAccount(host: Host, card: Card, answer: Decision | Proposal): Promise<number | null> {
+  const { by } = answer;
+  const { match, card: isCard } = card.body as unknown as Extract<RowsQuestion, { kind: "account" }>;
+  const base = await host.git.head();
+  const head = host.git.tree(base);
+  const { statements } = await host.config(head);
+  const ruleIn = (rules: typeof statements) => rules.find((one) => canonicalJson(one.match) === canonicalJson(match));
+  const isAgain = "commit" in answer;
+  if (isAgain && ruleIn(statements) !== undefined) return null;
+  const given = isAgain ? ruleIn((await host.config(host.git.tree(answer.commit))).statements)?.account : answer.account;
+  const chart = await loadChart(head);
+  // The answer for one unknown account is unlikely to be right for a second, whether or not it is applied yet.
+  const taken = given === undefined ? [...statements, ...(await proposedRules(host))] : [];
+  const account = given === undefined ? likelyAccount(taken, chart.accounts, isCard) : accountOf(chart, given);
+  const isOwn = (type: string | undefined) => type === "asset" || type === "liability";
+  if (account === null || !isOwn(account.type)) {
+    const own = chart.accounts.filter(({ type }) => isOwn(type)).map(({ id, name }) => `${id} ${name}`);
+    const usual = account === null ? likelyAccount(statements, chart.accounts, isCard) : null;
+    const why =
+      account === null
+        ? `${usual === null ? "" : `${usual.id} ${usual.name} is proposed for another one. `}Say which account it is`
+        : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
+    throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.name} --account NUMBER\`, one of ${own.join(", ")}.`);
+  }
+  const conditions = Object.entries(match).map(([key, value]) => `${key}: ${spelledOut(JSON.stringify(value))}`);
+  const item = `{match: {${conditions.join(", ")}}, account: ${account.id}}`;
+  const text = withItem((await head.read(CONFIG)) ?? "", "statements", item);
+  parseConfig(text);
+  const name = nameOf({ match, card: isCard });
+  const title = `Statements of ${name} belong to ${account.id} ${account.name}`.slice(0, 200);
+  const { proposeFiles } = await import("./proposals-api.ts");
+  const made = await proposeFiles(host, { title, reason: `${by} answered card ${card.id}.`, by, files: { [CONFIG]: text } });
+  return made.number;
+}
+
+/** Whether the answer to such a question stands: as a rule of config.yaml, or of an open proposal. */
+export async function isAnswered(host: Host, head: Tree, match: UnknownAccount["match"]): Promise<boolean> {
+  const rules = [...(await host.config(head)).statements, ...(await proposedRules(host))];
+  return rules.some((one) => canonicalJson(one.match) === canonicalJson(match));
+}
+
+/** Rules for config.yaml in open proposals. */
+async function proposedRules(host: Host): Promise<StatementRule[]> {
+  const open = (await createProposals(host).list()).filter(({ state }) => OPEN.includes(state));
+  const rules = open.map(async ({ commit }) => (await host.config(host.git.tree(commit)).catch(() => null))?.statements ?? []);
+  return (await Promise.all(rules)).flat();
+}
+
+/** Receipts that wait for an answer about an account. */
+export async function askingFor(head: Tree, match: UnknownAccount["match"]): Promise<KeptReceipt[]> {
+  const key = canonicalJson(match);
+  return (await allReceipts(head, [])).filter(({ refused }) => refused.some((one) => isAbout(one, key)));
+}
+
+const isAbout = ({ account }: Refused, key: string): boolean => account !== undefined && canonicalJson(account.match) === key;
+
+/** Statements of this account are left unbooked: their receipts no longer wait for the answer, and keep it. */
+export async function closeAccount(head: Tree, match: UnknownAccount["match"]): Promise<Map<string, string | null>> {
+  const key = canonicalJson(match);
+  const files = new Map<string, string>();
+  for (const { hash, refused, record, ...rest } of await askingFor(head, match)) {
+    const left = { ...record, left_accounts: [...(record.left_accounts ?? []), match] };
+    files.set(receiptFile(hash), receiptToYaml({ ...rest, hash, refused: refused.filter((one) => !isAbout(one, key)), record: left }));
+  }
+  return files;
+}

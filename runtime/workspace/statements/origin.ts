@@ -1,0 +1,120 @@
+/**
+ * To which account of the books a statement belongs: by the rules of config.yaml, and by which rule a person's answer would be known again. A rule
+ * made from an answer must never take the statements of another account: rather ask once more.
+ */
+import type { Account, UnknownAccount } from "../../kernel/ports.ts";
+import type { StatementRule } from "../settings/config.ts";
+import type { Statement } from "./proof.ts";
+
+/** What a statement says about its origin. */
+export type Origin = Pick<Statement, "account" | "card" | "dialect" | "from" | "to">;
+
+const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
+
+/** Dialect and mapping for a file by its name alone, before its bank account is known. */
+export function settingsFor(rules: readonly StatementRule[], file: string): { dialect?: string | undefined; mapping?: unknown } {
+  const rule = rules.find(
+    (one) => one.match.file !== undefined && fits(one.match.file, file) && (one.dialect !== undefined || one.mapping !== undefined),
+  );
+  return { dialect: rule?.dialect, mapping: rule?.mapping };
+}
+
+/**
+ * The books' account of a statement: that of the first rule whose conditions all hold. Without a rule, a statement that names its account or
+ * is of a card belongs to none until a person decides; any other belongs to the only bank account, if there is exactly one. Null: unknown.
+ */
+export function matchAccount(rules: readonly StatementRule[], accounts: Account[], file: string, statement: Origin): string | null {
+  const { account, card, dialect } = statement;
+  const rule = rules.find(
+    ({ match }) =>
+      Object.keys(match).length > 0 &&
+      (match.file === undefined || fits(match.file, file, statement)) &&
+      (match.dialect === undefined || match.dialect === dialect) &&
+      (match.bank_account === undefined || (account !== null && plainId(match.bank_account) === plainId(account))),
+  );
+  if (rule !== undefined) return rule.account;
+  const [only, second] = accounts.filter(isBank);
+  return account === null && !card && only !== undefined && second === undefined ? only.id : null;
+}
+
+/**
+ * The conditions by which a rule of config.yaml would recognize the account of such statements, of later months too. A bank has one dialect for
+ * all its accounts and cards, so where no number tells them apart, the file's name does, without its dates; if it cannot, each file is asked about.
+ */
+export function recognised(file: string, statement: Origin, rules: readonly StatementRule[]): UnknownAccount["match"] {
+  const { account, dialect } = statement;
+  if (account !== null) return { bank_account: plainId(account) };
+  // No pattern in a name may become one in the rule.
+  const name = file.replaceAll("*", "?");
+  if (dialect === "ofx") return { file: name };
+  const like = withoutDates(name, statement);
+  const others = rules.filter(
+    ({ match }) => (match.dialect ?? dialect) === dialect && match.file !== undefined && withoutDates(match.file) === like,
+  );
+  const isOfMany = new Set(others.map((one) => one.account)).size > 1;
+  const isNamed = /\p{L}/u.test(like.replaceAll(ANY_DATE, "").replace(/\.[a-z]+$/i, ""));
+  return { file: isOfMany || !isNamed ? name : like, dialect };
+}
+
+const ANY_DATE = "{date}";
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTH =
+  "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
+const [YEAR, NUMBER, SEPARATOR] = ["(?:19|20)\\d\\d", "(?:0[1-9]|[12]\\d|3[01])", "[-_. ]?"];
+// A year with its month, and the day beside them in the same form: `20261031`, `2026-10`, `31.10.2026`, `10-31-2026`, `31 Oct 2026`, `2026 October`.
+const DATE = new RegExp(
+  [
+    `(?<!\\d)(?<y>${YEAR})(?<s>${SEPARATOR})(?<a>${NUMBER})(?:\\k<s>${NUMBER})?(?!\\d)`,
+    `(?<!\\d)(?<a>${NUMBER})(?<s>${SEPARATOR})(?<b>${NUMBER})\\k<s>(?<y>${YEAR})(?!\\d)`,
+    `(?:(?<!\\d)${NUMBER}${SEPARATOR})?(?<!\\p{L})(?<m>${MONTH})${SEPARATOR}(?<y>${YEAR})(?!\\d)`,
+    `(?<!\\d)(?<y>${YEAR})${SEPARATOR}(?<m>${MONTH})(?!\\p{L})`,
+  ].join("|"),
+  "giu",
+);
+
+/**
+ * `giro-2026-10.csv` -> `giro-{date}.csv`. Any number may be an account's, so with a statement only what is of its months, or of one beside them,
+ * is a date; every other digit and word stays.
+ */
+function withoutDates(file: string, { from, to }: Pick<Origin, "from" | "to"> = { from: null, to: null }): string {
+  return file.replace(DATE, (...found) => {
+    const { y, a, b, m } = found.at(-1) as Partial<Record<"y" | "a" | "b" | "m", string>>;
+    const months = m === undefined ? [a, b].map(Number) : [MONTHS.indexOf(m.slice(0, 3).toLowerCase()) + 1];
+    const isNear = (month: number) =>
+      from === null ||
+      to === null ||
+      (monthAt(y, month) >= monthAt(from, from.slice(5, 7)) - 1 && monthAt(y, month) <= monthAt(to, to.slice(5, 7)) + 1);
+    return months.some((month) => month >= 1 && month <= 12 && isNear(month)) ? ANY_DATE : found[0];
+  });
+}
+
+/** Months since the year 0, of a text that begins with a year. */
+const monthAt = (year = "", month: number | string): number => Number(year.slice(0, 4)) * 12 + Number(month);
+
+/** Whether a file pattern of config.yaml fits: `*` is any text, `?` one character, `{date}` a date of the statement. */
+const fits = (pattern: string, file: string, statement?: Origin): boolean =>
+  matchesGlob(pattern, file) || (pattern.includes(ANY_DATE) && matchesGlob(pattern, withoutDates(file, statement)));
+
+/** The account that a person most likely means: the only one of its kind, if no rule names it yet; else null. */
+export function likelyAccount(rules: readonly StatementRule[], accounts: Account[], card: boolean): Account | null {
+  const isCard = ({ type, name }: Account) => type === "liability" && /\bcard\b/i.test(name);
+  const [only, second] = accounts.filter(card ? isCard : isBank);
+  if (only === undefined || second !== undefined) return null;
+  return rules.some(({ account }) => account === only.id || account === only.name) ? null : only;
+}
+
+/** Banks write one id with and without blanks: `NL28 INGB 1200 3244 16`. */
+const plainId = (text: string): string => text.replace(/\s+/g, "").toUpperCase();
+
+/** Linear in the name for each star, so no pattern can hang the host. */
+function matchesGlob(pattern: string, name: string): boolean {
+  let [p, n, star, mark] = [0, 0, -1, 0];
+  while (n < name.length) {
+    if (pattern[p] === "*") [star, mark] = [p++, n];
+    else if (p < pattern.length && (pattern[p] === "?" || pattern[p] === name[n])) [p, n] = [p + 1, n + 1];
+    else if (star >= 0) [p, n] = [star + 1, ++mark];
+    else return false;
+  }
+  while (pattern[p] === "*") p++;
+  return p === pattern.length;
+}
