@@ -270,8 +270,11 @@ export function createApi(host: Host) {
     /** What its report omits, a few runs at a time. */
     differences: of(async () => (await proposing()).differencesOf),
     patch: async ({ id }: Id) => (await proposing()).patchOf(host, id),
-    withdraw: async ({ id, by, reason }: Id & By & { reason: string }) =>
-      (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason),
+    async withdraw({ id, by, reason }: Id & By & { reason: string }) {
+      const done = await (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason);
+      await (await import("./reconcile.ts")).reconcileCards(host);
+      return done;
+    },
     checkProposal: async ({ id }: Id) => (await proposing()).checkProposal(host, id),
     syncProposals: async ({ remote }: { remote: string }) => (await import("../change/proposals/sync.ts")).syncProposals(host, remote),
     /** Tries cases of the work tree on its code; all by default. */

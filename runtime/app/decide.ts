@@ -213,6 +213,8 @@ async function decideProposed(host: Host, card: Card, decision: Decision): Promi
     throw new ClearedError("PROPOSAL_STATE", `Proposal ${card.id} cannot be applied, because its file was changed since. ${then}`);
   });
   if (commit !== null) await again();
+  // The question it answered is asked again.
+  if (proposal.state === "rejected") await (await import("./reconcile.ts")).reconcileCards(host);
   if (open !== null) host.cards.revise(card.id, { edited: [], said: open.people });
   const done = { ...NOTHING, card: host.cards.get(card.id) ?? card, commit };
   if (open === null) return done;

@@ -11,8 +11,7 @@ import type { TrialEnvironment } from "./trial-environment.ts";
 import { differenceOf, sameRun } from "./compare.ts";
 import { changesIn, effectsLater } from "./effects.ts";
 import { leftOf } from "./left.ts";
-import { DATA } from "../../workspace/layout.ts";
-import { filesOf, haveSame, onItsSettings } from "./code.ts";
+import { filesOf, haveSame, likeTried } from "./code.ts";
 import { createTurns, inSlots } from "../../kernel/turns.ts";
 import { newSums } from "./sums.ts";
 import { tryRun, tryRunOrToday } from "./trial.ts";
@@ -90,14 +89,7 @@ export async function backtest(
     const { run, steps } = recording;
     const { trial, code: tried } = await tryRunOrToday(recording, code, bench);
     const commit = bench.git.tree(run.pin.commit);
-    const earlier =
-      tried === code
-        ? before
-        : ((await onItsSettings(
-            base,
-            commit,
-            tried.changed.filter((path) => path.startsWith(DATA)),
-          )) ?? before);
+    const earlier = await likeTried(before, tried, code, commit);
     const isAsThen = await haveSame(base.tree, commit, [...files, ...tried.changed]);
     const then = isAsThen ? null : await tryRun(recording, earlier, silent);
     // If the base cannot be tried or fails, the comparison is with the recording.

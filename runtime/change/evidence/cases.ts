@@ -14,6 +14,7 @@ import { recordingOf } from "./backtest.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
 import { type Case, casePath, isCaseOf, readCase } from "./case-file.ts";
 import { compareEffects } from "./compare.ts";
+import { likeTried } from "./code.ts";
 import { effectsOf } from "./effects.ts";
 import { type Broken, brokenIn } from "./kept.ts";
 import { type Left, leftOf } from "./left.ts";
@@ -21,7 +22,7 @@ import { editsOf } from "./freeze.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { apart } from "./partings.ts";
 import { inSlots } from "../../kernel/turns.ts";
-import { tryRunOrToday } from "./trial.ts";
+import { tryRun, tryRunOrToday } from "./trial.ts";
 import type { CasesTold, Code, Effects, Recording } from "./types.ts";
 
 export interface CaseResult {
@@ -79,7 +80,7 @@ export async function ratchet(
     const comparable = now.kept.length > 0 || now.worse.length > 0 || one.from.correction !== undefined;
     // The base has no result for an agent that does not exist there.
     const existed = comparable && (await base.tree.blob(agentFile(one.agent))) !== null;
-    const then = existed ? await judge(one, before, candidate.tree, bench) : NOTHING;
+    const then = existed ? await judge(one, before, candidate.tree, bench, now.trial) : NOTHING;
     // A failure of the base cancels only one of two equal failures of the candidate.
     const beyond = (kind: "worse" | "kept") => apart(then[kind], now[kind], whatOf)[1];
     const fresh = [...beyond("worse"), ...beyond("kept")];
@@ -149,15 +150,23 @@ interface Judged {
   isOther?: boolean;
   /** A person has since corrected what the case states. */
   isHeard?: boolean;
+  /** The code that was tried, and with the settings of its trial. */
+  trial?: Record<"code" | "tried", Code>;
 }
 
 const NOTHING: Judged = { kept: [], worse: [], untried: null };
 
-async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment): Promise<Judged> {
+/** `like`: the trial of the candidate, for its base. */
+async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment, like?: Judged["trial"]): Promise<Judged> {
   try {
     const recording = await recordedOf(one, bench);
     const { run, steps } = recording;
-    const { trial } = await tryRunOrToday(recording, await codeWith(code, one.over, bench), bench);
+    const laid = await codeWith(code, one.over, bench);
+    const same = like && (await likeTried(laid, like.tried, like.code, bench.git.tree(run.pin.commit)));
+    const { trial, code: tried } =
+      same === undefined || same === laid
+        ? await tryRunOrToday(recording, laid, bench)
+        : { trial: await tryRun(recording, same, bench), code: same };
     const left = leftOf(run.id, books, bench.cards);
     const kept = await brokenIn(one.keeps, trial.effects, left, trial.missing === null);
     // What the case states is reported as the case has it, not as it was recorded.
@@ -176,6 +185,7 @@ async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment
       kept,
       worse: [...worse, ...failed].map(({ line }) => ({ what: line, why: line })),
       untried: trial.missing === null ? null : `It cannot be tried: ${trial.missing}.`,
+      trial: { code: laid, tried },
       isHeard: one.from.correction === undefined || (await isCorrected(one.keeps, left, steps)),
     };
   } catch (error) {

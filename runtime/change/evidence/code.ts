@@ -52,6 +52,13 @@ export async function onItsSettings(code: Code, then: Tree, data: readonly strin
   return { tree: treeOver(code.tree, new Map([[MAIN_JOURNAL, text]])), changed: [...changed, MAIN_JOURNAL] };
 }
 
+/** The base as a trial of the change was made (`tried`): if that was with all of today's settings, with all of its own. */
+export async function likeTried(base: Code, tried: Code, code: Code, then: Tree): Promise<Code> {
+  if (tried === code) return base;
+  const data = tried.changed.filter((path) => path.startsWith(DATA));
+  return (await onItsSettings({ tree: base.tree, changed: [] }, then, data)) ?? base;
+}
+
 /** Data files that the script names and that were added after the run's own commit. */
 export async function laterData({ tree }: Code, then: Tree, { main, scripts }: Script): Promise<string[]> {
   const texts = [main, ...Object.values(scripts)].map(({ code }) => code);

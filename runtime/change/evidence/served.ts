@@ -9,9 +9,10 @@ import type { Script } from "../../engine/script.ts";
 import type { Json, RunRecord, Step, Tree } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
 import { validateInput } from "../../scripts/fields.ts";
-import type { Config } from "../../workspace/settings/config.ts";
+import { loadChart } from "../../workspace/books/months.ts";
+import { isBank } from "../../workspace/statements/origin.ts";
 import { filesIn } from "../../workspace/statements/import-files.ts";
-import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../../workspace/layout.ts";
+import { CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../../workspace/layout.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 import { scratchFolder } from "../../workspace/git/leftovers.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
@@ -102,8 +103,12 @@ async function rereads({ run, steps }: Recording, code: Code, bench: TrialEnviro
 async function readsOtherwise(then: Tree, code: Code, bench: TrialEnvironment): Promise<boolean> {
   const files = await changedFiles(code);
   for (const [path, text] of files) if (path.startsWith(IMPORTERS) && (await then.read(path)) !== text) return true;
-  if (!files.has(CONFIG)) return false;
-  const of = ({ statements, accounts, currency, closed_through }: Config) =>
-    canonicalJson([statements, accounts, currency, closed_through]);
-  return of(await bench.config(then)) !== of(await bench.config(treeOver(then, files)));
+  if (!files.has(CONFIG) && !files.has(MAIN_JOURNAL)) return false;
+  const of = async (tree: Tree) => {
+    const { statements, accounts, currency, closed_through } = await bench.config(tree);
+    // A statement that names no account belongs to the only bank account.
+    const banks = (await loadChart(tree)).accounts.filter(isBank);
+    return canonicalJson([statements, accounts, currency, closed_through, banks]);
+  };
+  return (await of(then)) !== (await of(treeOver(then, files)));
 }

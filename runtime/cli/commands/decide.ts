@@ -3,7 +3,7 @@ import { isOurs } from "../../engine/attempt.ts";
 import { assertNamed } from "../../engine/store/cards.ts";
 import { ClearedError, EXIT, type WireError, kindOf, toWire } from "../../kernel/errors.ts";
 import type { Card, Decision, Json } from "../../kernel/ports.ts";
-import type { Report } from "../../change/proposal-types.ts";
+import type { Proposal, Report } from "../../change/proposal-types.ts";
 import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
 import { type Decided, asked, agreed } from "../../app/decide.ts";
@@ -49,7 +49,8 @@ async function decideAll(
     const one = await api.decide({ decision });
     decided.add(name);
     const movable = one.card.kind === "proposal" && one.commit !== null ? movableOf((await api.proposal({ id })).proposal.report) : [];
-    tell(output, { ...one, movable });
+    const proposed = one.proposal === null ? [] : proposedLines(one.card, (await api.proposal({ id: one.proposal })).proposal);
+    tell(output, { ...one, movable, proposed });
     if (one.run === null || one.card.gate === null) return { ...one, movable };
     // The run continues at once; the person sees how far it gets.
     const run = await api.status({ run: one.run.id, wait: true });
@@ -113,22 +114,30 @@ const inDoubt = (name: string) =>
     `The process that owns this workspace ended or stopped responding while it decided card ${name}. \`cleared queue show ${name}\` shows whether it is decided; if it is open, decide it again.`,
   );
 
-function tell(output: Output, one: Decided & { offer: Card | null } & { movable: ReturnType<typeof movableOf> }): void {
+function tell(output: Output, one: Decided & { offer: Card | null } & { movable: ReturnType<typeof movableOf>; proposed: string[] }): void {
   output.lines(cardLines(output, one.card));
   if (one.still !== null) output.line(`      counted; still needs ${one.still}`);
   if (one.commit !== null) output.line(`      commit ${one.commit.slice(0, 7)}`);
   for (const { agent, runs } of one.movable)
     output.line(`      ${runs} waiting ${runs === 1 ? "run" : "runs"} could move: \`cleared runs migrate --agent ${agent}\``);
-  if (one.proposal !== null)
-    output.line(
-      `      proposal ${one.proposal} adds this to ${one.card.kind === "rule" ? "the script" : "config.yaml"}; \`cleared approve ${one.proposal}\` applies it`,
-    );
+  output.lines(one.proposed);
   if (one.noRule !== null) output.line(`      no rule is proposed: ${one.noRule}`);
   if (one.case !== null) output.line(`      case ${one.case}`);
   if (one.noCase !== null) output.line(`      no case was made of it: ${one.noCase}`);
   if (one.offer !== null) output.lines(cardLines(output, one.offer));
   else if (one.commit !== null && one.card.decision?.account !== undefined)
     output.line(output.dim(`      \`cleared rule ${String((one.card.body as { entry?: string }).entry)}\` makes a rule of it`));
+}
+
+/** What becomes of an answer that is proposed as a change of a file. */
+function proposedLines({ kind }: Card, { number, state, why }: Proposal): string[] {
+  const file = kind === "rule" ? "the script" : "config.yaml";
+  if (state !== "blocked") return [`      proposal ${number} adds this to ${file}; \`cleared approve ${number}\` applies it`];
+  const again = kind === "account" ? ", and its card asks again" : "";
+  return [
+    `      proposal ${number} would add this to ${file}, and is blocked: ${why}`,
+    `      \`cleared proposals withdraw ${number}\` takes the answer back${again}`,
+  ];
 }
 
 /** Waiting runs that, by the report, could continue with the approved code; they stay on theirs until somebody moves them. */

@@ -9,7 +9,8 @@ import type { Statement } from "./proof.ts";
 /** What a statement says about its origin. */
 export type Origin = Pick<Statement, "account" | "card" | "dialect" | "from" | "to">;
 
-const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
+/** Accounts that banks send statements of, but for cards. */
+export const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
 
 /** Dialect and mapping for a file by its name alone, before its bank account is known. */
 export function settingsFor(rules: readonly StatementRule[], file: string): { dialect?: string | undefined; mapping?: unknown } {
