@@ -12,7 +12,7 @@ import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../change
 import { textsOf } from "../change/proposals/commit.ts";
 import { BACKTEST_DAYS, type Preparing, judge, prepare } from "../change/proposals/prepare.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
-import { type Proposal, type ProposalDraft, type ProposalState, type Report, WITHDRAWN } from "../change/proposal-types.ts";
+import { type Proposal, type ProposalDraft, type ProposalState, type Report, WITHDRAWN, answeredCard } from "../change/proposal-types.ts";
 import { createSideRefs } from "../workspace/git/proposal-refs.ts";
 import type { Host } from "./host.ts";
 import type { Subject } from "../change/checks/findings.ts";
@@ -84,13 +84,15 @@ export async function judgeFiles(host: Host, draft: ProposalDraft, base: string)
 }
 
 /** Replaces a blocked proposal, or an open one of the same person and title, that touches no other files, so that a repaired one leaves no broken one. */
-async function supersede(host: Host, { id, number, title, by, files }: Proposal): Promise<void> {
+async function supersede(host: Host, proposal: Proposal): Promise<void> {
+  const { id, number, title, by, files } = proposal;
   const store = createProposals(host);
   const paths = files.map(({ path }) => path);
   const from: readonly ProposalState[] = OPEN.filter((state) => state !== "approved");
   for (const old of await store.list()) {
     if (old.id === id || old.by !== by || !from.includes(old.state) || !old.files.every(({ path }) => paths.includes(path))) continue;
-    if (old.state !== "blocked" && old.title !== title) continue;
+    // The answer to a card is not repaired by the answer to another one.
+    if (old.title !== title && (old.state !== "blocked" || answeredCard(old) !== answeredCard(proposal))) continue;
     const why = `Proposal ${number} replaces it.`;
     await store.update(old.id, { state: "superseded", by, why, decisions: ownNo(host, old, why) }, { from });
   }

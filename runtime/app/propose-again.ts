@@ -6,7 +6,7 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Card } from "../kernel/ports.ts";
 import { conflictOf } from "../change/proposals/commit.ts";
 import { type ProposalStore, OPEN, createProposals } from "../change/proposals/store.ts";
-import type { Proposal } from "../change/proposal-types.ts";
+import { type Proposal, answeredCard } from "../change/proposal-types.ts";
 import type { Host } from "./host.ts";
 import { proposeRule } from "./learn.ts";
 import { proposeAccount } from "./statement-accounts.ts";
@@ -29,8 +29,10 @@ export async function proposeAgain(host: Host): Promise<Map<string, number>> {
   return made;
 }
 
-/** The card from which a proposal was made, found by its reason; null for other proposals. */
-function answeredBy({ cards }: Host, { reason, by }: Proposal): Card | null {
-  const card = cards.get(Number(/ card (\d{1,9})\.$/.exec(reason)?.[1] ?? 0));
-  return card?.decision?.decision === "approved" && card.decision.by === by && ["account", "rule"].includes(card.kind) ? card : null;
+/** The card from which a proposal was made; null for other proposals. */
+function answeredBy({ cards }: Host, proposal: Proposal): Card | null {
+  const card = cards.get(answeredCard(proposal));
+  return card?.decision?.decision === "approved" && card.decision.by === proposal.by && ["account", "rule"].includes(card.kind)
+    ? card
+    : null;
 }

@@ -75,6 +75,9 @@ export type AskedFor = z.output<typeof askedSchema>;
 export const stateWord = ({ state, why }: Pick<Proposal, "state" | "why">): string =>
   state !== "superseded" ? state : why?.startsWith(WITHDRAWN) ? "withdrawn" : "replaced";
 
+/** The number of the card of which a proposal is the answer, found by its reason; 0 for other proposals. */
+export const answeredCard = ({ reason }: Pick<Proposal, "reason">): number => Number(/ card (\d{1,9})\.$/.exec(reason)?.[1] ?? 0);
+
 /** How the reason of a withdrawn one begins. */
 export const WITHDRAWN = "Withdrawn by ";
 

@@ -6,7 +6,7 @@ import { createApi } from "../../runtime/app/api.ts";
 import { holderHere } from "../../runtime/app/identity.ts";
 import { importFiles } from "../../runtime/app/imports.ts";
 import { markWords, marksOf } from "../../runtime/app/marks.ts";
-import { prepareProposal, showProposal } from "../../runtime/app/proposals-api.ts";
+import { prepareProposal, proposeFiles, showProposal } from "../../runtime/app/proposals-api.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
 import { decideProposal } from "../../runtime/change/proposals/apply.ts";
 import { cardOf as proposalCard } from "../../runtime/change/proposals/card.ts";
@@ -40,6 +40,22 @@ test("unrelated proposals for one file are not linked as replacements: each keep
   await decide(owner, second);
   const left = await prepareProposal(owner, third.id);
   expect([left.state, left.why]).toEqual(["blocked", expect.stringContaining(HELLO)]);
+});
+
+test("a blocked answer to a card is replaced by an answer to the same card, and by nothing else", async () => {
+  const owner = await host(await workspace({ [HELLO]: script(0) }));
+  const by = "Pat";
+  const states = async () => (await createProposals(owner).list()).sort((a, b) => a.number - b.number).map(({ state }) => state);
+  const propose = (title: string, reason: string) => proposeFiles(owner, { title, reason, by, files: { [HELLO]: `ctx_log("${title}` } });
+  for (const [title, reason] of [
+    ["One", `${by} answered card 3.`],
+    ["Two", `${by} answered card 4.`],
+    ["Own", "because"],
+  ] as const)
+    await propose(title, reason);
+  expect(await states()).toEqual(["blocked", "blocked", "blocked"]);
+  await propose("Twice", `${by} answered card 4.`);
+  expect(await states()).toEqual(["blocked", "superseded", "blocked", "blocked"]);
 });
 
 test("earlier faults in files that a change leaves alone are remarks; what the change adds there blocks it", async () => {
