@@ -165,8 +165,11 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   if (why !== null) throw why;
   if (card.expires !== null && host.clock.now() >= card.expires)
     throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${minuteOf(card.expires)}.`);
-  if (decision.decision === "edited")
-    await (await import("./edited-calls.ts")).assertFits(host, run, card.calls, decision.calls ?? card.calls);
+  if (decision.decision === "edited") {
+    const { assertFits, assertTaken } = await import("./edited-calls.ts");
+    await assertFits(host, run, card.calls, decision.calls ?? card.calls);
+    await assertTaken(host, run, card, decision);
+  }
   const gate = card.gate as string;
   if (decision.decision === "edited" || card.edited !== undefined) expectCorrectionCase(host, id);
   // Sent twice it is one decision; repeated after a different one it is new, because the last one counts.

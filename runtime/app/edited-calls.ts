@@ -1,11 +1,11 @@
 /**
- * Validates calls that a person has edited at a gate against the parameters of their tools before the approval counts, so that a mistake shows
- * now and not when the call is made. Terminal and page get here through decideGate.
+ * Validates calls that a person has edited at a gate before the approval counts, so that a mistake shows now and does not use up the approval:
+ * against the parameters of their tools, and by trying the script on them. Terminal and page get here through decideGate.
  */
 import { changesIn, keyOf } from "../rules/edits.ts";
 import { ClearedError, onCode } from "../kernel/errors.ts";
 import { schemaFault } from "../outside/mcp/schema.ts";
-import type { Call, RunRecord } from "../kernel/ports.ts";
+import type { Call, Card, Decision, Effect, RunRecord } from "../kernel/ports.ts";
 import { parseParams } from "../kernel/primitive.ts";
 import { brokenCallSums } from "../rules/answers/required.ts";
 import { isObject, propertiesOf } from "../rules/tools/shape.ts";
@@ -35,4 +35,19 @@ export async function assertFits(host: Host, run: RunRecord, before: readonly Ca
     const takes = kind.length > 0 ? `${named} takes ${kind.join(", ").slice(0, 300)}` : `it takes ${Object.keys(known).join(", ")}`;
     throw new ClearedError("USAGE", `${call.tool}: ${fault.replaceAll("data/", "")}; ${takes}. Nothing was decided; decide again.`);
   }
+}
+
+const ACTS = new Set<Effect>(["external", "notify", "write"]);
+
+/** Continues the run with this decision, as a trial, up to what it would change first. @throws APPROVAL_EDIT with the reason if it ends before that */
+export async function assertTaken(host: Host, run: RunRecord, card: Card, decision: Decision): Promise<void> {
+  const steps = (await host.engine.steps(run.id)).filter(({ state }) => state !== "intent");
+  const tried = await (await import("./recheck.ts")).triedOn({ run, steps }, new Map(), host, decision);
+  const { status, error } = tried.effects;
+  const acts = tried.steps.slice(steps.length).some((step) => ACTS.has(step.effect) && step.error === null);
+  if (tried.missing !== null || status !== "failed" || error === null || acts) return;
+  throw new ClearedError(
+    "APPROVAL_EDIT",
+    `With these values the run would end, and nothing would be done: ${error.message} Card ${card.id} is still open: decide it again.`,
+  );
 }

@@ -7,7 +7,7 @@
  */
 import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import type { Change, Clock, DoorCall, Json, RunLog, RunRecord, Step, Verdict, VerifiedWrite } from "../kernel/ports.ts";
+import type { Change, Clock, Decision, DoorCall, Json, RunLog, RunRecord, Step, Verdict, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, callPrimitive } from "../kernel/primitive.ts";
 import { clip, namedUpTo } from "../kernel/text.ts";
 import { inSlots } from "../kernel/turns.ts";
@@ -119,12 +119,13 @@ async function triedAgain(log: Recorded, since: number, act: DoorCall, isOutdate
   return why && `${why} (different answers now: ${namedUpTo(reads, SHOWN)})`;
 }
 
-/** The run as it would have gone with these answers. */
-async function triedOn({ run, steps }: Recorded, fresh: ReadonlyMap<number, Step>, host: Host): Promise<Trial> {
+/** The run as it would have gone with these answers. `decision`: and would go on with it at the gate it waits at. */
+export async function triedOn({ run, steps }: Recorded, fresh: ReadonlyMap<number, Step>, host: Host, decision?: Decision): Promise<Trial> {
   const { tryRun } = await import("../change/evidence/trial.ts");
   const code = { tree: host.git.tree(run.pin.commit), changed: [] };
   const recording = { run, steps: steps.map((step) => fresh.get(step.seq) ?? step), holds: Math.min(...fresh.keys()) };
-  return tryRun(recording, code, { ...host, read: readFor(run, host), scriptIn: () => host.world.script(run) });
+  const bench = { ...host, read: readFor(run, host), scriptIn: () => host.world.script(run) };
+  return tryRun(recording, code, decision === undefined ? bench : { ...bench, decision });
 }
 
 function readFor(run: RunRecord, host: Host): ReadNow {

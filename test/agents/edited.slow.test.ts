@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openBusiness } from "../../examples/erp/business.ts";
-import type { Json } from "../../runtime/kernel/ports.ts";
+import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { answer, type Business, business, change, changes, finish, gateOf, run } from "./harness.ts";
 
 let at: Business;
@@ -55,6 +55,13 @@ const EDITED: [string, Json, Record<string, [string, string]>, object][] = [
 /** What is set where its words are others. */
 const VALUES: Record<string, string> = { "closed as declined": "declined", stays: "active" };
 
+/** The run's card once its calls are asked about; where the policy escalates, somebody looks at the case first. */
+async function asking(agent: string, input: Json): Promise<RunRecord> {
+  let waiting = await run(at, agent, input);
+  for (let gate = 0; gateOf(at, waiting).calls.length === 0; gate++) waiting = await answer(at, waiting, "approved", gate % 2 === 0 ? "Lee" : "Mo");
+  return waiting;
+}
+
 /** Agent, input, and what would make the first call another case than the policy has judged and the answer tells of. */
 const ANOTHER: [string, Json, string, string][] = [
   ["hr_offboarding", { employee_id: "E-2290" }, "calls.0.params.employee_id", "E-1001"],
@@ -70,9 +77,7 @@ const ANOTHER: [string, Json, string, string][] = [
   ["general", { task: "Cancel ORD-5592", tool: "erp/cancel_order", params: { order_id: "ORD-5592" } }, "calls.0.params.order_id", "ORD-5593"],
 ];
 test.each(ANOTHER)("%s with %j: an approval cannot be moved to another record", async (agent, input, path, to) => {
-  let waiting = await run(at, agent, input);
-  // First, where the policy escalates, somebody looks at the case.
-  if (gateOf(at, waiting).calls.length === 0) waiting = await answer(at, waiting, "approved", "Lee");
+  const waiting = await asking(agent, input);
   const before = changes(at).length;
   await expect(answer(at, waiting, "approved", "Mo", { [path]: to })).rejects.toMatchObject({ code: "APPROVAL_EDIT", message: expect.stringContaining("start the run again for that one") });
   expect(changes(at)).toHaveLength(before);
@@ -86,15 +91,18 @@ const RECEIVERS: [string, Json, string][] = [
   ["incident_response", { incident_id: "INC-501" }, "calls.2.params.assignee"],
   ["procurement", { requisition_id: "REQ-31" }, "calls.1.params.assignee"],
 ];
-test.each(RECEIVERS)("%s with %j does nothing where an edit names somebody who is not there", async (agent, input, path) => {
-  let end = await run(at, agent, input);
-  const before = changes(at).length;
-  for (let gate = 0; end.status === "waiting" && gate < 10; gate++) {
-    const sets = gateOf(at, end).calls.length > 0 && gate < 2 ? { [path]: "E-9999" } : {};
-    end = await answer(at, end, "approved", gate % 2 === 0 ? "Lee" : "Mo", sets as Record<string, string>);
-  }
-  expect(end).toMatchObject({ status: "failed", error: { code: "RECORD_UNKNOWN", message: expect.stringContaining("E-9999") } });
+/** An edit the script cannot work with is refused with its reason, and the card stays open. */
+async function isRefused(waiting: RunRecord, sets: Record<string, string>, reason: RegExp): Promise<void> {
+  const [before, { id }] = [changes(at).length, gateOf(at, waiting)];
+  await expect(answer(at, waiting, "approved", "Mo", sets)).rejects.toMatchObject({ code: "APPROVAL_EDIT", message: expect.stringMatching(reason) });
+  expect(gateOf(at, waiting)).toMatchObject({ id, decision: null });
   expect(changes(at)).toHaveLength(before);
+}
+
+test.each(RECEIVERS)("%s with %j: an edit that names somebody who is not there is refused", async (agent, input, path) => {
+  const waiting = await asking(agent, input);
+  await isRefused(waiting, { [path]: "E-9999" }, /no record of employee_id E-9999.*still open/);
+  await at.host.engine.cancel(waiting.id, "the test has seen it");
 });
 
 /** What is planned for today or later. */
@@ -105,15 +113,12 @@ const DATED: [string, Json, string][] = [
   ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }, "calls.0.params.effective_on"],
   ["compliance_audit", { audit_id: "AUD-24" }, "calls.0.params.due_on"],
 ];
-test.each(DATED)("%s %j: nothing is done on a day that has passed", async (agent, input, path) => {
+test.each(DATED)("%s %j: an edit to a day that has passed is refused", async (agent, input, path) => {
   // Its discount has passed with its day, and a second invoice needs a person.
   change(at, "update invoices set invoice_date = '2024-10-06', due_date = '2024-12-20' where invoice_id = 'INV-2024-453'; update goods_receipts set accepted = 0 where po_id = 'PO-2024-123'");
-  const before = changes(at).length;
-  let end = await run(at, agent, input);
-  for (let gate = 0; end.status === "waiting" && gate < 10; gate++)
-    end = await answer(at, end, "approved", gate % 2 === 0 ? "Mo" : "Lee", gateOf(at, end).calls.length > 0 ? { [path]: "2024-11-07" } : {});
-  expect(end).toMatchObject({ status: "failed", error: { message: expect.stringMatching(/2024-11-07 has passed.*Nothing was done/) } });
-  expect(changes(at)).toHaveLength(before);
+  const waiting = await asking(agent, input);
+  await isRefused(waiting, { [path]: "2024-11-07" }, /2024-11-07 has passed; today is 2024-11-08.*still open/);
+  await at.host.engine.cancel(waiting.id, "the test has seen it");
 });
 
 test.each(EDITED)("%s reports what was approved, not what was planned", async (agent, input, changed, told) => {

@@ -10,6 +10,7 @@ import type {
   Cards,
   Change,
   Clock,
+  Decision,
   Engine,
   Git,
   Imports,
@@ -47,6 +48,8 @@ export interface TrialEnvironment {
   ask?: AskAnew;
   /** Makes outside reads that no recording answers; only for a run in progress. */
   read?: ReadNow;
+  /** How the gate is decided that the run waits at. */
+  decision?: Decision;
 }
 
 /** Texts of the files that the change lays over a run's own commit. */

@@ -197,7 +197,9 @@ async function execute(
       });
       return view;
     },
-    suppose: (seq, gate) => answered(gate, recording, recorded, isWhole && seq === steps.length, attempt.supposed),
+    suppose: (seq, gate) =>
+      (seq === steps.length ? bench.decision : undefined) ??
+      answered(gate, recording, recorded, isWhole && seq === steps.length, attempt.supposed),
     supposeCommit: () => recorded.commit(),
     mayAct: () => undefined,
     sent: { has: () => false, keep: () => undefined },

@@ -12,7 +12,8 @@ import { assertConfirmed, readLocal } from "../../app/local.ts";
 import { withStore } from "../../app/look.ts";
 import type { Invocation, Command, Options } from "../invocation.ts";
 import { type Output, formatError } from "../output.ts";
-import { cardLines, cardNumber, parseJson, runLine, textsOf } from "../text.ts";
+import { cardLines, cardNumber, exitOf, parseJson, runLine, textsOf } from "../text.ts";
+import { summaryOf } from "../../web/story.ts";
 
 /** `answer`: the decision for a card, besides what the options say. @throws USAGE, RUN_INPUT */
 async function decideAll(
@@ -31,6 +32,8 @@ async function decideAll(
   };
   const decided = new Set<string>();
   let sent: Decision | null = null;
+  /** Exit code of the first run that failed or was blocked with its decision. */
+  let ended: number | null = null;
   const decide = async (api: Api, name: string) => {
     const id = cardNumber(name);
     const card = await withStore(dir, (look) => look.card(id));
@@ -55,6 +58,10 @@ async function decideAll(
     // The run continues at once; the person sees how far it gets.
     const run = await api.status({ run: one.run.id, wait: true });
     output.line(`      ${runLine(output, run).join("  ").trimEnd()}`);
+    if (run.outcome !== "rejected" && run.status !== "canceled" && exitOf(run) !== 0) {
+      ended ??= exitOf(run);
+      output.note(run.error === null ? summaryOf(run) : formatError(run.error, dir));
+    }
     return { ...one, run, movable };
   };
   // Each result is printed as it happens, and a failure does not stop the others.
@@ -99,7 +106,7 @@ async function decideAll(
   } while (left.length > 0);
   output.result(results);
   if (failures.length > 0) output.line(`${decided.size} of ${cards.length} decided.`);
-  return failures.length === 0 ? 0 : EXIT[kindOf(toWire(failures[0]).code)];
+  return failures.length === 0 ? (ended ?? 0) : EXIT[kindOf(toWire(failures[0]).code)];
 }
 
 /** Whether the owner has ended (true) or no longer responds (false); undefined for any other error. */
