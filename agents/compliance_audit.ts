@@ -28,16 +28,22 @@ const { open, by_severity, ...counted } = script_run("audit_facts", { audit, cus
 fsm_enter("POLICY_CHECK");
 // What was not read whole is not known.
 const verdict = policy_evaluate({ about: { audit_id, score, findings: open }, facts: read.whole ? counted : { audit_status: audit.status } });
-const due_on = script_run("days", { from: today, add: 30 }).day;
 const ownerOf = (control_id: string) => data_first({ records: audit.controls, where: { control_id } }).owner_id;
-const task = ({ finding_id, title, control_id }: any) => ({ finding_id, title: `Remedy: ${title}`, owner_id: ownerOf(control_id), due_on });
-const calls = [
-  ...open.map((one: any) => ({ tool: "erp/create_remediation_task", params: task(one) })),
-  ...due.map(({ customer_id, reason }: any) => ({ tool: "erp/initiate_edd_review", params: { customer_id, reason } })),
-  { tool: "erp/publish_audit", params: { audit_id, score } },
-];
+const task = ({ finding_id, title, control_id }: any) => ({ finding_id, title: `Remedy: ${title}`, owner_id: ownerOf(control_id) });
 const title = `Sign off ${audit.title}, score ${score}, ${gaps.length} gaps?`;
-const { by, made } = script_run("carry_out", { title, calls, ask: true, today, details: { score, gaps, enhanced_due_diligence: risky } });
+let day = today;
+let asked: any;
+do {
+  const due_on = script_run("days", { from: day, add: 30 }).day;
+  const calls = [
+    ...open.map((one: any) => ({ tool: "erp/create_remediation_task", params: { ...task(one), due_on } })),
+    ...due.map(({ customer_id, reason }: any) => ({ tool: "erp/initiate_edd_review", params: { customer_id, reason } })),
+    { tool: "erp/publish_audit", params: { audit_id, score } },
+  ];
+  asked = script_run("carry_out", { title, calls, ask: true, today: day, again: day !== today, details: { score, gaps, enhanced_due_diligence: risky } });
+  if (asked.passed) day = mcp_call("erp/get_business_date");
+} while (asked.passed);
+const { by, made } = asked;
 const actions = made["erp/create_remediation_task"] ?? [];
 const [{ score: published }] = made["erp/publish_audit"];
 const reviewed = [...(made["erp/initiate_edd_review"] ?? []), ...risky.filter((one: any) => !due.includes(one))];

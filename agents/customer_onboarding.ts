@@ -17,16 +17,23 @@ examples: [{customer_id: C-310}]
 */
 fsm_enter("ASSESS");
 const { customer_id, plan_id } = input;
-const { customer, contract_signed, open_items, listed_country, csm, kickoff_on } = script_run("onboarding_records", input);
+const { customer, contract_signed, open_items, listed_country, csm, today } = script_run("onboarding_records", input);
 fsm_enter("POLICY_CHECK");
 const { name, status, pep, sanctions_hit } = customer;
 const payment_method_valid = customer.payment_method !== null;
 const facts = { customer_status: status, contract_signed, payment_method_valid, open_items, pep, sanctions_hit, listed_country };
 const verdict = policy_evaluate({ about: { customer: name, plan: plan_id }, facts });
-const calls = script_run("onboarding_calls", { customer, plan_id, lead_id: csm.employee_id, kickoff_on });
 const title = `Provision ${plan_id} for ${name}?`;
 const receivers = { tool: "erp/get_employee", key: "employee_id", of: ["csm", "lead_id"] };
-const { by, no, calls: steps } = script_run("carry_out", { title, calls, otherwise: [], ask: !verdict.passed, receivers });
+let day = today;
+let asked: any;
+do {
+  const kickoff_on = script_run("days", { from: day, add: 7 }).day;
+  const calls = script_run("onboarding_calls", { customer, plan_id, lead_id: csm.employee_id, kickoff_on });
+  asked = script_run("carry_out", { title, calls, otherwise: [], ask: !verdict.passed, today: day, again: day !== today, receivers });
+  if (asked.passed) day = mcp_call("erp/get_business_date");
+} while (asked.passed);
+const { by, no, calls: steps } = asked;
 // Not the customer: the reason may be one they must not be told.
 if (no !== null) script_run("refused", { to: csm.email, subject: `No account for ${name}`, what: `${name} gets no account.`, by, no });
 const [account, assigned, project] = steps.map((call: any) => call.params);

@@ -24,19 +24,25 @@ const { days: age_days } = script_run("days", { from: expense.incurred_on, to: e
 const figuresOf = (paid: string) => script_run("expense_figures", { paid, so_far, budget, deductible_pct: rules.deductible_pct });
 const receipt_attached = expense.receipt || new Decimal(amount).lte(rules.receipt_above);
 const limit = compute_sub_limit({ claimed: employee.single_expense_limit, sub_limit: rules.limit_single });
-const pay_date = script_run("days", { from: today, add: 14 }).day;
 fsm_enter("POLICY_CHECK");
 const judged = rules.allowed ? category : `${category}, which is not allowed`;
 const { employee_id, status: claim_status } = expense;
 const facts = { employee_id, claim_status, total: amount, limit, category: judged, receipt_attached, age_days };
 const verdict = policy_evaluate({ facts, about: { expense_id, amount, requester: employee.name } });
-const calls = [
-  { tool: "erp/record_expense_approval", params: { expense_id, approved_amount: amount, approved_by: "@approver" } },
-  { tool: "erp/reimburse_expense", params: { expense_id, amount, pay_date } },
-];
 const title = `Approve ${amount} for ${employee.name}: ${expense.description}?`;
 const otherwise = [{ tool: "erp/reject_expense", params: { expense_id, reason: "@reason" } }];
-const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: true, today, details: figuresOf(amount) });
+let day = today;
+let asked: any;
+do {
+  const pay_date = script_run("days", { from: day, add: 14 }).day;
+  const calls = [
+    { tool: "erp/record_expense_approval", params: { expense_id, approved_amount: amount, approved_by: "@approver" } },
+    { tool: "erp/reimburse_expense", params: { expense_id, amount, pay_date } },
+  ];
+  asked = script_run("carry_out", { title, calls, otherwise, ask: true, today: day, again: day !== today, details: figuresOf(amount) });
+  if (asked.passed) day = mcp_call("erp/get_business_date");
+} while (asked.passed);
+const { by, no, made } = asked;
 const paid = made["erp/reimburse_expense"]?.[0] ?? { amount: expense.amount, pay_date: null };
 fsm_enter("SCHEDULE_NOTIFY");
 const decision = no === null ? "approved" : "rejected";

@@ -28,18 +28,27 @@ const { variance, pct_exact } = compute_variance_check({
   po_amount: order.amount,
   threshold_pct: 0,
 });
-const { match: terms_match, ...pay } = script_run("payment_terms", { invoice, vendor: found.vendor, today: found.today });
+const termsOn = (today: string) => script_run("payment_terms", { invoice, vendor: found.vendor, today });
+const { match: terms_match } = termsOn(found.today);
 fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({ about: { invoice_id, amount: invoice.amount, vendor: found.vendor.name, variance }, facts: { ...found.facts, currency: invoice.currency ?? null, amount: invoice.amount, variance_pct: known ? pct_exact : null, variance: known ? variance : null, terms_match } });
-const calls = [
-  { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } },
-  { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },
-];
 const otherwise = [{ tool: "erp/reject_invoice", params: { invoice_id, reason: "@reason" } }];
-const title = `Pay ${pay.amount} ${invoice.currency ?? "(no currency given)"} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;
-// With a discount the amount, the discount and the day it holds until are one figure.
-const fixed = !new Decimal(pay.discount).isZero();
-const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: !verdict.passed, fixed, today: found.today });
+// Once the day of the discount has passed, the whole amount is asked about.
+let day = found.today;
+let asked: any;
+do {
+  const { match: _, ...pay } = termsOn(day);
+  const calls = [
+    { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } },
+    { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },
+  ];
+  const title = `Pay ${pay.amount} ${invoice.currency ?? "(no currency given)"} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;
+  // With a discount the amount, the discount and the day it holds until are one figure.
+  const fixed = !new Decimal(pay.discount).isZero();
+  asked = script_run("carry_out", { title, calls, otherwise, ask: !verdict.passed, fixed, today: day, again: day !== found.today });
+  if (asked.passed) day = mcp_call("erp/get_business_date");
+} while (asked.passed);
+const { by, no, made } = asked;
 const decision = no === null ? "approved" : "rejected";
 const { invoice_id: _, ...paid } = made["erp/schedule_payment"]?.[0] ?? { invoice_id, amount: "0.00" };
 const summary = `${invoice_id} ${decision} by ${by}: ${no ?? `${paid.amount} on ${paid.pay_date}`}, variance ${pct_exact} %`;

@@ -25,8 +25,8 @@ const tax = mcp_record({ tool: "erp/get_tax_rate", params: { jurisdiction: order
 const rates = mcp_fetch_all({ tool: "erp/list_shipping_rates", params: { zone: order.ship_zone } }).records;
 const changes = input.changes.length > 0 || input.task === "" ? input.changes : script_run("order_changes", { task: input.task });
 const skus: string[] = [...new Set([...order.lines, ...changes].map((one) => one.sku))];
-const asked = skus.map((sku) => script_run("order_line", { sku, order, changes }));
-const lines = asked.filter((one) => one.quantity > 0);
+const wanted = skus.map((sku) => script_run("order_line", { sku, order, changes }));
+const lines = wanted.filter((one) => one.quantity > 0);
 fsm_enter("COMPUTE");
 const figures = script_run("order_figures", { order, lines, tax, rates });
 fsm_enter("POLICY_CHECK");
@@ -36,10 +36,16 @@ const verdict = policy_evaluate({ facts, about: { order_id, total: figures.total
 const changing = changes.length > 0;
 // What is not there is neither charged nor shipped: the order waits for stock with what is reserved.
 const ships = missing.length === 0 && !changing;
-const calls = script_run("order_calls", { order_id, customer_id, carrier, today, changing, ships, lines: asked, total: figures.total });
-const stock = calls.length === 0 ? "Leave waiting for stock:" : "Reserve what is in stock for";
-const title = `${changing ? "Change" : ships ? "Fulfil" : stock} ${order_id} of ${customer.name}, ${figures.total}?`;
-const { by, made } = script_run("carry_out", { title, calls, ask: true, today, details: { ...figures, missing } });
+let day = today;
+let asked: any;
+do {
+  const calls = script_run("order_calls", { order_id, customer_id, carrier, today: day, changing, ships, lines: wanted, total: figures.total });
+  const stock = calls.length === 0 ? "Leave waiting for stock:" : "Reserve what is in stock for";
+  const title = `${changing ? "Change" : ships ? "Fulfil" : stock} ${order_id} of ${customer.name}, ${figures.total}?`;
+  asked = script_run("carry_out", { title, calls, ask: true, today: day, again: day !== today, details: { ...figures, missing } });
+  if (asked.passed) day = mcp_call("erp/get_business_date");
+} while (asked.passed);
+const { by, made } = asked;
 const told = script_run("order_done", { made, order, planned: { lines, figures, missing }, tax, rates });
 const fulfillment = { status: ships ? "shipped" : changing ? "changed" : "reserved", carrier, ship_date: null, missing: told.missing, ...told.shipment };
 const summary = `${order_id} of ${customer.name}: ${told.total}, ${fulfillment.status}, approved by ${by} (${verdict.summary})`;

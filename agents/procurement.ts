@@ -17,7 +17,7 @@ examples: [{requisition_id: REQ-31}]
 */
 fsm_enter("ASSESS");
 const { requisition_id } = input;
-const { asked, vendor, requester, budget, before } = script_run("procurement_records", { requisition_id });
+const { today, asked, vendor, requester, budget, before } = script_run("procurement_records", { requisition_id });
 fsm_enter("COMPUTE");
 const amount = script_run("total", { amounts: [asked.net_amount, asked.tax, asked.shipping] });
 const budget_left = script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`] });
@@ -29,12 +29,19 @@ const conflict_of_interest = vendor.conflict_with === requester_id;
 const about = { requisition_id, amount, vendor: vendor.name, requester: requester.name };
 const facts = { requester_id, requisition_status: asked.status, total: amount, budget_left, vendor_status, conflict_of_interest };
 const verdict = policy_evaluate({ facts, about });
-const { calls, order } = script_run("procurement_calls", { asked, amount });
-const details = { ...figuresOf(amount), budget_left, orders_before: before.records.length };
+const details = { ...figuresOf(amount), budget_left, needed_on: asked.needed_on, orders_before: before.records.length };
 const title = `Order ${asked.description} from ${vendor.name} for ${amount}?`;
 const receivers = { tool: "erp/get_employee", key: "employee_id", of: ["assignee"] };
-const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: true, details, receivers });
-const ordered = made["erp/create_purchase_order"]?.[0] ?? order;
+let day = today;
+let plan: any;
+let said: any;
+do {
+  plan = script_run("procurement_calls", { asked, amount, today: day });
+  said = script_run("carry_out", { title, calls: plan.calls, otherwise: [], ask: true, today: day, again: day !== today, details, receivers });
+  if (said.passed) day = mcp_call("erp/get_business_date");
+} while (said.passed);
+const { by, no, made } = said;
+const ordered = made["erp/create_purchase_order"]?.[0] ?? plan.order;
 fsm_enter("SCHEDULE_NOTIFY");
 const { po_number, seller } = script_run("procurement_done", { ordered, approved: no === null });
 const decision = no === null ? "approved" : "rejected";

@@ -8,15 +8,20 @@ input:
   otherwise: {type: list}
   fixed: {type: boolean, default: false}
   each: {type: boolean, default: false, describe: a call that a tool refuses does not stop the others}
-  today: {type: date, describe: "where a day of these calls may not have passed, also if a person set it"}
+  today: {type: date, describe: "the day on which these calls were planned, where no day of them may have passed when they are made"}
+  again: {type: boolean, describe: "these are planned anew, because a day of the earlier ones has passed. Whoever gives it looks at `passed`"}
   details: {type: object}
   receivers: {type: object}
 */
 // Answers {by, no, calls, answers, made, changed}: who said yes, the calls as approved, what each answered, their params by tool, and what the
 // approval changed in them, in words. What is told afterwards comes from these. `each`: an answer is {tool, params, ok, problem}.
-const { each, today, ...question } = input;
+// `passed`: a day has passed since they were planned, and nothing was called: the caller plans anew.
+const { each, today, again, title, ...rest } = input;
+const question = { ...rest, title: again ? `Planned anew, because a day has passed (today is ${today}): ${title}` : title };
 const { by, no, calls } = script_run("ask", question);
-if (today !== undefined) script_run("not_past", { approved: calls, today });
+const now = today === undefined || no !== null ? null : script_run("not_past", { approved: calls, today });
+if (now?.why && again === undefined) throw new Error(`${now.why}. Nothing was done: start the run again.`);
+if (now?.why) return { by, no, calls: [], answers: [], made: {}, changed: "", passed: true };
 const trial = ({ tool, params }: any) => {
   const tried = mcp_try({ tool, params });
   return { tool, params, ok: tried.ok, problem: tried.ok ? null : tried.message };
@@ -28,4 +33,4 @@ const asked = question.calls.map(({ params }: any) => params);
 const differs = ([key, value]: [string, any], i: number) =>
   no === null && asked[i]?.[key] !== "@approver" && JSON.stringify(value) !== JSON.stringify(asked[i]?.[key]);
 const changed = calls.flatMap(({ params }, i) => Object.entries<any>(params).filter((one) => differs(one, i)).map(([key, value]) => `${key} ${value}`));
-({ by, no, calls, answers, made, changed: changed.join(", ") });
+({ by, no, calls, answers, made, changed: changed.join(", "), passed: false });

@@ -1,10 +1,12 @@
 /*
 name: Not past
-description: Ends the run before a call of which a day has passed - nothing is paid, shipped or due in the past, whatever a person has set
-input: {approved: {type: list, required: true}, today: {type: date, required: true}}
+description: Whether a day of calls has passed now, not when they were planned; nothing is paid, shipped or due in the past
+input: {approved: {type: list, required: true}, today: {type: date, required: true, describe: the day on which they were planned}}
 */
-const { approved, today } = input;
-const days = approved.flatMap(({ tool, params }: any) => Object.entries(params).map(([field, value]) => ({ of: `${tool} ${field}`, day: String(value) })));
+// Answers {today, why}: the day now, and which has passed since, in words; null if none has. One that a person set into the past ends the run.
+const today = mcp_call("erp/get_business_date");
+const days = input.approved.flatMap(({ tool, params }: any) => Object.entries(params).map(([field, value]) => ({ of: `${tool} ${field}`, day: String(value) })));
 const gone = days.find(({ day }: any) => /^\d{4}-\d\d-\d\d$/.test(day) && day < today);
-if (gone !== undefined) throw new Error(`${gone.of} ${gone.day} has passed; today is ${today}. Nothing was done: start the run again.`);
-({ today });
+const why = gone === undefined ? null : `${gone.of} ${gone.day} has passed; today is ${today}`;
+if (why !== null && gone.day < input.today) throw new Error(`${why}.`);
+({ today, why });

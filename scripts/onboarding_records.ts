@@ -1,6 +1,6 @@
 /*
 name: Onboarding records
-description: A customer with their checklist, who would look after them, and the day of the kickoff
+description: A customer with their checklist, who would look after them, and the day
 input: {customer_id: {type: string, required: true}, plan_id: {type: string, required: true}, csm: {type: string}}
 */
 const { customer_id, plan_id } = input;
@@ -15,4 +15,4 @@ const listed_country = (listed.records ?? listed).some((one: any) => one.country
 const csm = data_first({ records: team, where: input.csm === undefined ? { title: "Customer Success" } : { employee_id: input.csm } });
 const contract_signed = items.records.some((one) => one.item === "contract signed" && one.done);
 const open_items = items.complete ? items.records.filter((one) => !one.done).length : null;
-({ customer, contract_signed, open_items, listed_country, csm, kickoff_on: script_run("days", { from: today, add: 7 }).day });
+({ customer, contract_signed, open_items, listed_country, csm, today });

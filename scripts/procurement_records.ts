@@ -10,4 +10,4 @@ const vendor = mcp_record({ tool: "erp/get_vendor", params: { vendor_id } });
 const requester = mcp_record({ tool: "erp/get_employee", params: { employee_id: requester_id } });
 const budget = mcp_record({ tool: "erp/get_budget", params: { department_id, period: today.slice(0, 4) } });
 const before = mcp_fetch_all({ tool: "erp/list_purchase_orders", params: { vendor_id } });
-({ asked, vendor, requester, budget, before });
+({ today, asked, vendor, requester, budget, before });

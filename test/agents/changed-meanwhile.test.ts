@@ -1,6 +1,7 @@
 /** What a run goes by may change before it acts: while a person thinks, or while another run acts. */
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
+import { openBusiness } from "../../examples/erp/business.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { Database } from "../../runtime/engine/store/database.ts";
 import { readSteps, type RunRow } from "../../runtime/engine/store/rows.ts";
@@ -97,12 +98,45 @@ const UNTOUCHED: [string, Json][] = [
   ["incident_response", { incident_id: "INC-501" }],
   ["payroll", { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" }],
 ];
-test.each(UNTOUCHED)("%s with %j passes all its gates, whatever else changes and however many days pass", async (agent, input) => {
+test.each(UNTOUCHED)("%s with %j passes all its gates, whatever else changes and whatever days pass", async (agent, input) => {
   let end = await run(at, agent, input);
   for (let gate = 0; end.status === "waiting"; gate++) {
-    change(at, `update company set business_date = '2024-11-${10 + gate}'`);
+    change(at, `update company set business_date = '2024-11-${10 + Math.min(gate, 4)}'`);
     change(at, "update vendors set tax_id = tax_id || 'x'");
     end = await answer(at, end, "approved", gate % 2 === 0 ? "Mo" : "Lee");
   }
   expect([end.error?.message ?? null, end.outcome]).toEqual([null, "completed"]);
+});
+
+/** Agent, input, the day on which its card is approved, and what is then planned anew. */
+const WAITED: [string, Json, string, object][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-447" }, "2024-12-20", { tool: "erp/schedule_payment", params: { amount: "52340.00", discount: "0.00", pay_date: "2024-12-20" } }],
+  ["expense_approval", { expense_id: "EXP-703" }, "2024-12-20", { params: { pay_date: "2025-01-03" } }],
+  ["order_management", { order_id: "ORD-5592" }, "2024-11-09", { params: { ship_on: "2024-11-09" } }],
+  ["procurement", { requisition_id: "REQ-34" }, "2024-12-20", { params: { delivery_on: "2024-12-20" } }],
+  ["customer_onboarding", { customer_id: "C-311" }, "2024-11-18", { params: { kickoff_on: "2024-11-25" } }],
+  ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }, "2024-11-09", { params: { effective_on: "2024-11-09" } }],
+  ["compliance_audit", { audit_id: "AUD-24" }, "2024-12-20", { params: { due_on: "2025-01-19" } }],
+];
+test.each(WAITED)("%s with %j: a card approved after a day of its calls has passed is asked anew, with what holds then", async (agent, input, day, planned) => {
+  let end = await run(at, agent, input);
+  const people = ["Lee", "Mo"] as const;
+  let gate = 0;
+  while (gateOf(at, end).calls.length === 0) end = await answer(at, end, "approved", people[gate++ % 2]);
+  change(at, `update company set business_date = '${day}'`);
+  while (!/Planned anew/.test(end.waitsFor ?? "") && gate < 10) end = await answer(at, end, "approved", people[gate++ % 2]);
+  expect(changes(at)).toEqual([]);
+  expect(gateOf(at, end).title).toContain(`Planned anew, because a day has passed (today is ${day}): `);
+  expect(gateOf(at, end).calls).toContainEqual(expect.objectContaining({ ...planned, params: expect.objectContaining((planned as { params: object }).params) }));
+  while (end.status === "waiting" && gate < 15) end = await answer(at, end, "approved", people[gate++ % 2]);
+  expect([end.error?.message ?? null, end.outcome]).toEqual([null, "completed"]);
+});
+
+test("an order whose requisition was needed earlier is due today, and an earlier day is refused", async () => {
+  openBusiness(join(at.dir, ".cleared/erp.db")).close();
+  change(at, "update requisitions set needed_on = '2024-11-01' where requisition_id = 'REQ-34'");
+  const waiting = await run(at, "procurement", { requisition_id: "REQ-34" });
+  expect(gateOf(at, waiting)).toMatchObject({ calls: [{ params: { delivery_on: "2024-11-08" } }, {}] });
+  const early = answer(at, waiting, "approved", "Mo", { "calls.0.params.delivery_on": "2024-11-01" });
+  await expect(early).rejects.toMatchObject({ code: "APPROVAL_EDIT", message: expect.stringContaining("2024-11-01 has passed; today is 2024-11-08. Card") });
 });

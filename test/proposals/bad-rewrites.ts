@@ -61,7 +61,7 @@ export const BAD: readonly Bad[] = [
   row("what is unknown goes to the bank account", /from Office Supplies to Bank:Checking/, { [INGEST]: [["(rule?.account ?? 5030)", "(rule?.account ?? 1010)"]] }),
   // ERP
   row("the discount is not taken", /after a person's rejection[\s\S]*59,590\.00 in all, 8,296\.80 more than before/, { [PAY]: [["params: { invoice_id, ...pay }", "params: { invoice_id, ...pay, amount: invoice.amount }"]] }, true),
-  row("paid twice", /adds to calls in every case/, { [PAY]: [["const otherwise", "calls.push(calls[1]);\nconst otherwise"]] }, true),
+  row("paid twice", /adds to calls in every case/, { [PAY]: [["const title", "calls.push(calls[1]);\nconst title"]] }, true),
   row("never asks", /"ask" is false instead of not passed of verdict/, { [PAY]: [["ask: !verdict.passed", "ask: false"]] }, true),
   row("asks when the policy is content", /"ask" is computed differently \(passed of verdict; before: not passed of verdict\)/, { [PAY]: [["ask: !verdict.passed", "ask: verdict.passed"]] }, true),
   row("drops its gate", /^Invoice Reconciliation: no longer has a step where a person approves/, { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }),
@@ -69,7 +69,7 @@ export const BAD: readonly Bad[] = [
   row("the verdict is made up", /asks the policy nowhere now/, { [PAY]: [[/policy_evaluate\(\{.*\}\);/, "{ passed: true };"]] }, true),
   row("another tool", /calls erp\/transfer_funds, which changes things/, { [PAY]: [["erp/approve_invoice", "erp/transfer_funds"]] }, true),
   row("paid on a day of its own", /depends on a fixed date \(2024-12-01\)/, { [PAY]: [["...pay } }", '...pay, pay_date: "2024-12-01" } }']] }, true),
-  row("a payment behind a day", /acts outside or notifies someone in \d places instead of \d/, { [PAY]: [["const summary =", 'if (found.today > "2027-01-01") mcp_call(calls[1]);\nconst summary =']] }),
+  row("a payment behind a day", /acts outside or notifies someone in \d places instead of \d/, { [PAY]: [["const summary =", 'if (found.today > "2027-01-01") mcp_call(otherwise[0]);\nconst summary =']] }),
   row("a payment behind an unlikely value", /has a fixed amount: "erp\/schedule_payment": amount is "90000\.00"/, { [PAY]: [["...pay } }", '...pay, amount: invoice.amount === "1337.31" ? "90000.00" : pay.amount } }']] }),
   row("a salary goes to another account", /DE89370400440532013000/, { "scripts/pay_file.ts": [["iban: account.iban,", 'iban: employee.employee_id === "E-1004" ? "DE89370400440532013000" : account.iban,']] }),
   row("two of the salaries go to another account", /bank file: 2 of 3 payments would go to another account/, { "scripts/pay_file.ts": [["account_number: account.account_number,", "account_number: i > 0 ? people[0].account.account_number : account.account_number,"]] }),

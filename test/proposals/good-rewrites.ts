@@ -15,9 +15,9 @@ const CONFIG = "config.yaml";
 const LOOP = "for (let i = 0; i < rules.length; i++) if (text.includes(rules[i].text)) return rules[i];\n  return undefined;";
 
 const CALLS = `const calls = [
-  { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } },
-  { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },
-];`;
+    { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } },
+    { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },
+  ];`;
 const APPROVE_AND_PAY = `const approve = { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } };
 const payment = { tool: "erp/schedule_payment", params: { invoice_id, ...pay } };`;
 
@@ -68,7 +68,7 @@ export const GOOD: readonly Good[] = [
   row("what a call is given gets a name", null, { [PAY]: [["const found = script_run(\"invoice_context\", { invoice, order });", "const given = { invoice, order };\nconst found = script_run(\"invoice_context\", given);"]] }),
   row("a call's parameters get a name", null, { [PAY]: [['const invoice = mcp_record({ tool: "erp/get_invoice", params: { invoice_id } });', 'const query = { tool: "erp/get_invoice", params: { invoice_id } };\nconst invoice = mcp_record(query);']] }),
   row("an answer is taken apart", null, { [PAY]: [["const verdict = policy_evaluate(", "const { passed, summary: says } = policy_evaluate("], ["ask: !verdict.passed", "ask: !passed"], ["no ?? verdict.summary", "no ?? says"]] }),
-  row("an answer is left whole", null, { [PAY]: [["const { by, no, made } = script_run(", "const done = script_run("], ["const decision =", "const by = done.by;\nconst no = done.no;\nconst made = done.made;\nconst decision ="]] }),
+  row("an answer is left whole", null, { [PAY]: [["const { by, no, made } = asked;\n", ""], ["const decision =", "const by = asked.by;\nconst no = asked.no;\nconst made = asked.made;\nconst decision ="]] }),
   row("calls are written where they are asked for", null, { [PAY]: [['const otherwise = [{ tool: "erp/reject_invoice", params: { invoice_id, reason: "@reason" } }];\n', ""], ["{ title, calls, otherwise, ask", '{ title, calls, otherwise: [{ tool: "erp/reject_invoice", params: { invoice_id, reason: "@reason" } }], ask']] }),
   row("a question's text is joined", null, { [PAY]: [["const title = `Pay ${pay.amount} ${invoice.currency ?? \"(no currency given)\"} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;", 'const title = "Pay " + pay.amount + " " + (invoice.currency ?? "(no currency given)") + " to " + found.vendor.name + " for " + invoice_id + "? Variance " + pct_exact + " %";']] }),
   row("a choice becomes two statements", null, { "scripts/carry_out.ts": [["for (const call of calls) answers.push(each ? trial(call) : mcp_call(call));", "for (const call of calls) {\n  if (each) answers.push(trial(call));\n  else answers.push(mcp_call(call));\n}"]] }),
