@@ -30,7 +30,7 @@ const facts = { reason, revoke_on, last_day, ...pays, irreversible: final.length
 const about = { employee: name, systems, access: { status: "kept" }, equipment: { to_return: returns } };
 const verdict = policy_evaluate({ facts, about });
 const title = `Offboard ${name} (${reason}), ${calls.length} steps?`;
-const receivers = { tool: "erp/get_employee", key: "employee_id", of: ["owner_id"] };
+const receivers = { tool: "erp/get_employee", key: "employee_id", of: ["owner_id"], not: "separation" };
 const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: !verdict.passed, details: { cannot_be_undone: final }, receivers });
 const stays = { to: manager.email, subject: `${name} keeps access`, what: `Nothing is revoked, handed over or paid for ${name}.` };
 if (no !== null) script_run("refused", { ...stays, by, no });

@@ -8,7 +8,7 @@ input:
   otherwise: {type: list, describe: "what is called after a rejection; without it a rejection ends the run"}
   fixed: {type: boolean, default: false, describe: the calls belong together and are approved as they are}
   details: {type: object, describe: facts for the card}
-  receivers: {type: object, describe: "{tool, key, of}: whom the parameters `of` name is there, as `tool` reads by `key`"}
+  receivers: {type: object, describe: "{tool, key, of, not}: whom the parameters `of` name is there, as `tool` reads by `key`; nobody a person puts in has the field `not`"}
 */
 // Answers {by, no, calls}: who decided, why not (null when approved), and what may be called now.
 const { title, otherwise, fixed, details, receivers } = input;
@@ -26,6 +26,11 @@ if (input.ask) {
 }
 fsm_enter("MUTATE");
 // Somebody may have been put in who is not there: once the calls are made it is too late to find out.
-const named = new Set(calls.flatMap(({ params }) => (receivers?.of ?? []).flatMap((one: string) => params[one] ?? [])));
-for (const id of named) mcp_record({ tool: receivers.tool, params: { [receivers.key]: id } });
+const namedIn = (list: any[]) => new Set<string>(list.flatMap(({ params }) => (receivers?.of ?? []).flatMap((one: string) => params[one] ?? [])));
+const planned = namedIn(input.calls);
+for (const id of namedIn(calls)) {
+  const one = mcp_record({ tool: receivers.tool, params: { [receivers.key]: id } });
+  const bars = planned.has(id) ? null : (one[receivers.not] ?? null);
+  if (bars !== null) throw new Error(`${id} cannot receive it: ${receivers.not} ${bars}.`);
+}
 ({ by, no, calls });

@@ -105,6 +105,13 @@ test.each(RECEIVERS)("%s with %j: an edit that names somebody who is not there i
   await at.host.engine.cancel(waiting.id, "the test has seen it");
 });
 
+test("what a leaver owned is not handed to the leaver, nor to somebody else who leaves", async () => {
+  const waiting = await asking("hr_offboarding", { employee_id: "E-2290" });
+  await isRefused(waiting, { "calls.3.params.owner_id": "E-2290" }, /E-2290 cannot receive it: separation termination/);
+  await isRefused(waiting, { "calls.3.params.owner_id": "E-2291" }, /E-2291 cannot receive it: separation resignation/);
+  await at.host.engine.cancel(waiting.id, "the test has seen it");
+});
+
 /** What is planned for today or later. */
 const DATED: [string, Json, string][] = [
   ["invoice_reconciliation", { invoice_id: "INV-2024-453" }, "calls.1.params.pay_date"],
