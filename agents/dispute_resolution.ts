@@ -27,21 +27,18 @@ const facts = { dispute_status: dispute.status, credit, currency: invoice.curren
 const verdict = policy_evaluate({ facts, about: { dispute_id, claimed, supported: credit, amount: "0.00", customer: customer.name } });
 const outcome = new Decimal(credit).isZero() ? "declined" : new Decimal(credit).eq(claimed) ? "credited" : "partial";
 const reason = `${dispute.reason}: ${supported} of ${claimed} is supported${evidence ? ` by ${dispute.evidence}` : ", no evidence"}`;
-const { calls, otherwise } = script_run("dispute_calls", { dispute, outcome, credit });
+const { calls, otherwise } = script_run("dispute_calls", { dispute, credit });
 const title = `${customer.name}, ${dispute_id}: ${outcome}, ${credit} of ${claimed}?`;
 const details = { reason, age_days, earlier: earlier.length };
-const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: true, details });
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: true, details, same: ["amount", "decided_credit"] });
 const letter = { to: customer.email, subject: `Your dispute ${dispute_id}` };
 if (no !== null) script_run("refused", { ...letter, what: `${dispute_id}: nothing of the ${claimed} you claim is credited.`, by, no });
 fsm_enter("SCHEDULE_NOTIFY");
 const [given] = made["erp/issue_credit_memo"] ?? [{ ar_invoice_id, amount: "0.00", reason: dispute.reason }];
-// Told by what was credited, whatever the dispute is closed as.
 const sum = new Decimal(given.amount);
 const told = sum.isZero() ? "declined" : sum.eq(claimed) ? "credited" : "partial";
 const decision = told === "declined" ? "rejected" : told;
-const [{ outcome: closed }] = made["erp/resolve_dispute"];
-const otherwise_closed = closed === told ? "" : `, closed as ${closed}`;
 const because = `${given.reason}: a credit of ${given.amount} for ${claimed}, ${evidence ? `evidence ${dispute.evidence}` : "no evidence"}`;
-const summary = `${dispute_id} ${told}: ${given.amount} of ${claimed} on ${given.ar_invoice_id}, decided by ${by}${otherwise_closed}`;
+const summary = `${dispute_id} ${told}: ${given.amount} of ${claimed} on ${given.ar_invoice_id}, decided by ${by}`;
 notify_send({ ...letter, text: `${summary}. ${because}`, key: summary });
 ({ decision, amount: given.amount, reason: because, verdict: verdict.summary, approved_by: by, notice: customer.email, summary });

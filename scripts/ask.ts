@@ -9,9 +9,10 @@ input:
   fixed: {type: boolean, default: false, describe: the calls belong together and are approved as they are}
   details: {type: object, describe: facts for the card}
   receivers: {type: object, describe: "{tool, key, of, not}: whom the parameters `of` name is there, as `tool` reads by `key`; nobody a person puts in has the field `not`"}
+  same: {type: list, describe: names of parameters that are one amount in all of these calls}
 */
 // Answers {by, no, calls}: who decided, why not (null when approved), and what may be called now.
-const { title, otherwise, fixed, details, receivers } = input;
+const { title, otherwise, fixed, details, receivers, same = [] } = input;
 let by = "policy";
 let no: string | null = null;
 // Where nobody is asked the policy has approved, and no gate puts that in.
@@ -25,6 +26,8 @@ if (input.ask) {
   if (asked.decision === "rejected") no = asked.reason ?? "no reason given";
 }
 fsm_enter("MUTATE");
+const amounts = new Set(calls.flatMap(({ params }) => same.flatMap((one: string) => (params[one] === undefined ? [] : [new Decimal(params[one]).toFixed(2)]))));
+if (amounts.size > 1) throw new Error(`${same.join(" and ")} are one amount, not ${[...amounts].join(" and ")}.`);
 // Somebody may have been put in who is not there: once the calls are made it is too late to find out.
 const namedIn = (list: any[]) => new Set<string>(list.flatMap(({ params }) => (receivers?.of ?? []).flatMap((one: string) => params[one] ?? [])));
 const planned = namedIn(input.calls);

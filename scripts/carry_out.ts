@@ -12,6 +12,7 @@ input:
   again: {type: boolean, describe: "these are planned anew, because a day of the earlier ones has passed. Whoever gives it looks at `passed`"}
   details: {type: object}
   receivers: {type: object}
+  same: {type: list}
 */
 // Answers {by, no, calls, answers, made, changed}: who said yes, the calls as approved, what each answered, their params by tool, and what the
 // approval changed in them, in words. What is told afterwards comes from these. `each`: an answer is {tool, params, ok, problem}.

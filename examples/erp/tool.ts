@@ -42,7 +42,10 @@ export interface Tool {
 export const text = (description: string): Field => ({ type: "string", minLength: 1, maxLength: 2000, description });
 const AMOUNT = "^-?\\d{1,15}(\\.\\d{1,2})?$";
 export const money = (description: string): Field => ({ type: "string", pattern: AMOUNT, description });
-export const isMoney = (field: Field): boolean => field["pattern"] === AMOUNT;
+const ABOVE_ZERO = "^(\\d{0,14}[1-9]\\d{0,14}(\\.\\d{1,2})?|0+\\.(\\d?[1-9]|[1-9]\\d?))$";
+/** Money above 0.00. */
+export const positive = (description: string): Field => ({ type: "string", pattern: ABOVE_ZERO, description });
+export const isMoney = (field: Field): boolean => [AMOUNT, ABOVE_ZERO].includes(String(field["pattern"]));
 export const day = (description: string): Field => ({ type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description });
 export const count = (description: string, minimum = 1): Field => ({ type: "integer", minimum, maximum: 1_000_000, description });
 export const flag = (description: string): Field => ({ type: "boolean", description });

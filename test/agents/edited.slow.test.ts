@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openBusiness } from "../../examples/erp/business.ts";
 import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
-import { answer, type Business, business, change, changes, finish, gateOf, run } from "./harness.ts";
+import { answer, type Business, business, change, changes, finish, gateOf, rows, run } from "./harness.ts";
 
 let at: Business;
 beforeAll(async () => {
@@ -35,7 +35,6 @@ const EDITED: [string, Json, Record<string, [string, string]>, object][] = [
     { "calls.0.params.amount": ["credited: 736.83", "700.00"], "calls.1.params.decided_credit": [": 736.83 of 736.83 on", "700.00"] },
     { amount: "700.00", decision: "partial" },
   ],
-  ["dispute_resolution", { dispute_id: "D-410" }, { "calls.1.params.outcome": ["", "closed as declined"] }, { amount: "2496.00", decision: "credited" }],
   ["hr_offboarding", { employee_id: "E-2290" }, { "calls.0.params.status": ["Exit survey", "stays"] }, { equipment: { to_return: [] } }],
   [
     "subscription_migration",
@@ -53,7 +52,7 @@ const EDITED: [string, Json, Record<string, [string, string]>, object][] = [
 ];
 
 /** What is set where its words are others. */
-const VALUES: Record<string, string> = { "closed as declined": "declined", stays: "active" };
+const VALUES: Record<string, string> = { stays: "active" };
 
 /** The run's card once its calls are asked about; where the policy escalates, somebody looks at the case first. */
 async function asking(agent: string, input: Json): Promise<RunRecord> {
@@ -103,6 +102,15 @@ test.each(RECEIVERS)("%s with %j: an edit that names somebody who is not there i
   const waiting = await asking(agent, input);
   await isRefused(waiting, { [path]: "E-9999" }, /no record of employee_id E-9999.*still open/);
   await at.host.engine.cancel(waiting.id, "the test has seen it");
+});
+
+test("the ERP keeps the outcome that was credited; its two amounts are one, and nothing is no credit memo", async () => {
+  const waiting = await run(at, "dispute_resolution", { dispute_id: "D-410" });
+  const set = (amount: string, decided: string) => ({ "calls.0.params.amount": amount, "calls.1.params.decided_credit": decided });
+  await isRefused(waiting, set("1000.00", "2000.00"), /amount and decided_credit are one amount, not 1000.00 and 2000.00/);
+  await expect(answer(at, waiting, "approved", "Mo", set("0.00", "0.00"))).rejects.toMatchObject({ code: "USAGE", message: expect.stringContaining("above 0.00") });
+  expect(await answer(at, waiting, "approved", "Mo", set("1000.00", "1000.0"))).toMatchObject({ outcome: "completed", result: { decision: "partial" } });
+  expect(rows(at, "select outcome, decided_credit from disputes where dispute_id = 'D-410'")).toEqual([{ outcome: "partial", decided_credit: "1000.00" }]);
 });
 
 test("what a leaver owned is not handed to the leaver, nor to somebody else who leaves", async () => {

@@ -67,7 +67,7 @@ const WRITES: [tool: string, params: Record<string, Json>][] = [
   ["hand_over_to_agency", { ar_invoice_id: "AR-3007", agency: "Collect & Co" }],
   ["write_off_invoice", { ar_invoice_id: "AR-3009", amount: "3300.00", reason: "sanctioned, not collectable" }],
   ["issue_credit_memo", { dispute_id: "D-410", ar_invoice_id: "AR-3003", amount: "2496.00", reason: "8 units damaged" }],
-  ["resolve_dispute", { dispute_id: "D-410", outcome: "credited", decided_credit: "2496.00" }],
+  ["resolve_dispute", { dispute_id: "D-410", decided_credit: "2496.00" }],
   ["modify_order_items", { order_id: "ORD-5592", items: [{ sku: "WIDGET-B", quantity: 2 }] }],
   ["reserve_inventory", { order_id: "ORD-5592", sku: "WIDGET-B", quantity: 2 }],
   ["create_shipment", { order_id: "ORD-5592", carrier: "Umbrella Freight", ship_on: "2024-11-11" }],

@@ -1,7 +1,7 @@
 /** What can be done to customers, receivables, orders and subscriptions. */
 import { add, change, move, person, reason, TODAY } from "../act.ts";
 import { addRow, changeRows, minus, Refused, type Row, rowOf, rowsOf, rowThere, total, type Value } from "../business.ts";
-import { count, day, flag, items, money, oneOf, text, type Tool, type World } from "../tool.ts";
+import { count, day, flag, items, money, oneOf, positive, text, type Tool, type World } from "../tool.ts";
 
 export const SALES_ACTS: Tool[] = [
   add("provision_account", "Provision an account for a customer.", "accounts", {
@@ -46,14 +46,19 @@ export const SALES_ACTS: Tool[] = [
     only: { status: ["open"] },
   }),
   add("issue_credit_memo", "Issue a credit memo for a dispute; lowers what the invoice owes.", "credit_memos", {
-    fields: { dispute_id: text("dispute"), ar_invoice_id: text("invoice"), amount: money("credit"), reason },
+    fields: { dispute_id: text("dispute"), ar_invoice_id: text("invoice"), amount: positive("credit, above 0.00"), reason },
     fixed: { status: "issued", issued_on: TODAY },
     after: (world, row) =>
       move(world, "ar_invoices", { ar_invoice_id: row["ar_invoice_id"] ?? null }, "balance", minus("0", row["amount"])),
   }),
-  change("resolve_dispute", "Close a dispute with its outcome.", "disputes", {
-    fields: { outcome: oneOf("outcome", ["credited", "partial", "declined"]), decided_credit: money("credit, 0.00 for none") },
+  change("resolve_dispute", "Close a dispute: credited, partial or declined, by what is credited of the claim.", "disputes", {
+    fields: { decided_credit: money("credit, 0.00 for none") },
     fixed: { status: "resolved" },
+    after: ({ db }, { dispute_id = null, decided_credit, claimed }) => {
+      const left = minus(claimed, decided_credit);
+      const outcome = minus(decided_credit, "0") === "0.00" ? "declined" : left === "0.00" || left.startsWith("-") ? "credited" : "partial";
+      changeRows(db, "disputes", { dispute_id }, { outcome });
+    },
   }),
   {
     ...change("modify_order_items", "Set quantities of an order's articles; 0 takes one off the order.", "orders", {
