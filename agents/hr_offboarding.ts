@@ -35,13 +35,13 @@ const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], 
 const stays = { to: manager.email, subject: `${name} keeps access`, what: `Nothing is revoked, handed over or paid for ${name}.` };
 if (no !== null) script_run("refused", { ...stays, by, no });
 fsm_enter("SCHEDULE_NOTIFY");
-const { summary, leaves, ...told } = script_run("offboarding_done", { employee, at_once, made, by, planned: { systems, payout, revoke_on } });
+const { summary, leaves, ends_on, ...told } = script_run("offboarding_done", { employee, at_once, made, by, planned: { systems, payout, revoke_on } });
 const to_return = leaves ? returns : [];
 const text = leaves ? `${summary}. To be returned: ${returns.join(", ")}` : summary;
 // Where all was done before, they know.
 if (calls.length > 0 || !at_once) notify_send({ to: manager.email, subject: `${name} ${leaves ? "leaves" : "stays"}`, text, urgent: at_once, key: text });
 const survey = "Please tell us why you leave, and what we should have done better, by answering this mail.";
 if (leaves) notify_send({ to: employee.email, subject: "Exit survey", text: survey, key: `survey ${employee_id}` });
-const again = at_once ? last_day : told.access.on;
+const again = at_once ? ends_on : told.access.on;
 if (!gone && leaves) schedule_run({ agent: "hr_offboarding", at: again, input: { employee_id }, key: `${employee_id} ${again}` });
 ({ ...told, equipment: { to_return }, summary });

@@ -170,3 +170,12 @@ test("a feature that the approval switches off is not lost to a customer who nev
   }
   expect(end.result).toMatchObject({ features_lost: [], features_added: ["data_lake"] });
 });
+
+test("a last day that the approval moves is when the rest of a leaver whose access ended at once is done, and is told", async () => {
+  let end = await run(at, "hr_offboarding", { employee_id: "E-2291", revoke: "now" });
+  for (let gate = 0; end.status === "waiting" && gate < 10; gate++)
+    end = await answer(at, end, "approved", gate % 2 === 0 ? "Mo" : "Lee", gate === 0 ? { "calls.0.params.last_day": "2024-11-12" } : {});
+  expect(end).toMatchObject({ outcome: "completed", result: { summary: expect.stringContaining("2024-11-12") } });
+  const later = (await at.host.engine.steps(end.id)).filter(({ name }) => name === "schedule_run");
+  expect(later.map(({ params }) => JSON.parse(params))).toMatchObject([{ at: "2024-11-12", key: "E-2291 2024-11-12" }]);
+});
