@@ -171,6 +171,18 @@ test("a feature that the approval switches off is not lost to a customer who nev
   expect(end.result).toMatchObject({ features_lost: [], features_added: ["data_lake"] });
 });
 
+test("a feature that the approval lets a customer keep is not new to them", async () => {
+  // Earlier tests have moved it.
+  change(at, "update subscriptions set plan_id = 'PRO' where subscription_id = 'SUB-77'; update features set enabled = 1 where feature_id = 'F-2'");
+  let end = await run(at, "subscription_migration", { subscription_id: "SUB-77", plan_id: "BASIC" });
+  for (let gate = 0; end.status === "waiting" && gate < 10; gate++) {
+    const i = gateOf(at, end).calls.findIndex(({ params }) => (params as { feature?: string }).feature === "api");
+    end = await answer(at, end, "approved", gate % 2 === 0 ? "Mo" : "Lee", i < 0 ? {} : { [`calls.${i}.params.enabled`]: "true" });
+  }
+  expect((end.result as { features_lost: string[] }).features_lost).not.toContain("api");
+  expect(end.result).toMatchObject({ features_added: [] });
+});
+
 test("a last day that the approval moves is when the rest of a leaver whose access ended at once is done, and is told", async () => {
   let end = await run(at, "hr_offboarding", { employee_id: "E-2291", revoke: "now" });
   for (let gate = 0; end.status === "waiting" && gate < 10; gate++)
