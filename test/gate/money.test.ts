@@ -148,8 +148,7 @@ beforeAll(async () => {
   one.mood({
     says: {
       ...figures,
-      invoice_id: "I-1",
-      remark: "a null pointer here",
+      ...{ invoice_id: "I-1", remark: "a null pointer here" },
       ...{ nobody: null, days: 90, status: "open" },
     },
   });
