@@ -248,8 +248,8 @@ export interface Settling {
 /**
  * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back nothing is known,
  * and a person must look. A read-back of "has not happened" is believed only once whoever began the call can no longer be executing it: not
- * before the lease time and that of the tool have passed, not while an earlier owner that may have begun it is alive, and never of a tool
- * that was given longer than its time.
+ * before the lease time and that of the tool have passed, not while an earlier owner that may have begun it is alive, and never after
+ * the time given to the tool ran out.
  * @param settling null: this process began the call, and whoever carried it out has ended
  * @throws Suspend while a person has to look, or the call may still happen
  */
