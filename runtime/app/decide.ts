@@ -17,6 +17,7 @@ import { ClearedError, toWire } from "../kernel/errors.ts";
 import { NOBODY } from "../kernel/text.ts";
 import type { CorrectionCase } from "../change/evidence/freeze.ts";
 import type { Card, CardDraft, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
+import { authorOf } from "../change/proposals/author.ts";
 import { gateOf, questionOf } from "../change/proposals/deciding.ts";
 import { addDialect, closeRow, confirmEntry, correctEntry } from "../workspace/books/decisions.ts";
 import type { Host } from "./host.ts";
@@ -222,7 +223,10 @@ async function decideProposed(host: Host, card: Card, decision: Decision): Promi
   const done = { ...NOTHING, card: host.cards.get(card.id) ?? card, commit };
   if (open === null) return done;
   const authority = createAuthority(host.trust.people, (await host.config()).policy);
-  return { ...done, still: stillOf(questionOf(proposal, host.trust.people.length), authority, open.people) };
+  return {
+    ...done,
+    still: stillOf(questionOf({ ...proposal, author: await authorOf(host, proposal) }, host.trust.people.length), authority, open.people),
+  };
 }
 
 function stillOf(card: CardDraft, authority: Authority, people: readonly string[]): string {

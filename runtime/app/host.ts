@@ -3,7 +3,7 @@ import type { Database } from "../engine/store/database.ts";
 import type { World } from "../engine/world.ts";
 import type { Callable, Script } from "../engine/script.ts";
 import type { Packing } from "../engine/store/packing.ts";
-import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tools, Tree, WorkspaceView } from "../kernel/ports.ts";
+import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tools, Tree, WorkspaceView, Json } from "../kernel/ports.ts";
 import type { AgentPool } from "../outside/a2a/agents.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
 import type { ImportFolder } from "../workspace/statements/import-folder.ts";
@@ -38,6 +38,8 @@ export interface HostPorts {
   afar: AgentPool;
   /** @throws TRUST_CHANGED once trust.yaml differs from the one this host was opened with */
   assertTrust(): void;
+  /** The signature of this person over a document; undefined if their key is not here. */
+  sign(by: string, text: Json): string | undefined;
 }
 
 export interface Host extends HostPorts {

@@ -86,18 +86,24 @@ export function starter(trust: Trust): { by?: string } {
 /** The same, with the trust.yaml that is valid here. */
 export const starterHere = (dir: string): { by?: string } => starter(readLocal(dir).trust);
 
-const requestText = (request: string, params: unknown, challenge: string) => ({ request, params, challenge });
+const requestText = (request: string, params: unknown, challenge: string) => ({ request, params: params as Json, challenge });
 const nameIn = (params: unknown): string | null => {
   const by = isObject(params as Json) ? (params as { by?: unknown }).by : null;
   return typeof by === "string" && by !== NOBODY ? by : null;
 };
 
+/** The signature of this person over a document; undefined if their key is not here. */
+export function signedBy(trust: Pick<Trust, "people">, by: string, text: Json): string | undefined {
+  const holder = holdersHere(trust).find(({ person }) => person.name === by);
+  return holder && signText(text, holder.key);
+}
+
 /** Signs a request over the owner's socket as the person it names; undefined if it names none whose key is here. */
 export function signRequest(dir: string, method: string, params: unknown, challenge: string): string | undefined {
   const by = nameIn(params);
-  const holder = by === null ? undefined : holdersHere(readLocal(dir).trust).find(({ person }) => person.name === by);
   // As it arrives: without what JSON omits.
-  return holder && signText(requestText(method, JSON.parse(JSON.stringify(params)), challenge), holder.key);
+  const asked = () => requestText(method, JSON.parse(JSON.stringify(params)), challenge);
+  return by === null ? undefined : signedBy(readLocal(dir).trust, by, asked());
 }
 
 /** The parameters of a request that came over the socket: by nobody, unless the person it names signed it for this connection. */

@@ -42,6 +42,7 @@ import { treeOver } from "../workspace/git/tree.ts";
 import { createView } from "../workspace/view.ts";
 import { createAgents } from "./agents-at-head.ts";
 import { openRegistry } from "./lazy-registry.ts";
+import { signedBy } from "./identity.ts";
 import { type Local, assertConfirmed, notConfirmed, readLocal, sayUnconfirmed, trustTextOf } from "./local.ts";
 import { settleCorrectionCases } from "./correction-cases.ts";
 import { Kept } from "../kernel/kept.ts";
@@ -134,6 +135,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       ports: {
         ...{ dir, clock, git, engine, cards: createCards(database), sandbox, registry, trust, database, packing, afar },
         assertTrust: () => assertTrust(false),
+        sign: (by, text) => signedBy(trust, by, text),
       },
       ...{ local, cache, lease, tools, rechecks, sealer, sent, whole: () => made },
     });

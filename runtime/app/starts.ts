@@ -154,10 +154,10 @@ export function createStarts(world: {
   const begin = async (spec: RunSpec, also?: Parameters<Engine["start"]>[1]) => {
     const once = spec.mode === "live" ? tickOf(spec) : null;
     const known = once === null || !sent.has(once) ? [] : await engine.list({ agent: spec.agent, cause: spec.cause, limit: 1 });
-    // It was started before, and the store has lost it or is an older one: a person decides what it does.
     const { tick = "" } = ((spec.cause.kind === "schedule" ? spec.cause.detail : null) ?? {}) as { tick?: string };
     // It was due before the folder was here: where that came from it may have been started.
     const elsewhere = once !== null && Date.parse(tick) < since();
+    // It was started before, and the store has lost it or is an older one: a person decides what it does.
     const doubted = spec.doubted === true || elsewhere || (once !== null && sent.has(once) && known.length === 0);
     const started = await engine.start({ ...spec, doubted, elsewhere }, also);
     if (once !== null) sent.keep(once);

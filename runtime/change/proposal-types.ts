@@ -93,6 +93,10 @@ export interface Proposal {
   by: string;
   /** Who started the run in which an agent proposed it; null: not a person. */
   starter?: string | null;
+  /** The proposer's over the change (proposals/author.ts); null where their key was not at hand. */
+  signature?: string | null;
+  /** Who counts as having made it. Default: as its change says. */
+  author?: string;
   at: number;
   /** When it entered its state, ms. */
   since: number;

@@ -8,6 +8,7 @@ import { closed } from "../../engine/store/cards.ts";
 import { ClearedError, onCode } from "../../kernel/errors.ts";
 import type { Card, Decision, Engine, Once, Tree } from "../../kernel/ports.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
+import { authorOf } from "./author.ts";
 import { conflictOf, filesOf, messageOf } from "./commit.ts";
 import {
   type Approval,
@@ -70,8 +71,9 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
   if (decision.decision !== "approved" && decision.decision !== "rejected")
     throw new ClearedError("USAGE", `Proposal ${card.id} is approved or rejected as it is; to change it, propose again.`);
   const authority = createAuthority(world.trust.people, (await world.config()).policy);
+  const author = await authorOf(world, proposal);
   const assertCounts = () => {
-    const objection = authority.objection(questionOf(proposal, world.trust.people.length), decision);
+    const objection = authority.objection(questionOf({ ...proposal, author }, world.trust.people.length), decision);
     if (objection !== null) throw objection;
   };
   assertCounts();
@@ -88,7 +90,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
     proposal = await onToday({ ...world, store, prepare }, proposal);
     assertReady(proposal, decision);
     assertCounts();
-    const question = questionOf(proposal, world.trust.people.length);
+    const question = questionOf({ ...proposal, author }, world.trust.people.length);
     const count = (now: Proposal) => tally(question, countedOf(now, since, decision.signature ?? "", decision), authority);
     if (count(proposal).decision === null) {
       const change = { state: proposal.state, by: decision.by, says: `${decision.by} approved` };
@@ -233,7 +235,7 @@ async function applyApproved(world: Applying, proposal: Proposal, approval: Appr
   if (report === null || !isOwnReport(world.database, proposal))
     throw await block(store, proposal, "what it was approved on is not a report of this workspace. Propose it again.", ["approved"]);
   const now = demandsOf(report.widening, trust, policy, proposal.asked);
-  const question = questionOf(proposal, trust.people.length, now);
+  const question = questionOf({ ...proposal, author: await authorOf(world, proposal) }, trust.people.length, now);
   const counted = tally(question, countedOf(proposal, approval.since, approval.last), authority);
   if (counted.decision === null)
     throw await block(store, proposal, "not enough of its approvals count under the present trust.yaml. Propose it again.", ["approved"]);

@@ -27,7 +27,7 @@ export function questionOf(
   people: number,
   now?: Pick<Report, "level" | "levels" | "approvals">,
 ): CardDraft {
-  const { title, by, starter, report } = proposal;
+  const { title, by, starter, author = starter ?? by, report } = proposal;
   const levels = [...new Set([...(report?.levels ?? []), ...(now?.levels ?? [])])];
   const approvals = Math.max(report?.approvals ?? 1, now?.approvals ?? 1);
   return {
@@ -42,7 +42,7 @@ export function questionOf(
     approvals,
     expires: null,
     // DESIGN.md ruling 15: proposers may approve only if they are the only person; a proposal made in a run belongs to whoever started the run.
-    ...(people > 1 ? notAlone(starter ?? by, approvals) : {}),
+    ...(people > 1 ? notAlone(author, approvals) : {}),
   };
 }
 

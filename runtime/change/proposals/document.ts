@@ -134,13 +134,14 @@ export function statusFiles(life: ProposalStatusRecord, report: Report | null, d
 }
 
 /** The message of the commit that holds the proposal's files. */
-export function changeMessage(id: string, { title, reason, by, despite, from, starter, asked }: ProposalDraft): string {
+export function changeMessage(id: string, { title, reason, by, despite, from, starter, asked }: ProposalDraft, signature?: string): string {
   return composeMessage(`${title}\n\n${reason}`, {
     Proposal: id,
     "Proposed-by": by,
     ...(despite === undefined ? {} : { Despite: despite }),
     ...(from === undefined ? {} : { "Asked-in": JSON.stringify(from) }),
     ...(starter === undefined ? {} : { "Started-by": starter }),
+    ...(signature === undefined ? {} : { "Proposer-signature": signature }),
     ...(asked === undefined ? {} : { "Asked-for": JSON.stringify(asked) }),
   });
 }
@@ -177,7 +178,7 @@ export async function readProposal(
     id,
     title: title.replace(/\s+/g, " "),
     reason: rest.slice(0, -1).join("\n\n"),
-    ...{ by, starter: trailers["Started-by"] ?? null },
+    ...{ by, starter: trailers["Started-by"] ?? null, signature: trailers["Proposer-signature"] ?? null },
     at: change.at,
     since: change.at,
     base,

@@ -13,13 +13,14 @@ import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { cacheOf } from "../../workspace/own-folders.ts";
 import { sourceBlob } from "../../workspace/git/tree.ts";
 import { type BranchMark, createBranchMarks, REFS, type ReadRefs, createReader } from "./refs.ts";
+import { type Signing, sealAuthor, signAuthor } from "./author.ts";
 import { isOwnReport } from "./deciding.ts";
 import { type Kept, type ProposalStatusRecord, changeMessage, statusFiles } from "./document.ts";
 import { problemsOf, refused } from "./paths.ts";
 import { type Proposal, type ProposalDraft, type ProposalState, type Report, stateWord } from "../proposal-types.ts";
 
 /** What the store needs of a workspace; `Host` (app/host.ts) provides it. */
-export interface ProposalWorld {
+export interface ProposalWorld extends Signing {
   dir: string;
   git: Git;
   database: Database;
@@ -161,10 +162,11 @@ function assemble(world: ProposalWorld) {
         if (open !== null) return { proposal: open, known: true };
         const commit = await refs.write({
           parents: [base],
-          message: changeMessage(id, draft),
+          message: changeMessage(id, draft, signAuthor(world, [id, base], draft, files)),
           at: clock.now(),
           files: await withModes(files, git.tree(base)),
         });
+        sealAuthor(world, id, commit);
         if (!(await refs.move([{ ref: `${REFS}${id}/change`, from: null, to: commit }]))) continue;
         const all = await readAll();
         const made = all.get(id);
