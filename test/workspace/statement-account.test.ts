@@ -11,7 +11,7 @@ describe("account", () => {
     { match: { dialect: "nz-card" }, account: "2020" },
   ] as StatementRule[];
   const bank = (id: string) => ({ id, name: `Assets:Bank:${id}`, type: "asset" as const });
-  const origin = { account: null, card: false, dialect: "generic", from: "2026-10-01", to: "2026-10-31" };
+  const origin = { account: null, bank: null, currency: "USD", card: false, dialect: "generic", from: "2026-10-01", to: "2026-10-31" };
   const account = (file: string, said: Partial<typeof origin> | { account: string } = {}, banks = ["1010", "1020"]) =>
     matchAccount(rules, banks.map(bank), file, { ...origin, ...said });
 
@@ -67,6 +67,21 @@ describe("account", () => {
     for (const file of ["giro-2026-09.csv", "giro-20261031.csv", "giro-Oct 2026.csv"]) expect(found(file), file).toBe("1010");
     for (const file of ["giro-2026-12.csv", "giro-4711-22.csv", "giro-12345678.csv", "giro-joint 2026.csv", "joint giro-2026-10.csv"])
       expect(found(file), file).toBeNull();
+  });
+
+  test("two banks, kinds of account or formats may have one number; an IBAN is one account", () => {
+    const matched = (said: object) => recognised("x", { ...origin, account: "00 12", dialect: "ofx", ...said }, []);
+    const found = [matched({ bank: "111 CHECKING" }), matched({ bank: "222 CHECKING" }), matched({}), matched({ dialect: "ing" })];
+    expect(found).toEqual([
+      { bank_account: "0012", bank: "111 CHECKING" },
+      { bank_account: "0012", bank: "222 CHECKING" },
+      { bank_account: "0012", dialect: "ofx" },
+      { bank_account: "0012", dialect: "ing" },
+    ]);
+    const answered = [{ match: { bank_account: "0012", bank: "111 CHECKING" }, account: "1010" }];
+    const at = (said: object) => matchAccount(answered, ["1010"].map(bank), "x", { ...origin, account: "0012", ...said });
+    expect([at({ bank: "111 checking" }), at({ bank: "222 CHECKING" }), at({})]).toEqual(["1010", null, null]);
+    expect(matched({ account: "NL28 INGB 1200 3244 16", bank: "INGB" })).toEqual({ bank_account: "NL28INGB1200324416" });
   });
 
   test("without a rule it is the only bank account, unless the statement says that it is another one", () => {

@@ -9,7 +9,7 @@ import type { Header } from "../../scripts/header.ts";
 import { type InputField, validateInput } from "../../scripts/fields.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { Config } from "../../workspace/settings/config.ts";
+import type { Config, StatementRule } from "../../workspace/settings/config.ts";
 import { IMPORT } from "../../workspace/layout.ts";
 
 /** More would take longer than a person waits for a check. */
@@ -107,14 +107,15 @@ const MOST_VENDORS = 15;
 export async function writeStatements(dir: string, month: string, config: Config, sources: readonly string[]): Promise<string[]> {
   const rows = rowsFor(sources);
   // Without a rule for an account the import would ask about it and book nothing.
-  const bank = config.statements.find(({ match }) => match.bank_account !== undefined)?.match.bank_account ?? "";
+  const isOfx = ({ match }: StatementRule) => match.bank_account !== undefined && (match.dialect ?? "ofx") === "ofx";
+  const { bank_account: account = "", bank = "" } = config.statements.find(isOfx)?.match ?? {};
   // Without folders: a pattern with ../ in it would lead out of dir.
   const pattern = config.statements.find(({ match }) => match.file?.endsWith(".csv"))?.match.file ?? "sample.csv";
   const csv = basename(pattern.replace(/[*?]/g, "sample"));
   const other = config.currency === "EUR" ? "USD" : "EUR";
   const files = {
-    "sample.ofx": ofx(rows, month, bank, config.currency),
-    "sample-abroad.ofx": ofx(rows.slice(0, 2), month, bank, other),
+    "sample.ofx": ofx(rows, month, { account, bank }, config.currency),
+    "sample-abroad.ofx": ofx(rows.slice(0, 2), month, { account, bank }, other),
     [csv]: generic(rows, month),
   };
   await mkdir(join(dir, IMPORT), { recursive: true });
@@ -146,7 +147,7 @@ function generic(rows: readonly StatementRow[], month: string): string {
   );
 }
 
-function ofx(rows: readonly StatementRow[], month: string, bank: string, currency: string): string {
+function ofx(rows: readonly StatementRow[], month: string, from: Record<"account" | "bank", string>, currency: string): string {
   const ofxDay = (day: number) => dayOf(month, day).replaceAll("-", "");
   const transactions = rows.map(
     ({ text, amount, day }, i) =>
@@ -164,7 +165,7 @@ NEWFILEUID:NONE
 
 <OFX><SIGNONMSGSRSV1><SONRS><STATUS><CODE>0<SEVERITY>INFO</STATUS><DTSERVER>${ofxDay(28)}<LANGUAGE>ENG</SONRS></SIGNONMSGSRSV1>
 <BANKMSGSRSV1><STMTTRNRS><TRNUID>0<STATUS><CODE>0<SEVERITY>INFO</STATUS><STMTRS><CURDEF>${currency}
-<BANKACCTFROM><BANKID>1${bank === "" ? "" : `<ACCTID>${bank}`}<ACCTTYPE>CHECKING</BANKACCTFROM>
+<BANKACCTFROM>${from.bank === "" ? "" : `<BANKID>${from.bank}`}${from.account === "" ? "" : `<ACCTID>${from.account}`}</BANKACCTFROM>
 <BANKTRANLIST><DTSTART>${ofxDay(1)}<DTEND>${ofxDay(28)}
 ${transactions.join("\n")}
 </BANKTRANLIST></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>

@@ -21,9 +21,8 @@ const account = z.union([z.int().positive().transform(String), z.string().trim()
 const setting: z.ZodType<Json> = z.lazy(() =>
   z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(setting), z.record(z.string(), setting)]),
 );
-
+const digits = (form: string) => z.union([z.int().transform(String), text(form)]);
 const day = z.string({ error: "write a day as YYYY-MM-DD" }).refine(isDay, "write a calendar day as YYYY-MM-DD");
-
 const zone = z
   .string({ error: "write a time zone such as America/New_York" })
   .refine(isTimezone, "no such time zone; write one such as America/New_York");
@@ -37,11 +36,12 @@ const statement = z.lazy(() =>
     match: z
       .strictObject({
         file: text("a file name such as chase-*.csv"),
-        bank_account: z.union([z.int().transform(String), text("the bank's account number")]),
+        bank_account: digits("the bank's account number"),
+        bank: digits("the bank's number and the account's kind, as an OFX file names them"),
         dialect: text("the name of a dialect in importers/"),
       })
       .partial()
-      .refine((match) => Object.keys(match).length > 0, "name a file pattern, a bank_account, a dialect, or several of them"),
+      .refine((match) => Object.keys(match).length > 0, "name a file pattern, a bank_account, a bank, a dialect, or several of them"),
     account,
     dialect: text("the name of a dialect in importers/").optional(),
     mapping: z.record(z.string(), setting).optional(),

@@ -83,7 +83,7 @@ function commonCurrency(rows: ParsedRow[]): string | null {
 function emptyStatement(dialect: Dialect, account: string | null, currency: string) {
   const rows: ParsedRow[] = [];
   const refused: Refused[] = [];
-  return { dialect: dialect.name, account, card: dialect.card, currency, rows, refused, skipped: 0 };
+  return { dialect: dialect.name, account, bank: null, card: dialect.card, currency, rows, refused, skipped: 0 };
 }
 
 function createReader(dialect: Dialect, header: CsvRecord | null, defaultCurrency: string): Reader {

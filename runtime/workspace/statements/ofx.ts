@@ -18,7 +18,7 @@ const FORM = { pattern: DAY, words: "an OFX date" };
 const STATEMENTS = new Set(["STMTRS", "CCSTMTRS", "INVSTMTRS"]);
 const SECTIONS = new Set(
   (
-    "BANKACCTFROM CCACCTFROM INVACCTFROM BANKACCTTO CCACCTTO STMTTRN PAYEE CURRENCY ORIGCURRENCY " +
+    "FI BANKACCTFROM CCACCTFROM INVACCTFROM BANKACCTTO CCACCTTO STMTTRN PAYEE CURRENCY ORIGCURRENCY " +
     "LEDGERBAL AVAILBAL BANKTRANLISTP STMTTRNP BALLIST BAL STATUS"
   ).split(" "),
 );
@@ -46,7 +46,7 @@ export function isOfx(top: string): boolean {
  * @throws STATEMENT_ENCODING, STATEMENT_INVALID, FILE_TOO_LARGE
  */
 export function readOfx(bytes: Uint8Array, defaultCurrency: string): Statement[] {
-  const { raw, closed, faults } = collect(decode(bytes, declaredEncoding(bytes)));
+  const { raw, sender, closed, faults } = collect(decode(bytes, declaredEncoding(bytes)));
   if (!closed) throw unreadable("STATEMENT_INVALID", "The file ends before </OFX>: it is cut off. Download it again.");
   const cash = raw.filter((one) => one.trades === 0 || one.transactions.length > 0);
   const answered = faults.length === 0 ? "" : `The bank answered: ${excerpt(faults.join("; "))}.`;
@@ -60,7 +60,7 @@ export function readOfx(bytes: Uint8Array, defaultCurrency: string): Statement[]
     throw unreadable("STATEMENT_INVALID", `No statement can be taken from this OFX file. ${why}`);
   }
   return cash.map((one, i) => {
-    const statement = toStatement(one, defaultCurrency);
+    const statement = toStatement(one, sender, defaultCurrency);
     const warn = (message: string) => statement.warnings.push({ line: one.line, code: "STATEMENT_INVALID", message });
     // Another account of the same file failed at the bank: this statement is complete, the file is not.
     if (i === 0 && answered !== "") warn(answered);
@@ -89,6 +89,7 @@ function collect(text: string) {
   let closed = false;
   const faults: string[] = [];
   let status = new Map<string, string>();
+  let sender: string | undefined;
   let count = 0;
   for (const { name, closing, value, line } of ofxTags(text)) {
     if (closing) {
@@ -113,6 +114,7 @@ function collect(text: string) {
       if (open.length < 16) open.push(name);
       if (name === "STATUS") status = new Map();
     } else {
+      if (open.at(-1) === "FI" && statement === null && value !== "" && (name === "FID" || sender === undefined)) sender = value;
       if (open.at(-1) === "STATUS") status.set(name, value);
       // Every kind of trade in OFX contains one INVTRAN (OFX 2.2, 13.9.2.4).
       if (name === "INVTRAN" && statement !== null) statement.trades++;
@@ -121,7 +123,7 @@ function collect(text: string) {
       if (target !== null && value !== "" && !target.values.has(key)) target.values.set(key, value);
     }
   }
-  return { raw, closed, faults };
+  return { raw, sender, closed, faults };
 }
 
 /** The error of a STATUS, if it is one: banks also send a message with success ("SUCCESS", "OK"). OFX 2.2, 3.1.4. */
@@ -131,7 +133,8 @@ function faultOf(status: ReadonlyMap<string, string>): string[] {
   return [status.get("MESSAGE") || `error ${code}`];
 }
 
-function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
+/** `sender`: the institution of the sign-on. */
+function toStatement(raw: RawStatement, sender: string | undefined, defaultCurrency: string): Statement {
   const { values } = raw;
   const stated = values.get("CURDEF")?.trim().toUpperCase() ?? "";
   const currency = isCurrency(stated) ? stated : defaultCurrency;
@@ -145,7 +148,12 @@ function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
   const account =
     collapse(cleanText(values.get("BANKACCTFROM.ACCTID") ?? values.get("CCACCTFROM.ACCTID") ?? values.get("INVACCTFROM.ACCTID") ?? "")) ||
     null;
-  const draft = { dialect: "ofx", account, card: raw.card, currency, rows, refused, skipped: 0 };
+  // OFX 1.0.2, 11.3.1: an account's id is unique in its bank, branch and kind. A card's names no bank; the sign-on names who sends the file.
+  const of = (...tags: string[]) => tags.map((tag) => values.get(tag) ?? "").find((value) => value !== "");
+  const institution = of("BANKACCTFROM.BANKID", "INVACCTFROM.BROKERID") ?? sender;
+  const parts = [institution, of("BANKACCTFROM.BRANCHID"), of("BANKACCTFROM.ACCTTYPE")].filter((part) => part !== undefined);
+  const bank = collapse(cleanText(parts.join(" "))) || null;
+  const draft = { dialect: "ofx", account, bank, card: raw.card, currency, rows, refused, skipped: 0 };
   const closing = readBalance(values.get("LEDGERBAL.BALAMT"), values.get("LEDGERBAL.DTASOF"), currency);
   return prove(draft, { ...NOTHING_STATED, closing, from: day(values.get("DTSTART")), to: day(values.get("DTEND")) });
 }

@@ -7,7 +7,7 @@ import type { StatementRule } from "../settings/config.ts";
 import type { Statement } from "./proof.ts";
 
 /** What a statement says about its origin. */
-export type Origin = Pick<Statement, "account" | "card" | "dialect" | "from" | "to">;
+export type Origin = Pick<Statement, "account" | "bank" | "card" | "dialect" | "from" | "to">;
 
 /** Accounts that banks send statements of, but for cards. */
 export const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
@@ -25,12 +25,13 @@ export function settingsFor(rules: readonly StatementRule[], file: string): { di
  * is of a card belongs to none until a person decides; any other belongs to the only bank account, if there is exactly one. Null: unknown.
  */
 export function matchAccount(rules: readonly StatementRule[], accounts: Account[], file: string, statement: Origin): string | null {
-  const { account, card, dialect } = statement;
+  const { account, bank, card, dialect } = statement;
   const rule = rules.find(
     ({ match }) =>
       Object.keys(match).length > 0 &&
       (match.file === undefined || fits(match.file, file, statement)) &&
       (match.dialect === undefined || match.dialect === dialect) &&
+      (match.bank === undefined || (bank !== null && plainId(match.bank) === plainId(bank))) &&
       (match.bank_account === undefined || (account !== null && plainId(match.bank_account) === plainId(account))),
   );
   if (rule !== undefined) return rule.account;
@@ -43,8 +44,10 @@ export function matchAccount(rules: readonly StatementRule[], accounts: Account[
  * all its accounts and cards, so where no number tells them apart, the file's name does, without its dates; if it cannot, each file is asked about.
  */
 export function recognised(file: string, statement: Origin, rules: readonly StatementRule[]): UnknownAccount["match"] {
-  const { account, dialect } = statement;
-  if (account !== null) return { bank_account: plainId(account) };
+  const { account, bank, dialect } = statement;
+  // Two banks may give two accounts one number, but for an IBAN.
+  const within = bank === null ? { dialect } : { bank };
+  if (account !== null) return { bank_account: plainId(account), ...(IBAN.test(plainId(account)) ? {} : within) };
   // No pattern in a name may become one in the rule.
   const name = file.replaceAll("*", "?");
   if (dialect === "ofx") return { file: name };
@@ -57,6 +60,7 @@ export function recognised(file: string, statement: Origin, rules: readonly Stat
   return { file: isOfMany || !isNamed ? name : like, dialect };
 }
 
+const IBAN = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/;
 const ANY_DATE = "{date}";
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const MONTH =

@@ -15,6 +15,8 @@ export interface Statement {
   dialect: string;
   /** The bank account's id as the bank writes it, or null. */
   account: string | null;
+  /** The bank's number and the kind of the account, which with its id name one account; null where the file has none. */
+  bank: string | null;
   /** True for a credit card: its balance is owed, and it is not a bank account. */
   card: boolean;
   /** Currency of the account; a row may have another one. */

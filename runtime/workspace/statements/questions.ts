@@ -109,7 +109,9 @@ export function unknownAccounts(
 
 /** `card 4111`, `account NL28INGB1200324416`, `the account of giro-*.csv`, `the card of chase-card statements` */
 export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">): string {
-  if (match.bank_account !== undefined) return `${card ? "card" : "account"} ${match.bank_account}`;
+  if (match.bank_account !== undefined) {
+    return `${card ? "card" : "account"} ${match.bank_account}${match.bank === undefined ? "" : ` of bank ${match.bank}`}`;
+  }
   return match.file === undefined ? `the card of ${match.dialect} statements` : `the ${card ? "card" : "account"} of ${match.file}`;
 }
 

@@ -34,6 +34,11 @@ test("the currency of a row is that of its amount, not what it was converted fro
   expect(rows(wrap(trn("<ORIGCURRENCY><CURRATE>1.1<CURSYM>EUR</ORIGCURRENCY>")))[0]?.currency).toBe("USD");
 });
 
+test("a card's statement is of the institution that sends it", () => {
+  const card = `<FI><ORG>B1<FID>10898</FI><CCSTMTRS><CCACCTFROM><ACCTID>XX12</CCACCTFROM>${trn("")}</CCSTMTRS></OFX>`;
+  expect(read("a.ofx", `OFXHEADER:100\n\n<OFX>${card}`)[0]).toMatchObject({ account: "XX12", bank: "10898", card: true });
+});
+
 test("name and memo make one text without repetition; the payee is the counterparty", () => {
   expect(rows(wrap(trn("<NAME>ACME<MEMO>ACME LTD LONDON")))[0]?.description).toBe("ACME LTD LONDON");
   expect(rows(wrap(trn("<NAME>ACME<MEMO>ref 7")))[0]?.description).toBe("ACME ref 7");

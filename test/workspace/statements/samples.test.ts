@@ -112,6 +112,7 @@ describe("a row has all its fields", () => {
       {
         dialect: "ofx",
         account: "1452687~7",
+        bank: "5472369148 CHECKING",
         currency: "USD",
         opening: "160.49",
         closing: { date: "2013-05-25", amount: "100.99" },
@@ -148,9 +149,11 @@ describe("a row has all its fields", () => {
   });
 
   test("OFX with several accounts gives several statements", () => {
-    expect(read("m.ofx", sample("multiple_accounts.ofx")).map((one) => [one.account, one.rows.length, one.closing?.amount])).toEqual([
-      ["9100", 0, "111.00"],
-      ["9200", 0, "222.00"],
+    expect(
+      read("m.ofx", sample("multiple_accounts.ofx")).map((one) => [one.account, one.bank, one.rows.length, one.closing?.amount]),
+    ).toEqual([
+      ["9100", "123 00 CHECKING", 0, "111.00"],
+      ["9200", "123 00 SAVINGS", 0, "222.00"],
     ]);
   });
 
