@@ -13,7 +13,7 @@ describe("account", () => {
   const bank = (id: string) => ({ id, name: `Assets:Bank:${id}`, type: "asset" as const });
   const origin = { account: null, bank: null, currency: "USD", card: false, dialect: "generic", from: "2026-10-01", to: "2026-10-31" };
   const account = (file: string, said: Partial<typeof origin> | { account: string } = {}, banks = ["1010", "1020"]) =>
-    matchAccount(rules, banks.map(bank), file, { ...origin, ...said });
+    matchAccount({ statements: rules, currency: "USD" }, banks.map(bank), file, { ...origin, ...said });
 
   test("the first rule whose conditions all hold names it", () => {
     expect(account("x.csv", { account: "NL28 INGB 1200 3244 16" })).toBe("1020");
@@ -63,7 +63,7 @@ describe("account", () => {
 
   test("a date in a rule is a date of the statement, in any form", () => {
     const dated = [{ match: { file: "giro-{date}.csv" }, account: "1010" }];
-    const found = (file: string) => matchAccount(dated, ["1010", "1020"].map(bank), file, origin);
+    const found = (file: string) => matchAccount({ statements: dated, currency: "USD" }, ["1010", "1020"].map(bank), file, origin);
     for (const file of ["giro-2026-09.csv", "giro-20261031.csv", "giro-Oct 2026.csv"]) expect(found(file), file).toBe("1010");
     for (const file of ["giro-2026-12.csv", "giro-4711-22.csv", "giro-12345678.csv", "giro-joint 2026.csv", "joint giro-2026-10.csv"])
       expect(found(file), file).toBeNull();
@@ -79,7 +79,8 @@ describe("account", () => {
       { bank_account: "0012", dialect: "ing" },
     ]);
     const answered = [{ match: { bank_account: "0012", bank: "111 CHECKING" }, account: "1010" }];
-    const at = (said: object) => matchAccount(answered, ["1010"].map(bank), "x", { ...origin, account: "0012", ...said });
+    const at = (said: object) =>
+      matchAccount({ statements: answered, currency: "USD" }, ["1010"].map(bank), "x", { ...origin, account: "0012", ...said });
     expect([at({ bank: "111 checking" }), at({ bank: "222 CHECKING" }), at({})]).toEqual(["1010", null, null]);
     expect(matched({ account: "NL28 INGB 1200 3244 16", bank: "INGB" })).toEqual({ bank_account: "NL28INGB1200324416" });
   });
@@ -88,6 +89,7 @@ describe("account", () => {
     expect(account("other.csv", {}, ["1010"])).toBe("1010");
     expect(account("other.csv", { account: "78" }, ["1010"])).toBeNull();
     expect(account("other.csv", { card: true }, ["1010"])).toBeNull();
+    expect(account("other.csv", { currency: "EUR" }, ["1010"])).toBeNull();
     expect([account("other.csv"), account("other.csv", {}, [])]).toEqual([null, null]);
   });
 
@@ -104,7 +106,7 @@ describe("account", () => {
       { id: "1200", name: "Assets:Receivable", type: "asset" as const },
       { id: "5010", name: "Expenses:Bank:Fees", type: "expense" as const },
     ];
-    expect(matchAccount([], accounts, "other.csv", origin)).toBe("1010");
+    expect(matchAccount({ statements: [], currency: "USD" }, accounts, "other.csv", origin)).toBe("1010");
     expect(likelyAccount([], accounts, false)?.id).toBe("1010");
   });
 

@@ -115,7 +115,7 @@ export async function writeStatements(dir: string, month: string, config: Config
   const other = config.currency === "EUR" ? "USD" : "EUR";
   const files = {
     "sample.ofx": ofx(rows, month, { account, bank }, config.currency),
-    "sample-abroad.ofx": ofx(rows.slice(0, 2), month, { account, bank }, other),
+    "sample-abroad.ofx": ofx(rows.slice(0, 2), month, { account, bank }, config.currency, other),
     [csv]: generic(rows, month),
   };
   await mkdir(join(dir, IMPORT), { recursive: true });
@@ -147,11 +147,11 @@ function generic(rows: readonly StatementRow[], month: string): string {
   );
 }
 
-function ofx(rows: readonly StatementRow[], month: string, from: Record<"account" | "bank", string>, currency: string): string {
+function ofx(rows: readonly StatementRow[], month: string, from: Record<"account" | "bank", string>, own: string, currency = own): string {
   const ofxDay = (day: number) => dayOf(month, day).replaceAll("-", "");
   const transactions = rows.map(
     ({ text, amount, day }, i) =>
-      `<STMTTRN><TRNTYPE>${amount.startsWith("-") ? "DEBIT" : "CREDIT"}<DTPOSTED>${ofxDay(day)}<TRNAMT>${amount}<FITID>${currency}${i}<NAME>${text.replace("&", "&amp;")}</STMTTRN>`,
+      `<STMTTRN><TRNTYPE>${amount.startsWith("-") ? "DEBIT" : "CREDIT"}<DTPOSTED>${ofxDay(day)}<TRNAMT>${amount}${currency === own ? "" : `<CURRENCY><CURRATE>1<CURSYM>${currency}</CURRENCY>`}<FITID>${currency}${i}<NAME>${text.replace("&", "&amp;")}</STMTTRN>`,
   );
   return `OFXHEADER:100
 DATA:OFXSGML
@@ -164,7 +164,7 @@ OLDFILEUID:NONE
 NEWFILEUID:NONE
 
 <OFX><SIGNONMSGSRSV1><SONRS><STATUS><CODE>0<SEVERITY>INFO</STATUS><DTSERVER>${ofxDay(28)}<LANGUAGE>ENG</SONRS></SIGNONMSGSRSV1>
-<BANKMSGSRSV1><STMTTRNRS><TRNUID>0<STATUS><CODE>0<SEVERITY>INFO</STATUS><STMTRS><CURDEF>${currency}
+<BANKMSGSRSV1><STMTTRNRS><TRNUID>0<STATUS><CODE>0<SEVERITY>INFO</STATUS><STMTRS><CURDEF>${own}
 <BANKACCTFROM>${from.bank === "" ? "" : `<BANKID>${from.bank}`}${from.account === "" ? "" : `<ACCTID>${from.account}`}</BANKACCTFROM>
 <BANKTRANLIST><DTSTART>${ofxDay(1)}<DTEND>${ofxDay(28)}
 ${transactions.join("\n")}

@@ -3,11 +3,11 @@
  * made from an answer must never take the statements of another account: rather ask once more.
  */
 import type { Account, UnknownAccount } from "../../kernel/ports.ts";
-import type { StatementRule } from "../settings/config.ts";
+import type { Config, StatementRule } from "../settings/config.ts";
 import type { Statement } from "./proof.ts";
 
 /** What a statement says about its origin. */
-export type Origin = Pick<Statement, "account" | "bank" | "card" | "dialect" | "from" | "to">;
+export type Origin = Pick<Statement, "account" | "bank" | "card" | "currency" | "dialect" | "from" | "to">;
 
 /** Accounts that banks send statements of, but for cards. */
 export const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
@@ -21,10 +21,16 @@ export function settingsFor(rules: readonly StatementRule[], file: string): { di
 }
 
 /**
- * The books' account of a statement: that of the first rule whose conditions all hold. Without a rule, a statement that names its account or
- * is of a card belongs to none until a person decides; any other belongs to the only bank account, if there is exactly one. Null: unknown.
+ * The books' account of a statement: that of the first rule whose conditions all hold. Without a rule, a statement that names its account, is
+ * of a card or in another currency than the books belongs to none until a person decides; any other belongs to the only bank account, if there
+ * is exactly one. Null: unknown.
  */
-export function matchAccount(rules: readonly StatementRule[], accounts: Account[], file: string, statement: Origin): string | null {
+export function matchAccount(
+  { statements: rules, currency }: Pick<Config, "statements" | "currency">,
+  accounts: Account[],
+  file: string,
+  statement: Origin,
+): string | null {
   const { account, bank, card, dialect } = statement;
   const rule = rules.find(
     ({ match }) =>
@@ -36,7 +42,7 @@ export function matchAccount(rules: readonly StatementRule[], accounts: Account[
   );
   if (rule !== undefined) return rule.account;
   const [only, second] = accounts.filter(isBank);
-  return account === null && !card && only !== undefined && second === undefined ? only.id : null;
+  return account === null && !card && statement.currency === currency && only !== undefined && second === undefined ? only.id : null;
 }
 
 /**

@@ -151,7 +151,8 @@ export function createImports(context: ImportsContext): ImportsView {
     };
     const ids = new Set<string>();
     const rows: Row[] = [];
-    const byAccount = (statements: readonly Statement[]) => Map.groupBy(statements, (one) => matchAccount(rules, accounts, name, one));
+    const byAccount = (statements: readonly Statement[]) =>
+      Map.groupBy(statements, (one) => matchAccount(context.config, accounts, name, one));
     const groups = byAccount(found);
     const before = await receiptOf(hash);
     const isPart = before?.later !== undefined;
