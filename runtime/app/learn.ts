@@ -111,9 +111,11 @@ interface Body {
 const keyOf = ({ text, account }: Offer): string => `rule:${account.id}:${text}`;
 const isOf = (key: string, offer: Offer): boolean => key === keyOf(offer) || key.startsWith(`${keyOf(offer)}#`);
 
-/** The rule for a moved entry: a card that offers it, or a request if only a model may find one. @throws USAGE, LLM_UNCONFIGURED */
+/** The rule for a moved entry: a card that offers it, or a request if only a model may find one. @throws JOURNAL_ENTRY_MISSING, USAGE, LLM_UNCONFIGURED */
 export async function makeRule(host: Host, { entry, by }: { entry: string; by?: string }): Promise<{ card: Card } | { ask: Ask }> {
   const head = host.git.tree(await host.git.head());
+  if ((await findEntry(head, entry)) === null)
+    throw new ClearedError("JOURNAL_ENTRY_MISSING", `No entry has the id "${entry.slice(0, 40)}".`);
   const offer = await offerFor(host, head, entry);
   if ("text" in offer) return { card: openOffer(host, offer) };
   if (offer.moved.length === 0) throw new ClearedError("USAGE", offer.why);

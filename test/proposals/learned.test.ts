@@ -147,6 +147,7 @@ test("a rule without a correction behind it, or without an effect on recorded ru
   const entries = (await cleared(dir, "queue", "--json")).json() as { id: number; body: { entry: string } }[];
   const [first, second] = entries;
   expect((await cleared(dir, "rule", first?.body.entry ?? "")).stderr).toMatch(/has not been moved to another account/);
+  expect((await cleared(dir, "rule", "261102-aaaaaaaaaa")).stderr).toMatch(/^JOURNAL_ENTRY_MISSING/);
   await cleared(dir, "approve", String(first?.id), "--account", "5020");
   await cleared(
     dir,
