@@ -40,7 +40,7 @@ export async function askCorrection(host: Host, { entry: id, account }: { entry:
     const body = {
       entry: entry.id,
       booked: await bookedNow(head, entry),
-      about: { approve: "an entry moves it to the account that --account names", reject: "it stays" },
+      about: { approve: "an entry moves it to the account that you name", reject: "it stays" },
     };
     const key = `correction:${entry.id}:${randomUUID()}`;
     cards.open(key, { ...NOTHING_ASKED, kind: "correction", title: entry.description, body, run: entry.tags["run"] ?? null }, clock.now());

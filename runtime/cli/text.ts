@@ -105,7 +105,8 @@ function answerLines(card: Card): string[] {
   const { booked = [], about = {} } = (card.body ?? {}) as { booked?: string[]; about?: { approve?: string; reject?: string } };
   if (!OF_ROWS.includes(card.kind)) return booked;
   const { approve = "", reject = "" } = card.kind === "row" ? rowAnswers(card) : about;
-  return [...booked, `approve: ${approve}`, `reject: ${reject}`];
+  const name = card.kind === "account" || card.kind === "correction" ? [`name it: cleared approve ${card.name} --account NUMBER`] : [];
+  return [...booked, `approve: ${approve}`, `reject: ${reject}`, ...name];
 }
 
 function openLines(card: Card): string[] {

@@ -30,8 +30,9 @@ const WORDS: Record<CardKind, Words> = {
   note: { kind: "For you", yes: "Done", no: "Reject" },
 };
 
+const CHOOSE = "Choose one";
 /** Cards on which an account can be chosen, with the label for keeping it. */
-const UNCHANGED: Partial<Record<CardKind, string>> = { entry: "As booked", account: "As proposed", correction: "Choose one" };
+const UNCHANGED: Partial<Record<CardKind, string>> = { entry: "As booked", account: CHOOSE, correction: CHOOSE };
 
 export interface CardContext {
   token: string;
@@ -91,7 +92,7 @@ export function decisionForm(card: Card, token: string, accounts: readonly Accou
 <input type="hidden" name="seen" value="${seenOf(card)}">
 <button class="none" name="decision" value="none" tabindex="-1" aria-hidden="true" formnovalidate>None</button>
 ${card.kind === "form" ? formFields(card, typed) : card.kind === "approval" ? editFields(card, typed) : nothing}
-${UNCHANGED[card.kind] !== undefined && accounts.length > 0 ? accountSelect(id, accounts, UNCHANGED[card.kind] ?? "", typed["account"]) : nothing}
+${UNCHANGED[card.kind] !== undefined && accounts.length > 0 ? accountSelect(id, card.kind === "account" ? accounts.filter(isOfBank) : accounts, UNCHANGED[card.kind] ?? "", typed["account"]) : nothing}
 ${isUnproven ? html`<p class="field"><label for="${id}-despite">No recorded run tested this change. To approve it anyway, say why</label><input id="${id}-despite" name="despite" value="${typed["despite"] ?? ""}" maxlength="500" required autocomplete="off"></p>` : nothing}
 <p class="field"><label for="${id}-reason">Reason <span class="faint">${hint}</span></label><input id="${id}-reason" name="reason" value="${typed["reason"] ?? ""}" maxlength="500" autocomplete="off"></p>
 <p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected" formnovalidate>${words.no}</button></p>
@@ -223,8 +224,11 @@ function callList(card: Card): Html {
   return html`<div class="calls"><p class="lead">${lead}</p>${callsOf(card).map((call) => html`<div class="call"><code>${plain(call.tool)}</code>${facts(call.params, { all: true })}</div>`)}</div>`;
 }
 
+/** An account that a bank may send statements of. */
+const isOfBank = ({ type }: Account): boolean => type === "asset" || type === "liability";
+
 function accountSelect(id: string, accounts: readonly Account[], unless: string, chosen = ""): Html {
-  return html`<p class="field"><label for="${id}-account">Account</label><select id="${id}-account" name="account"><option value="">${unless}</option>${accounts.map(
+  return html`<p class="field"><label for="${id}-account">Account</label><select id="${id}-account" name="account"${unless === CHOOSE ? " required" : ""}><option value="">${unless}</option>${accounts.map(
     (account) =>
       html`<option value="${account.id}" ${account.id === chosen ? "selected" : ""}>${account.id} ${plain(account.name, 100)}</option>`,
   )}</select></p>`;

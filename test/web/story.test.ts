@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import type { Card, Change, RunRecord, Verdict } from "../../runtime/kernel/ports.ts";
 import { cardView, decidedView } from "../../runtime/web/card-view.ts";
 import { createTimes } from "../../runtime/web/html.ts";
+import { refusedQuestions } from "../../runtime/workspace/statements/questions.ts";
 import { stepList } from "../../runtime/web/run-view.ts";
 import { summaryOf, toldBy } from "../../runtime/web/story.ts";
 import { cardLines, factLines } from "../../runtime/cli/text.ts";
@@ -112,6 +113,27 @@ it("the page shows them with the step, escaped, with the state that was entered"
   const page = String(await stepList([step], [], times));
   expect(page).toContain("verdict require_approval (cfo and security, 2 people, not the requester): &lt;script&gt;");
   expect(page).toContain(">MUTATE</span>");
+});
+
+it("a question about a statement's account offers the accounts that may have one, and no answer until one is chosen", async () => {
+  const account = { match: { bank_account: "4711" }, card: false, rows: [] };
+  const refused = [{ line: 0, code: "STATEMENT_ACCOUNT", message: "", account }];
+  const [question] = refusedQuestions({ file: "a.ofx", hash: "0", refused }, () => null);
+  const body = { about: question?.body ?? null };
+  const { brief: _, not_by: _by, ...plain } = card;
+  const asked: Card = { ...plain, kind: "account", title: question?.title ?? "", body, gate: null };
+  const accounts = [
+    { id: "1010", name: "Assets:Bank:Checking", type: "asset" as const },
+    { id: "2010", name: "Liabilities:Credit Card", type: "liability" as const },
+    { id: "5010", name: "Expenses:Meals", type: "expense" as const },
+  ];
+  const page = String(await cardView(asked, { token: "t", accounts, entries: new Map(), times }));
+  expect(page).toMatch(
+    /<select[^>]* required><option value="">Choose one<\/option><option value="1010"[^>]*>[^<]*<\/option><option value="2010"/,
+  );
+  expect(page).toContain("the account that you name");
+  expect(page).not.toMatch(/--account|Meals|As proposed/);
+  expect(cardLines(createOutput(false), asked).join("\n")).toContain("cleared approve 7 --account NUMBER");
 });
 
 it("a card shows the level, the approvals so far, who may not decide, and its brief", async () => {

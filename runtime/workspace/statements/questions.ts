@@ -120,7 +120,7 @@ function accountQuestion(file: string, hash: string, { match, card, rows }: Unkn
   const then = "the rule is proposed for config.yaml, and its statements are booked once that is approved";
   const body = {
     file: `${IMPORT}${file}`,
-    approve: `${likely === null ? "the account that --account names" : `${likely.id} ${likely.name}, unless --account names another`}; ${then}`,
+    approve: `${likely === null ? "" : `${likely.id} ${likely.name} if it is proposed for no other, or `}the account that you name; ${then}`,
     reject: "none of them; nothing of it that lies in import/ is booked",
   };
   const title = `${file}: which account of the books is ${nameOf({ match, card })}?`;
