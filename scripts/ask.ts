@@ -17,6 +17,8 @@ let by = "policy";
 let no: string | null = null;
 // Where nobody is asked the policy has approved, and no gate puts that in.
 const unasked = (params: any) => Object.fromEntries(Object.entries(params).map(([field, value]) => [field, value === "@approver" ? by : value]));
+const namedIn = (list: any[]) => new Set<string>(list.flatMap(({ params }) => (receivers?.of ?? []).flatMap((one: string) => params[one] ?? [])));
+const planned = namedIn(input.calls);
 let calls = input.calls.map(({ tool, params }) => ({ tool, params: unasked(params) }));
 if (input.ask) {
   fsm_enter("APPROVAL_GATE");
@@ -27,10 +29,8 @@ if (input.ask) {
 }
 fsm_enter("MUTATE");
 const amounts = new Set(calls.flatMap(({ params }) => same.flatMap((one: string) => (params[one] === undefined ? [] : [new Decimal(params[one]).toFixed(2)]))));
-if (amounts.size > 1) throw new Error(`${same.join(" and ")} are one amount, not ${[...amounts].join(" and ")}.`);
+if (amounts.size > 1) throw new Error(`${same.join(" and ")} are one amount, and differ here.`);
 // Somebody may have been put in who is not there: once the calls are made it is too late to find out.
-const namedIn = (list: any[]) => new Set<string>(list.flatMap(({ params }) => (receivers?.of ?? []).flatMap((one: string) => params[one] ?? [])));
-const planned = namedIn(input.calls);
 for (const id of namedIn(calls)) {
   const one = mcp_record({ tool: receivers.tool, params: { [receivers.key]: id } });
   const bars = planned.has(id) ? null : (one[receivers.not] ?? null);

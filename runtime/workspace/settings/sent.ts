@@ -33,7 +33,7 @@ export function createSent(dir: string): Once {
       makeOwnFolder(userState());
       makeOwnFolder(join(userState(), SENT));
       // Begins a line of its own, whatever a power cut or a full disk has left of the one before.
-      appendFileSync(file, `\n${line}`, { mode: 0o600 });
+      appendFileSync(file, `\n${line}\n`, { mode: 0o600 });
       read().add(line);
     },
   };
