@@ -84,7 +84,7 @@ function fits(all: readonly string[], value: string | number, text: string): boo
   if (last === "number" || last === "no") return before.length > 0 && before.every((word) => NUMBERED.has(word)) && !/\.\d/.test(text);
   if (!before.every(isKnown)) return false;
   // Those of credit_days are a term; those of `days: 30` may be paid.
-  if (last === "days") return before.length > 0 && /^\d{1,3}$/.test(text);
+  if (last === "days") return before.length > 0 && /^\d{1,3}(?:\.\d+)?$/.test(text);
   if (DAYS.has(last)) return /^\d{4}-\d\d(?:-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?)?$/.test(text);
   if ((IDS.has(last) || PARTIES.has(last)) && SEVERAL.test(text)) return false;
   if (IDS.has(last)) return decimal === null || !/[.,]\d/.test(text);
