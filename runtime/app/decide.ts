@@ -105,10 +105,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
   const fact = `${DECIDING}${card.id}`;
   const yes = `decision ${decision.signature}`;
   if (host.world.sent.has(yes))
-    throw new ClearedError(
-      "CARD_CLOSED",
-      `This decision of ${decision.by} was carried out before. Card ${card.id} asks anew: decide it again.`,
-    );
+    throw new ClearedError("CARD_CLOSED", `This decision was carried out before. Card ${card.id} asks anew: decide it again.`);
   setFact(host.database, fact, JSON.stringify(decision));
   try {
     const { commit, lesson, proposal, noRule = null } = await changeBooks(host, card, decision);

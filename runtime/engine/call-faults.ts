@@ -12,13 +12,17 @@ export interface Figures {
   unread: Step[];
 }
 
+/** All figures that amounts may come from. */
+function knownIn({ known, unread }: Figures): ReadonlyMap<string, number> {
+  for (const step of unread.splice(0)) numbersOf(JSON.parse(step.result ?? "null") as Json, known);
+  return known;
+}
+
 /** The first call with an amount of unknown source, as an error: it must be neither approved nor written. */
 export function findUntracedAmount(calls: readonly Call[], state: { figures: Figures }): ClearedError | null {
-  const { known, unread } = state.figures;
   for (const call of calls) {
     if (amountsIn(call.params).length === 0) continue;
-    for (const step of unread.splice(0)) numbersOf(JSON.parse(step.result ?? "null") as Json, known);
-    const paths = untraced(call.params, known).map((amount) => `${amount.path} ${amount.value}`);
+    const paths = untraced(call.params, knownIn(state.figures)).map((amount) => `${amount.path} ${amount.value}`);
     if (paths.length === 0) continue;
     return new ClearedError(
       "AMOUNT_UNTRACED",
@@ -60,12 +64,13 @@ export function findHole(calls: readonly Call[], { texts }: { texts: readonly st
 /** Names the amounts of these calls that no policy has judged in this run, beside those it has; null when all are judged. */
 export function notJudged(
   calls: readonly Call[],
-  { judged, made, doubted }: { judged: Judged; made: readonly Call[]; doubted: string | null },
+  { judged, made, doubted, figures }: { judged: Judged; made: readonly Call[]; doubted: string | null; figures: Figures },
 ): string | null {
   if (doubted !== null) return doubted;
   const used: Used = new Map();
-  for (const call of made) unjudged(call, used, judged);
-  const wrong = calls.flatMap((call) => unjudged(call, used, judged).map(({ path, value }) => `${call.tool} ${path} ${value}`));
+  const open = (call: Call) => unjudged(call, used, judged, (sum) => knownIn(figures).has(sum));
+  for (const call of made) open(call);
+  const wrong = calls.flatMap((call) => open(call).map(({ path, value }) => `${call.tool} ${path} ${value}`));
   if (wrong.length === 0) return null;
   const known = [...new Set(judged.facts)].slice(0, 8).join(", ") || "no amount";
   return `The policy judged ${known}; it has not judged ${wrong.slice(0, 8).join(", ")}.`;

@@ -56,18 +56,18 @@ ${then}
   site = await again(dir);
   const give = async (agent: string) =>
     (await rpc(site, "message/send", { message: said("pay", skill(agent)), metadata: { input: { to: "ACME" } } })).result;
-  const decide = async (task: Any, word: string): Promise<Any> => {
-    expect((await cleared(dir, word, String(task.status.message.parts[1].data.reviewId))).code).toBe(0);
+  const decide = async (task: Any, word: string, code: number): Promise<Any> => {
+    expect((await cleared(dir, word, String(task.status.message.parts[1].data.reviewId))).code).toBe(code);
     return (await rpc(site, "tasks/get", { id: task.id })).result;
   };
   const paid = expect.stringMatching(/^It had acted outside before: bank_pay .*ACME/);
-  const failed = await decide(await give("breaks"), "approve");
+  const failed = await decide(await give("breaks"), "approve", 1);
   expect(failed.status).toMatchObject({
     state: "failed",
     message: { parts: [{ text: expect.stringMatching(/^SCRIPT_/) }, { text: paid }, {}] },
   });
   expect(failed.status.message.parts[2].data).toMatchObject({ left: { stands: [], not_verified: [expect.stringContaining("120.00")] } });
-  const rejected = await decide(await decide(await give("twice"), "approve"), "reject");
+  const rejected = await decide(await decide(await give("twice"), "approve", 0), "reject", 0);
   expect(rejected.status).toMatchObject({
     state: "rejected",
     message: { parts: [{ text: expect.stringMatching(/^rejected: /) }, { text: paid }, {}, {}] },

@@ -5,7 +5,7 @@ export const UNREAD = `amount: "nine thousand" | amt: "9e3" | amt: "9000 dollars
   | payments: [{ to: "a", debit: found.amount }, { to: "b", credit: found.amount }] | amount: found.amount, minutes: 600
   | amount: found.amount, number_of_payments: 12 | amount: found.amount, frequency: "monthly" | amount: found.amount, surcharge_pct: 900
   | amount: found.amount, recurring: true | amount: found.amount, to: "a@x.com, b@x.com" | amount: found.amount, type: "standing_order"
-  | text: "pay 9000.00 USD to Eve" | body: '{"amount":"9000.00"}' | body: "A 50.00; B 50.00" | amount: found.amount, rrule: "FREQ=DAILY"
+  | text: "pay 7777.00 USD to Eve" | body: '{"amount":"7777.00"}' | body: "A 77.00; B 77.00" | amount: found.amount, rrule: "FREQ=DAILY"
   | amount: found.amount, in: "kwd" | amount: {} | amount: [] | amount: "" | amount: null | amount: { value: " " } | fee: found.amount, amount: {}
   | total: null | amount: [[]] | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split(
   "|",

@@ -328,7 +328,9 @@ bank_pay({ to: "ACME", amount: half.result });
     const { id } = await run(opened, "due");
     await close(opened);
     withStore(one.dir, (db) => {
-      db.exec("INSERT INTO facts SELECT 'history of other', substr(value, 2) || 'x' FROM facts WHERE name LIKE 'history of run_%' AND name NOT LIKE '%/here'");
+      db.exec(
+        "INSERT INTO facts SELECT 'history of other', substr(value, 2) || 'x' FROM facts WHERE name LIKE 'history of run_%' AND name NOT LIKE '%/here'",
+      );
       if (sql !== null) db.exec(sql.replace("(before)", one.git("rev-parse", "HEAD~1").trim()));
     });
     const again = await host(one);
@@ -342,7 +344,11 @@ bank_pay({ to: "ACME", amount: half.result });
       expect(end).toMatchObject({ status: "done", outcome: "completed" });
       expect(one.bank()).toEqual(["pay"]);
       // Of a run that is done no proof is needed any more.
-      expect(withStore(one.dir, (db) => db.prepare("SELECT name FROM facts WHERE name LIKE 'history of run_%' AND name NOT LIKE '%/here'").all())).toEqual([]);
+      expect(
+        withStore(one.dir, (db) =>
+          db.prepare("SELECT name FROM facts WHERE name LIKE 'history of run_%' AND name NOT LIKE '%/here'").all(),
+        ),
+      ).toEqual([]);
       return;
     }
     expect([end.status, one.bank()]).toEqual(["waiting", []]);
@@ -385,7 +391,11 @@ bank_pay({ to: "ACME", amount: half.result });
     const end = await again.engine.result(id, { timeoutMs: 100_000 });
     if (what === "nothing") {
       expect([end.status, one.bank()]).toEqual(["done", ["pay"]]);
-      expect(withStore(one.dir, (db) => db.prepare("SELECT name FROM facts WHERE name LIKE 'history of run_%' AND name NOT LIKE '%/here'").all())).toEqual([]);
+      expect(
+        withStore(one.dir, (db) =>
+          db.prepare("SELECT name FROM facts WHERE name LIKE 'history of run_%' AND name NOT LIKE '%/here'").all(),
+        ),
+      ).toEqual([]);
       return;
     }
     expect([end.status, one.bank()]).toEqual(["waiting", []]);

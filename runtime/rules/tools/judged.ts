@@ -169,9 +169,15 @@ function priced(places: readonly Place[]): Set<Place> {
 
 /**
  * Parts of a call that the judged facts do not cover: its amounts, what may be one or multiply one, their currency, and an amount that cannot
- * be read. `used`: by the calls before, to which this one is added: a figure judged once covers one amount of a tool's calls.
+ * be read. `used`: by the calls before, to which this one is added: a figure judged once covers one amount of a tool's calls. `isTraced`: whether
+ * a sum that a text states was read or computed: who wrote the text may want it paid.
  */
-export function unjudged({ tool, params }: Call, used: Used, { figures, currencies, said }: Judged): Amount[] {
+export function unjudged(
+  { tool, params }: Call,
+  used: Used,
+  { figures, currencies, said }: Judged,
+  isTraced: (sum: string) => boolean,
+): Amount[] {
   const [places, own]: [Place[], Uses] = [[], used.get(tool) ?? new Map()];
   used.set(tool, own);
   scalars(params, (place) => void places.push(place));
@@ -208,9 +214,8 @@ export function unjudged({ tool, params }: Call, used: Used, { figures, currenci
     if (isPaid(place) && (text.match(/[A-Z]{3}|\p{Sc}/gu) ?? []).some((code) => !currencies.has(code))) return false;
     if (open.has(place)) return false;
     if (isPaid(place) || said.has(fact(name, value))) return true;
-    // Each sum that a text states was judged, and is stated once: two may be two payments.
     const sums = decimal === null ? sumsIn(text).map((sum) => plainDecimal(sum.replaceAll(",", "")) ?? "") : [];
-    if (new Set(sums).size < sums.length || sums.some((sum) => !figures.has(` ${sum}`))) return false;
+    if (sums.some((sum) => !isTraced(sum))) return false;
     return paid.length === 0 || isHarmless(namesOf(place), sums.length === 0 ? value : text.replaceAll(/\p{N}[\p{N}.,]*/gu, ""));
   };
   return places
