@@ -123,6 +123,7 @@ async function makeRepository(dir: string, branch: string, person: string, messa
       allowUnsafePager: true,
       allowUnsafeAskPass: true,
       allowUnsafeProtocolOverride: true,
+      allowUnsafeConfigPaths: true, // it also refuses PREFIX, which git does not read
     },
   }).env(env);
   try {

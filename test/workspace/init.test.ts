@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { parseHeader } from "../../runtime/scripts/header.ts";
 import { validateInput } from "../../runtime/scripts/fields.ts";
 import { parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
@@ -56,6 +56,16 @@ test("a workspace has the starter's files, its own repository, one commit and a 
   expect(await git.blockedBy()).toBeNull();
   await git.close();
 });
+
+test.each(["PREFIX", "EDITOR", "PAGER", "SSH_ASKPASS", "GIT_DIR", "GIT_TEMPLATE_DIR", "GIT_EXTERNAL_DIFF"])(
+  "a user who has %s set gets a workspace",
+  async (name) => {
+    vi.stubEnv(name, "/usr");
+    await initWorkspace(dir, { name: "Acme", from: STARTER, person: "Pat" });
+    vi.unstubAllEnvs();
+    expect(sh("git", "status", "--porcelain")).toBe("");
+  },
+);
 
 test("the person's private key is outside of the workspace and its public half in trust.yaml", async () => {
   await initWorkspace(dir, { name: "Acme", from: STARTER, person: "Pat" });
