@@ -24,6 +24,7 @@ beforeEach(() => {
   process.env["HOME"] = place;
 });
 afterEach(() => {
+  vi.unstubAllEnvs();
   process.env["HOME"] = process.env["HOME_BEFORE"];
   delete process.env["HOME_BEFORE"];
   delete process.env["GIT_CONFIG_GLOBAL"];
@@ -62,8 +63,7 @@ test.each(["PREFIX", "EDITOR", "PAGER", "SSH_ASKPASS", "GIT_DIR", "GIT_TEMPLATE_
   async (name) => {
     vi.stubEnv(name, "/usr");
     await initWorkspace(dir, { name: "Acme", from: STARTER, person: "Pat" });
-    vi.unstubAllEnvs();
-    expect(sh("git", "status", "--porcelain")).toBe("");
+      expect(sh("git", "status", "--porcelain")).toBe("");
   },
 );
 
