@@ -8,6 +8,7 @@ const ANY = new Set(
   ),
 );
 const WORDS = 4;
+const LONG = 6;
 
 /** In capitals, as rules compare. */
 export const inCapitals = (text: string): string => text.toUpperCase();
@@ -32,9 +33,14 @@ function candidates(text: string): string[] {
   return [...found].sort((a, b) => a.length - b.length);
 }
 
-/** The shortest text of `own` that is in no text of `others`, preferring those in most of `like`; null when there is none. All in capitals. */
+/**
+ * The shortest text of `own` that is in no text of `others`; null when there is none. All in capitals. It names the payee if any does, before it
+ * is in most of `like`: PRO separates "GITHUB *PRO" today and takes PROPERTY TAX tomorrow. Without the payee a few letters are no rule.
+ */
 export function separatingText(own: string, like: readonly string[], others: readonly string[]): string | null {
-  const fit = candidates(own).filter((text) => !others.some((one) => one.includes(text)));
+  const payee = payeeOf(own);
+  const names = (text: string) => Number(wordsIn(text).some(([word]) => word === payee));
+  const fit = candidates(own).filter((text) => (names(text) || text.length >= LONG) && !others.some((one) => one.includes(text)));
   const shared = (text: string) => like.filter((one) => one.includes(text)).length;
-  return fit.sort((a, b) => shared(b) - shared(a))[0] ?? null;
+  return fit.sort((a, b) => names(b) - names(a) || shared(b) - shared(a))[0] ?? null;
 }

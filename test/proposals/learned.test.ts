@@ -14,7 +14,11 @@ const TEXTS: [own: string, like: string[], others: string[], text: string | null
   ["HETZNER ONLINE GMBH 4711", [], ["STAPLES 12"], "HETZNER"],
   // The shortest of those that all of them have.
   ["SQ *BLUE BOTTLE OAKLAND", ["SQ *BLUE BOTTLE OAKLAND", "SQ *BLUE BOTTLE BERLIN"], ["SQ *PEETS"], "BLUE"],
-  ["AMZN MKTP US*2K4", ["AMZN MKTP US*2K4"], ["AMZN WEB"], "MKTP"],
+  ["AMZN MKTP US*2K4", ["AMZN MKTP US*2K4"], ["AMZN WEB"], "AMZN MKTP"],
+  // A short word that is not the payee is part of other words.
+  ["GITHUB *PRO SUBSCRIPTION", [], ["STAPLES 12"], "GITHUB"],
+  ["GITHUB *PRO", ["GITHUB *PRO", "UPGRADE *PRO"], ["GITHUB *TEAM"], "GITHUB *PRO"],
+  ["CITY PRO", [], ["CITY HALL", "THE CITY PRO SHOP"], null],
   // What a person left elsewhere has every word of it.
   ["AMZN MKTP", [], ["AMZN MKTP US"], null],
   ["ONLINE PAYMENT 20261102", [], [], null],
