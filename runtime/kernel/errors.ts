@@ -128,7 +128,10 @@ export const CODES = {
     ],
     STATEMENT_ENCODING: ["The statement's encoding is not the one its dialect names.", "Use UTF-8, or set encoding: in the dialect."],
     STATEMENT_INVALID: ["The statement cannot be read as the format it claims to be.", "Export it again; the message shows the line."],
-    STATEMENT_ROW: ["A row of a statement is refused; others are not affected.", "Correct the row in a new export, or decide its card."],
+    STATEMENT_ROW: [
+      "A row of a statement is refused; others are not affected.",
+      "Correct the row in a new export, or how it is read in the dialect or mapping; or decide its card.",
+    ],
     STATEMENT_BALANCE: [
       "The balances of a statement do not agree with its rows.",
       "Compare it with the bank's page; a row is missing, doubled or read with the wrong sign.",

@@ -60,9 +60,10 @@ function amountReason(raw: string, form: AmountForm): string {
   const text = raw.trim();
   if (text === "") return "The amount is empty.";
   if (form.sign === "" && /^[+-]?\s*\p{Sc}|\p{Sc}$/u.test(text))
-    return `"${excerpt(raw)}" carries a currency sign, which this dialect does not allow. Set amount.sign in the dialect if it is right.`;
+    return `"${excerpt(raw)}" carries a currency sign, which this dialect does not allow. Set amount.sign in the dialect or mapping if it is right.`;
   const thousands = form.thousands === "" ? "no thousands mark" : `thousands mark "${form.thousands}"`;
-  return `"${excerpt(raw)}" is not an amount with decimal mark "${form.decimal}" and ${thousands}.`;
+  const other = /^[+-]?\d[\d.,' ]*$/.test(text) ? " Set amount.decimal and amount.thousands in the dialect or mapping if it is right." : "";
+  return `"${excerpt(raw)}" is not an amount with decimal mark "${form.decimal}" and ${thousands}.${other}`;
 }
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];

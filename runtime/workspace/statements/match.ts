@@ -101,7 +101,7 @@ function unknownDialect(file: string, top: string, dialects: Dialect[], heads: M
     near === undefined
       ? ""
       : ` The nearest is ${near.dialect.name}, which also needs ${near.missing.map((name) => `"${name}"`).join(", ") || "the header on the first line"}.`;
-  const message = `No dialect reads this file. Its first line is: ${excerpt(line)}.${nearest} Add a dialect in importers/, or describe the columns in config.yaml: statements: [{match: {file: "${excerpt(file)}"}, account: ..., dialect: generic, mapping: {columns: {...}, date: ...}}].`;
+  const message = `No dialect reads this file. Its first line is: ${excerpt(line)}.${nearest} Add a dialect in importers/, or describe the columns in config.yaml: statements: [{match: {file: "${excerpt(file)}"}, account: ..., dialect: generic, mapping: {columns: {...}, date: ..., delimiter: ..., amount: {decimal: ...}}}].`;
   return unreadable("STATEMENT_DIALECT", message, 1, { header: excerpt(line), nearest: near?.dialect.name ?? null });
 }
 

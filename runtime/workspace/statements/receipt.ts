@@ -27,7 +27,7 @@ export function dependsOn({ line, code }: Refused): string[] {
   const settings = [CONFIG, IMPORTERS];
   if (code === "STATEMENT_ACCOUNT" || code === "JOURNAL_CLOSED" || UNREADABLE.has(code)) return settings;
   // Line 0: the run over the file failed, or its rows contradict the books.
-  if (line !== 0) return [];
+  if (line !== 0) return code === "STATEMENT_ROW" ? settings : [];
   return [...settings, AGENTS, SCRIPTS, TRUST, ...(code.startsWith("JOURNAL_") ? [JOURNAL] : [])];
 }
 

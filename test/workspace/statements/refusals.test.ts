@@ -11,7 +11,7 @@ test("each bad row is refused at its line and the good ones stay", () => {
   expect(statement?.refused).toEqual(
     [
       [3, '"02/30/2025" is not a calendar day from 1970 to 2069.'],
-      [4, '"$120" carries a currency sign, which this dialect does not allow. Set amount.sign in the dialect if it is right.'],
+      [4, '"$120" carries a currency sign, which this dialect does not allow. Set amount.sign in the dialect or mapping if it is right.'],
       [5, "The date is empty."],
       [6, "The row has 4 cells instead of 7: a column is missing."],
       [7, '"-1.005" has more decimals than USD, which has 2.'],
@@ -108,7 +108,7 @@ test("an unknown header names what was found, the nearest dialect and the remedy
   expect(error).toMatchObject({ code: "STATEMENT_DIALECT", at: { file: "march.csv", line: 1 } });
   expect(error.message).toBe(
     'No dialect reads this file. Its first line is: Details,Posting Date,Description,Sum,Type,Balance. The nearest is chase-checking, which also needs "Amount". ' +
-      'Add a dialect in importers/, or describe the columns in config.yaml: statements: [{match: {file: "march.csv"}, account: ..., dialect: generic, mapping: {columns: {...}, date: ...}}].',
+      'Add a dialect in importers/, or describe the columns in config.yaml: statements: [{match: {file: "march.csv"}, account: ..., dialect: generic, mapping: {columns: {...}, date: ..., delimiter: ..., amount: {decimal: ...}}}].',
   );
 });
 
