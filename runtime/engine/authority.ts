@@ -52,12 +52,14 @@ export function notAlone(by: string, approvals = 1): Pick<CardDraft, "approvals"
 }
 
 /**
- * Whether a run was started from outside by whoever had access: put a file into a folder, knew the secret of a webhook, is an anonymous caller.
- * That could be each person who decides, so where the policy asks for another one, two must agree. `outside`: of the run behind it.
+ * Whether what a run works on came from outside by whoever had access: put a file into a folder, knew the secret of a webhook, is an anonymous
+ * caller. That could be each person who decides, also one who starts it once more, so where the policy asks for another one, two must agree.
+ * `outside`: of the run behind it.
  */
 export const couldBeAnybodys = ({ by, cause: { kind, detail } }: Pick<RunRecord, "by" | "cause">): boolean =>
-  by === undefined &&
-  (["watch", "webhook", "a2a", "mcp"].includes(kind) || (detail as { from?: { outside?: true } } | undefined)?.from?.outside === true);
+  ["watch", "webhook"].includes(kind) ||
+  (by === undefined && ["a2a", "mcp"].includes(kind)) ||
+  (detail as { from?: { outside?: true } } | undefined)?.from?.outside === true;
 
 /** The card as its run would ask it today: with several people nobody decides what they started, even if it was opened while there was one. */
 export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approvals">>(

@@ -164,6 +164,14 @@ test("what anybody could have started from outside is decided by two people wher
     await say("Bob", opened, run ?? "");
     expect(await ended(opened, run ?? "")).toMatchObject({ outcome: "completed", result: { by: "Ann, Bob" } });
   }
+  // Whoever gives a file of the folder once more has not shown whose it is.
+  const { id } = await opened.start("asks", {
+    cause: { kind: "watch", key: "again", detail: { files: ["x.csv"] } },
+    input: OTHER,
+    by: "Cid",
+  });
+  await opened.engine.result(id, { timeoutMs: 100_000 });
+  expect(openCard(opened, id)).toMatchObject({ approvals: 2 });
   expect(await cards({ kind: "schedule", key: "d", detail: { tick: "x" } }, OTHER)).not.toHaveProperty("approvals");
 });
 
