@@ -157,7 +157,7 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   const run = await host.engine.get(id);
   if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${opened.id} no longer exists.`);
   const proven = await host.engine.isProven(run.id);
-  const card = asAskedNow(opened, proven ? run : { by: NOBODY }, host.trust.people.length);
+  const card = asAskedNow(opened, proven ? run : { by: NOBODY }, host.world.people);
   const authority = await host.world.authority(run);
   const why = authority.objection(card, decision);
   if (why !== null) throw why;

@@ -308,7 +308,7 @@ function assemble({ ports, local, cache, lease, tools, rechecks, sealer, sent, w
     limits: async (run) => limitsFor(trust, run.agent),
     authority: async (run) => createAuthority(trust.people, (await config(git.tree(run.pin.commit))).policy),
     standing: createStanding({ dir, database, trust, clock, config: (run) => config(git.tree(run.pin.commit)), tools: toolsFor }),
-    people: trust.people.length,
+    people: trust.people.map(({ name }) => name),
     mayAct(run, effect) {
       assertTrust();
       const pause = pauseOf(database, run.agent);

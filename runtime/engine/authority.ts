@@ -61,13 +61,18 @@ export const couldBeAnybodys = ({ by, cause: { kind, detail } }: Pick<RunRecord,
   (by === undefined && ["a2a", "mcp"].includes(kind)) ||
   (detail as { from?: { outside?: true } } | undefined)?.from?.outside === true;
 
+/** Who started a run; NOBODY if trust.yaml no longer has that name, because whoever had it may have another one. */
+export const starterOf = ({ by }: Pick<RunRecord, "by">, people: readonly string[]): string | undefined =>
+  by === undefined || people.includes(by) ? by : NOBODY;
+
 /** The card as its run would ask it today: with several people nobody decides what they started, even if it was opened while there was one. */
 export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approvals">>(
   card: C,
-  { by }: Pick<RunRecord, "by">,
-  people: number,
+  run: Pick<RunRecord, "by">,
+  people: readonly string[],
 ): C {
-  const barred = people > 1 && by !== undefined && card.kind !== "form";
+  const by = starterOf(run, people);
+  const barred = people.length > 1 && by !== undefined && card.kind !== "form";
   const { not_by: _, ...asked } = card;
   return barred ? ({ ...asked, ...notAlone(by, card.approvals) } as C) : card;
 }

@@ -18,7 +18,7 @@ import { recordsIn } from "../rules/edits.ts";
 import { canonical, type RunState } from "./access.ts";
 import { findBrokenSum, findHole, findUntracedAmount, notJudged } from "./call-faults.ts";
 import type { Demands } from "./approval.ts";
-import { couldBeAnybodys, notAlone } from "./authority.ts";
+import { couldBeAnybodys, notAlone, starterOf } from "./authority.ts";
 
 /**
  * Who must decide a card, and the brief that goes with it. The policy's demands apply whatever the script asks for.
@@ -29,7 +29,7 @@ export function demandsOf(
   state: RunState,
   run: RunRecord,
   header: Header,
-  people: number,
+  people: readonly string[],
   now: number,
 ): Partial<Demands> {
   const started_by = startedBy(run);
@@ -92,7 +92,7 @@ export function whoMay(
   card: Pick<Gate["card"], "kind" | "level" | "calls">,
   state: RunState,
   run: RunRecord,
-  people: number,
+  people: readonly string[],
 ): Pick<CardDraft, "level"> & Partial<Demands> {
   if (card.kind === "form") return { level: card.level };
   const said = state.process?.verdict ?? null;
@@ -100,8 +100,8 @@ export function whoMay(
   const verdict = said === null || state.doubted === null ? said : { ...said, ...state.most };
   // A changed row may name another starter, or none.
   const distinct = verdict?.distinct_from_requester === true;
-  const by = state.doubted !== null || (distinct && couldBeAnybodys(run)) ? NOBODY : run.by;
-  const barred = by !== undefined && (people > 1 || distinct);
+  const by = state.doubted !== null || (distinct && couldBeAnybodys(run)) ? NOBODY : starterOf(run, people);
+  const barred = by !== undefined && (people.length > 1 || distinct);
   const requesters = verdict?.requesters ?? [];
   const approvals = Math.max(verdict?.approvals ?? 1, requesters.includes(NOBODY) ? 2 : 1);
   const named = requesters.filter((one) => one !== NOBODY);

@@ -23,8 +23,8 @@ export interface World extends Callable, Settling {
   changedSince?(log: RunLog, act: DoorCall, server: string, decided: readonly Change[]): Promise<string | null>;
   /** What was done once, as kept beside the store. */
   sent: Once;
-  /** Number of people in trust.yaml: with two or more, nobody approves what they started. */
-  people: number;
+  /** Names of the people in trust.yaml: with two or more, nobody approves what they started. */
+  people: readonly string[];
   /** @throws OWNER_FENCED */
   guard(): void;
 }
