@@ -72,7 +72,7 @@ function toServe(run: RunRecord, steps: readonly Step[]): Step[] {
   const last = steps.at(-1);
   if (run.status !== "failed" || last?.state !== "error") return [...steps];
   const acted = (last.effect === "external" || last.effect === "notify") && last.attempts > 0;
-  return [...steps.slice(0, -1), ...(acted ? [{ ...last, state: "intent" as const, error: null }] : [])];
+  return [...steps.slice(0, -1), ...(acted ? [{ ...last, state: "intent" as const }] : [])];
 }
 
 async function prove(host: Host, run: RunRecord, steps: readonly Step[], pin: ScriptPin): Promise<Proof> {

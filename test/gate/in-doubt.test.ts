@@ -9,6 +9,7 @@ const SIMPLE = `${header("mcp, approval")}const { calls } = approval_wait({ titl
 for (const call of calls) mcp_call(call);
 "paid";
 `;
+const READ = SIMPLE.replace("pay_blind", "pay_invoice");
 const TWO = `process: two
 source: test
 facts: {amount: decimal}
@@ -70,4 +71,20 @@ test("where the policy asked two people, two people send it again", async () => 
   expect(await opened.engine.result(id, { timeoutMs: 9000 })).toMatchObject({ status: "waiting", reason: "in_doubt" });
   await say("Ann", opened, id, "rejected");
   await expect.poll(() => one.wrote().length, { timeout: 30_000 }).toBe(1);
+});
+
+test("a payment that failed and is tried again keeps why it failed: that decides whether its record may settle it", async () => {
+  const one = await shop({ "agents/read.ts": READ });
+  trustWith(one, TEAM);
+  const opened = await host(one);
+  one.mood({ refuses: { error: "no funds" } });
+  const { id } = await begin(opened, "read", {}, "Zoe");
+  await say("Ann", opened, id);
+  expect(await ended(opened, id)).toMatchObject({ status: "failed", error: { code: "TOOL_FAILED" } });
+  await opened.engine.retry(id);
+  await expect.poll(async () => (await opened.engine.get(id))?.reason, { timeout: 30_000 }).toBe("timer");
+  expect((await opened.engine.steps(id)).at(-1)).toMatchObject({
+    state: "intent",
+    error: { message: expect.stringContaining("no funds") },
+  });
 });

@@ -134,7 +134,7 @@ describe("the tool's server dies", () => {
 
 describe("the tool's server lives on and", () => {
   /** A bank over HTTP that carries out what it is asked to only some time after whoever asks has given up. */
-  async function bank(status: number | null, afterMs: number): Promise<{ trust: string; reached: string[] }> {
+  async function bank(status: number | null, afterMs: number, says = "upstream timed out"): Promise<{ trust: string; reached: string[] }> {
     const [reached, paid]: [string[], string[]] = [[], []];
     const listed = ["get_invoice", "pay_invoice"].map((name) => ({ name, description: name, input_schema: { type: "object" } }));
     const url = await serve((request, response, body) => {
@@ -148,20 +148,22 @@ describe("the tool's server lives on and", () => {
           ),
         );
       setTimeout(() => paid.push(id), afterMs).unref();
-      if (status !== null) response.writeHead(status).end("upstream timed out");
+      if (status !== null) response.writeHead(status).end(says);
     });
     const verify = "verify: {read: get_invoice, key: {invoice_id: invoice_id}, expect: {status: paid}, before: {status: open}}";
     return { trust: `mcp: {shop: {plain: "${url}", timeout_ms: 4000, tools: {pay_invoice: {class: mutate, ${verify}}}}}`, reached };
   }
   test("answers too late: it is asked to pay once, whether it pays late or never", async () => {
-    const ways: [status: number | null, afterMs: number, end: string, reason: string | null][] = [
+    const ways: [status: number | null, afterMs: number, end: string, reason: string | null, says?: string][] = [
       [null, 4500, "done", null],
       [504, 500, "done", null],
       [504, 600_000, "waiting", "in_doubt"],
+      [408, 600_000, "waiting", "in_doubt", '{"error":"took too long"}'],
+      [200, 600_000, "waiting", "in_doubt", '{"error":"upstream timed out"}'],
     ];
     const ends = await Promise.all(
-      ways.map(async ([status, afterMs]) => {
-        const { trust, reached } = await bank(status, afterMs);
+      ways.map(async ([status, afterMs, , , says]) => {
+        const { trust, reached } = await bank(status, afterMs, says);
         const one = await shop(FILES);
         one.commit({ "trust.yaml": one.read("trust.yaml").replace(/^mcp:(?:\n {2}.*)*$/m, trust) }, "trust");
         confirm(one.dir);

@@ -106,9 +106,9 @@ describe("a declared spec", () => {
     expect(calls.filter((name) => name === "s/pay_invoice")).toHaveLength(1);
   });
 
-  const answering = (store: Store, record: Json): Json => {
+  const answering = (store: Store, record: Json, error = "timeout upstream"): Json => {
     store["I1"] = record;
-    return { error: "timeout upstream" };
+    return { error };
   };
 
   it("is VERIFIED if the record has become what was requested, whatever the tool answered", async () => {
@@ -121,7 +121,7 @@ describe("a declared spec", () => {
 
   it("is WRITE_FAILED with the record's contents, if the record has changed in another way", async () => {
     const store = invoice();
-    const act = () => answering(store, { invoice_id: "I1", status: "pending", amount: "1200" });
+    const act = () => answering(store, { invoice_id: "I1", status: "pending", amount: "1200" }, "no");
     const { write: seen } = await write("pay_invoice", params, store, act, PAY);
     expect(seen).toMatchObject({ status: "WRITE_FAILED", diff: { status: { expected: "paid", actual: "pending" } } });
   });
@@ -154,6 +154,7 @@ describe("a declared spec", () => {
 
   it.each<[string, VerifyDeclaration, Store, () => Json]>([
     ["the record cannot be read", { ...PAY, read: "get_ticket" }, { I1: { error: "locked" } }, () => ({ error: "timeout" })],
+    ["speaks of a missing answer", PAY, { I1: { status: "approved", amount: "0.00" } }, () => ({ error: "upstream timed out" })],
     ["nobody reads it back", { read: "get_nothing" }, {}, () => ({ error: "timeout" })],
     ["the record showed it before", { ...PAY, before: undefined }, { I1: { status: "paid", amount: "1200" } }, () => ({ error: "no" })],
     ["the record has nothing to compare", { read: "get_invoice" }, { I1: { vendor: "ACME" } }, () => ({ error: "no" })],

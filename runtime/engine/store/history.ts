@@ -109,13 +109,13 @@ export function storeStep(database: Database, rid: number, step: Step, event: nu
 
 /**
  * A run that failed at a call may try it again: the failed step at the end of its history is deleted. If the call may have acted outside,
- * the step becomes a call in doubt instead, which is settled like any other. The event of the failure stays.
+ * the step becomes a call in doubt instead, which keeps its error and is settled like any other. The event of the failure stays.
  */
 export function forgetFailure(database: Database, rid: number): void {
   const last = database.get<StepRow & { event: number }>("SELECT * FROM steps WHERE rid = ? ORDER BY seq DESC LIMIT 1", rid);
   if (last?.state !== "error") return;
   if ((last.effect === "external" || last.effect === "notify") && last.attempts > 0) {
-    database.run("UPDATE steps SET state = 'intent', error = NULL, result = NULL, changes = NULL WHERE rid = ? AND seq = ?", rid, last.seq);
+    database.run("UPDATE steps SET state = 'intent', result = NULL, changes = NULL WHERE rid = ? AND seq = ?", rid, last.seq);
     return;
   }
   database.run("DELETE FROM steps WHERE rid = ? AND seq = ?", rid, last.seq);

@@ -2,6 +2,7 @@
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { afterAwake } from "../../kernel/processes.ts";
+import { isRefusal, isUnanswered } from "../../rules/tools/refusal.ts";
 import { forPeople } from "./answer.ts";
 
 /** A tool as its server describes it; all of it is untrusted text. */
@@ -86,14 +87,18 @@ export function meaningOf(error: ClearedError, where: string, write: boolean): C
 /** The meaning of an HTTP status for a call that was sent. */
 export function statusError(status: number, body: string): ClearedError {
   const says = body.trim() === "" ? "" : `: ${forPeople(body)}`;
-  if (status >= 300 && status < 400) {
+  const refused = isRefusal(status, body);
+  if (refused && status < 400) {
     return new ClearedError("TOOL_REFUSED", `The server points to another address${says}. Name that address itself.`, { data: { status } });
   }
-  // 408, 504: somebody waited in vain, and it may be carried out still. Other 5xx: it may have been. Any other 4xx is a refusal.
-  const refused = status >= 400 && status < 500 && status !== 408;
-  const code = status === 408 || status === 504 ? "TOOL_TIMEOUT" : refused ? "TOOL_DOWN" : "TOOL_ANSWER";
+  const late = status === 408 || status === 504 || isUnanswered(body);
+  const code = refused ? "TOOL_DOWN" : late ? "TOOL_TIMEOUT" : "TOOL_ANSWER";
   return new ClearedError(code, `The server answered with HTTP ${status}${says}.`, { data: { status } });
 }
+
+/** A tool's own statement that it failed. `refused`: which proves that it did nothing; `told` is the server's, and cannot say so. */
+export const toolFailed = (message: string, told: Record<string, unknown>, refused: boolean): ClearedError =>
+  new ClearedError("TOOL_FAILED", message, { data: { ...told, refused } });
 
 /** A connection whose code is loaded on first use. */
 export function later(make: () => Promise<Connection>): Connection {

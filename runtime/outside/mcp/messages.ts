@@ -9,8 +9,9 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
+import { isRefusal } from "../../rules/tools/refusal.ts";
 import { fromText, isTooDeep, mustBeShallow } from "./answer.ts";
-import { type ListedTool, clearedIn, statusError } from "./connection.ts";
+import { type ListedTool, clearedIn, statusError, toolFailed } from "./connection.ts";
 import type { Stdio } from "./stdio.ts";
 
 export const TOOLS_CHANGED = ToolListChangedNotificationSchema;
@@ -54,9 +55,7 @@ function answerOf(result: { content?: { type: string }[]; structuredContent?: un
   const parts = result.content ?? [];
   const texts = parts.filter((part): part is { type: "text"; text: string } => part.type === "text").map((part) => part.text);
   if (result.isError === true)
-    throw new ClearedError("TOOL_FAILED", texts.join("\n") || "The tool failed without a message.", {
-      data: fieldsOf(result.structuredContent),
-    });
+    throw toolFailed(texts.join("\n") || "The tool failed without a message.", fieldsOf(result.structuredContent), false);
   const page = texts.length === 1 ? ERROR_PAGE.exec(texts[0]?.slice(0, 4000) ?? "") : null;
   if (page !== null) throw new ClearedError("TOOL_ANSWER", `It answered with an error page instead of a result: ${page[1]}`);
   if (result.structuredContent !== undefined) return mustBeShallow(result.structuredContent as Json);
@@ -86,7 +85,8 @@ export function errorOf(error: unknown, { ended, stdio }: { ended: boolean; stdi
   if (error instanceof McpError) {
     if (ended && error.code === ErrorCode.ConnectionClosed)
       return new ClearedError("TOOL_LOST", `The server ended before it answered.${saidBy(stdio)}`, { data: { ended: true } });
-    return new ClearedError("TOOL_FAILED", text.replace(/^MCP error -?\d+: /, ""), { data: fieldsOf(error.data) });
+    if (error.code === ErrorCode.RequestTimeout) return new ClearedError("TOOL_TIMEOUT", text);
+    return toolFailed(text.replace(/^MCP error -?\d+: /, ""), fieldsOf(error.data), isRefusal(error.code, text));
   }
   const name = error instanceof Error ? error.constructor.name : "";
   // Recognized by name, because a copy of the SDK inside another package has its own classes.

@@ -6,10 +6,20 @@ import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { createSlots } from "../../kernel/turns.ts";
 import type { Json } from "../../kernel/ports.ts";
+import { isRefusal } from "../../rules/tools/refusal.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 import type { Fetch } from "./addresses.ts";
 import { forPeople, isTooDeep, parseJson } from "./answer.ts";
-import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, meaningOf, statusError } from "./connection.ts";
+import {
+  type CallOptions,
+  type Connection,
+  type ListedTool,
+  clearedIn,
+  createPatience,
+  meaningOf,
+  statusError,
+  toolFailed,
+} from "./connection.ts";
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { ClientCredentialsProvider } from "@modelcontextprotocol/sdk/client/auth-extensions.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -88,13 +98,12 @@ function bodyOf(text: string, { status }: Response, write: boolean): Json {
     // Not JSON, or nested too deeply: reported below, with the status if that is a failure.
   }
   const fault = isObject(value) ? value["error"] : undefined;
-  // A write answered with 5xx may have been carried out before the failure, whatever its body says.
-  if (fault && (status < 500 || !write)) {
-    throw new ClearedError("TOOL_FAILED", typeof fault === "string" ? fault : JSON.stringify(fault), {
-      data: value as Record<string, Json>,
-    });
-  }
-  if (status < 200 || status >= 300) throw statusError(status, text);
+  const ok = status >= 200 && status < 300;
+  const refused = isRefusal(status, text);
+  // A write answered with any other status may have been carried out, whatever its body says.
+  if (fault && (ok || refused || !write))
+    throw toolFailed(typeof fault === "string" ? fault : JSON.stringify(fault), value as Record<string, Json>, refused);
+  if (!ok) throw statusError(status, text);
   if (value === undefined)
     throw new ClearedError("TOOL_ANSWER", `Its answer is not JSON that can be read; it begins: ${forPeople(text.slice(0, 120))}`);
   return value;

@@ -6,16 +6,17 @@ import { ClearedError, onCode } from "../../kernel/errors.ts";
 import type { Call, Json, ToolInfo } from "../../kernel/ports.ts";
 import { classify, type Declared, nameWords } from "./classify.ts";
 import { columnsOf, matchColumn, replaceIdentifiers, schemaError, valueBeside } from "./drift.ts";
+import { isUnanswered } from "./refusal.ts";
 import { failureIn, isObject, propertiesOf, requiredOf } from "./shape.ts";
 
 const SCHEMA_WORDS = new Set("schema column columns describe inspect metadata structure".split(" "));
-const TRANSIENT =
-  /(?:^|\b(?:http|status|code|error)\b\W{0,3})(?:429|502|503|504)\b|rate.?limit|too many requests|timed? ?out|temporar|unavailable|try again/i;
+const BUSY = /(?:^|\b(?:http|status|code|error)\b\W{0,3})429\b|rate.?limit|too many requests|temporar|unavailable|try again/i;
 
 /** Whether the same read may be sent again: it did not arrive, or the tool calls the failure temporary. */
 export function mayRepeat(error: unknown): boolean {
   if (!(error instanceof ClearedError)) return false;
-  return error.code === "TOOL_DOWN" || error.code === "TOOL_TIMEOUT" || (error.code === "TOOL_FAILED" && TRANSIENT.test(error.message));
+  if (error.code === "TOOL_DOWN" || error.code === "TOOL_TIMEOUT") return true;
+  return error.code === "TOOL_FAILED" && (BUSY.test(error.message) || isUnanswered(error.message));
 }
 
 /** Reading tools of a server that describe its columns. */

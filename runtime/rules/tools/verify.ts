@@ -21,6 +21,7 @@ import {
   type Snapshot,
   wrongId,
 } from "./compare.ts";
+import { isUnanswered } from "./refusal.ts";
 import { failureIn, fieldNamed, type Fields, isObject, matches, objectsIn, own, propertiesOf, requiredOf } from "./shape.ts";
 
 /** `verify:` of a tool in trust.yaml. A value `$x` is the call's parameter x. */
@@ -181,9 +182,10 @@ async function snapshot(call: Call, read: (call: Call) => Promise<Json>): Promis
  * One write with its read-back. `read` is only called with the spec's reading tool, and `write` at most once: not at all when
  * the record already shows this write, by every field its spec declares for before and after, or another amount where the write adds
  * one, unless the run itself has written it and so means to write it `again`. A tool that answers with a failure (or throws TOOL_FAILED)
- * has written nevertheless if its record has become what was asked for: VERIFIED. It is WRITE_FAILED if the record proves that nothing
- * happened, or has changed in another way (`diff`).
- * @throws TOOL_LOST when the outcome is unknown: a failure without a conclusive record; and any other error of `write`
+ * has written nevertheless if its record has become what was asked for: VERIFIED. It is WRITE_FAILED if the error or the record
+ * proves that nothing happened, or the record has changed in another way (`diff`).
+ * @throws TOOL_LOST when the outcome is unknown: a failure without a conclusive record, or one that speaks of a missing answer; and any
+ * other error of `write`
  */
 export async function verifiedWrite(options: {
   call: Call;
@@ -229,7 +231,10 @@ export async function verifiedWrite(options: {
     const error = `nothing was sent: ${spec.read} shows ${why}`;
     if (why !== "") return { answer: { error }, write: { ...outcome(early, before, JSON.stringify({ error })), status: "WRITE_FAILED" } };
   }
-  const answer = await write().catch(onCode("TOOL_FAILED", ({ message }): Json => ({ error: message })));
+  const { answer, error } = await write().then(
+    (answer) => ({ answer, error: null }),
+    onCode("TOOL_FAILED", (error) => ({ answer: { error: error.message } as Json, error })),
+  );
   const key = spec?.key(params, answer) ?? early;
   const failure = failureIn(answer);
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
@@ -238,15 +243,20 @@ export async function verifiedWrite(options: {
   const seen = expected === null || key === null ? null : compare(expected, key, before, after);
   if (failure === null) return { answer, write: { ...outcome(key, after, text), ...seen } };
   const failed = { ...outcome(key, after, text), status: "WRITE_FAILED" } as const;
+  // A record says nothing yet about what may still be under way behind the tool.
+  const late = isUnanswered(`${failure} ${JSON.stringify(error?.data ?? answer)}`);
   if (spec !== null && key !== null && expected !== null && seen !== null) {
     const moved = before !== undefined && after !== undefined && hasChanged(before, after);
     if (moved && seen.status === "VERIFIED" && compare(expected, key, before, before).status !== "VERIFIED")
       return { answer: shown, write: { ...failed, answer: `its record shows it, though it answered: ${failure}`, status: "VERIFIED" } };
-    if (moved) return { answer, write: { ...failed, diff: seen.diff } };
-    if (provesNothingHappened(expected, key, before, after) || isUntouched(spec, params, key, after)) return { answer, write: failed };
+    if (moved && !late) return { answer, write: { ...failed, diff: seen.diff } };
+    if (!late && (provesNothingHappened(expected, key, before, after) || isUntouched(spec, params, key, after)))
+      return { answer, write: failed };
   }
+  if (error?.data?.["refused"] === true) return { answer, write: failed };
   const says = failure.startsWith(call.tool) ? failure : `${call.tool}: ${failure}`;
-  throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool: call.tool, says } });
+  const why = late ? { why: "TOOL_TIMEOUT" } : {};
+  throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool: call.tool, says, ...why } });
 }
 
 /** After a crash: whether a write happened. Null: unknown, because a record in between may be a write in progress. */
