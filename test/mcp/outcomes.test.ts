@@ -71,3 +71,9 @@ test.each<[status: number, body: string, pay: string, look: string]>([
   const { met, wrote } = await bank({ status, body });
   expect([await met("mcp/pay"), await met("mcp/look"), wrote()]).toEqual([pay, look, 2]);
 });
+
+test("a write keeps its own outcome if the server falls over in the act, whatever its list of tools says then", async () => {
+  const says = { status: 200, body: '{"error":"method failed: unknown state"}' };
+  const met = async (tool: string) => (await bank(says, true)).met(tool);
+  expect([await met("plain/pay"), await met("plain/look")]).toEqual(["TOOL_LOST", "TOOL_LOST"]);
+});

@@ -172,7 +172,8 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       } catch (error) {
         if (error instanceof ClearedError && error.code === "TOOL_FAILED" && GONE.test(error.message)) {
           connection.forget();
-          await get(tool, abort);
+          // What happened to a write is in its own answer, whatever the list says now.
+          if (!write) await get(tool, abort);
         }
         // Here and not only at the end, because a failure may become a recorded result.
         throw error instanceof ClearedError ? redactor.error(error) : error;
