@@ -61,6 +61,7 @@ async function foreigner() {
       const first = got.filter((one) => one.params.message?.parts[0].text === words).length === 1;
       if (words.startsWith("lost always") || (words.startsWith("lost") && first)) return request.socket.destroy();
       if (words.startsWith("gateway")) return json({ oops: true }, 502);
+      if (words.startsWith("too late")) return json({ oops: true }, 408);
       if (words.startsWith("broken")) return json({ oops: true }, 503);
       if (words.startsWith("slow")) return result(task("working"));
       if (method === "tasks/get") return result(task(params.id === "task-soon" ? "completed" : "working"));
@@ -235,25 +236,28 @@ test("a task that may have been accepted is sent again only after a person says 
   expect(new Set(given().map(({ params }) => params.message.messageId)).size).toBe(1);
 });
 
-test.each(["lost always", "gateway lost it"])("%s: each answer of a person sends it once", async (words) => {
-  const asked = await send("orderer", "x", { metadata: { skill: "orderer", input: { task: words, agent: "careless" } } });
-  await cleared(mine.dir, "approve", String(asked.status.message.parts[1].data.reviewId));
-  const given = () => foreign.got.filter(({ params }) => params.message?.parts[0].text === words).length;
-  const asksAgain = (not: string) =>
-    until(async () => {
-      const { status } = await read(asked.id);
-      const id = String(status.message?.parts[1]?.data?.reviewId);
-      return JSON.stringify(status.message ?? "").includes("Did careless get this task?") && id !== not && id;
-    });
-  const first = await asksAgain("");
-  expect(given()).toBe(1);
-  await cleared(mine.dir, "reject", first);
-  const second = await asksAgain(first);
-  expect(given()).toBe(2);
-  await cleared(mine.dir, "approve", second);
-  await until(async () => (await read(asked.id)).status.state === "failed");
-  expect(given()).toBe(2);
-});
+test.each(["lost always", "gateway lost it", "too late", "broken on the way"])(
+  "%s: each answer of a person sends it once",
+  async (words) => {
+    const asked = await send("orderer", "x", { metadata: { skill: "orderer", input: { task: words, agent: "careless" } } });
+    await cleared(mine.dir, "approve", String(asked.status.message.parts[1].data.reviewId));
+    const given = () => foreign.got.filter(({ params }) => params.message?.parts[0].text === words).length;
+    const asksAgain = (not: string) =>
+      until(async () => {
+        const { status } = await read(asked.id);
+        const id = String(status.message?.parts[1]?.data?.reviewId);
+        return JSON.stringify(status.message ?? "").includes("Did careless get this task?") && id !== not && id;
+      });
+    const first = await asksAgain("");
+    expect(given()).toBe(1);
+    await cleared(mine.dir, "reject", first);
+    const second = await asksAgain(first);
+    expect(given()).toBe(2);
+    await cleared(mine.dir, "approve", second);
+    await until(async () => (await read(asked.id)).status.state === "failed");
+    expect(given()).toBe(2);
+  },
+);
 
 test("an agent that is down, unknown, or has a card pointing elsewhere is reported as such", async () => {
   const told = async (agent: string): Promise<string> => {

@@ -7,6 +7,7 @@ import { SendMessageRequest, type Message, type Part, type Task, TaskState } fro
 import { type Client, ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } from "@a2a-js/sdk/client";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json, RemoteCall } from "../../kernel/ports.ts";
+import { isRefusal, isUnanswered } from "../../rules/tools/refusal.ts";
 import type { Fetch } from "../mcp/addresses.ts";
 import { forPeople, mustBeShallow, parseJson } from "../mcp/answer.ts";
 
@@ -55,14 +56,13 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
     const answer = await options.fetch(to, sent).catch((error: unknown) => {
       throw error instanceof ClearedError && error.code === "TOOL_DOWN" ? down(forPeople(error.message)) : error;
     });
-    // Other errors of a server or gateway may come after acceptance; these two say that it was not accepted (RFC 9110 15.6.4, RFC 6585 4).
-    if (answer.status === 503 || answer.status === 429) throw down(`it answers ${answer.status}`);
-    if (answer.status >= 500) throw new Error(`it answers ${answer.status}`);
-    if (answer.status >= 400 || (answer.status >= 300 && answer.status < 400))
-      throw new ClearedError(
-        "REMOTE_REFUSED",
-        `${name} refuses the request with ${answer.status}. Look at its token and address in trust.yaml.`,
-      );
+    const { status } = answer;
+    if (status < 200 || status >= 300) {
+      const refused = isRefusal(status, await answer.text());
+      if (!refused) throw new Error(`it answers ${status}`);
+      if (status === 429) throw down(`it answers ${status}`);
+      throw new ClearedError("REMOTE_REFUSED", `${name} refuses the request with ${status}. Look at its token and address in trust.yaml.`);
+    }
     // Keeps every digit of an amount.
     return Object.defineProperty(answer, "json", { value: async () => mustBeShallow(parseJson(await answer.text())) });
   };
@@ -88,7 +88,7 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
     } catch (error) {
       // Its card may contain a new address.
       made = null;
-      if (error instanceof ClearedError || !isRefusal(error)) throw error;
+      if (error instanceof ClearedError || !rejects(error)) throw error;
       throw new ClearedError("REMOTE_REFUSED", `${name} refuses the request: ${forPeople((error as Error).message)}`);
     }
   };
@@ -153,10 +153,11 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
 }
 
 const isTask = (answer: Task | Message): answer is Task => "artifacts" in answer;
-/** An error of JSON-RPC or A2A that rejects; an internal error of theirs, or an invalid answer, leaves open what has happened. */
-function isRefusal(error: unknown): boolean {
-  const { envelopeCode: code } = error as { envelopeCode?: unknown };
-  return typeof code === "number" && code !== -32603;
+/** An error of JSON-RPC or A2A that rejects; -32006 is an invalid answer. */
+function rejects(error: unknown): boolean {
+  const { envelopeCode: code, message } = error as { envelopeCode?: unknown; message: string };
+  if (typeof code !== "number") return false;
+  return isRefusal(code, message) || (code <= -32001 && code >= -32009 && code !== -32006 && !isUnanswered(message));
 }
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
