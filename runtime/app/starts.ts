@@ -83,9 +83,8 @@ function inputFor(header: Header, input: Json, command: string): Json {
   }
 }
 
-/** What starts one run, however often it is seen: a tick, an event, a delivery, a call by a run. Null: each start is another one. */
-const tickOf = ({ agent, cause: { kind, key } }: RunSpec): string | null =>
-  ["schedule", "event", "webhook", "agent", "a2a", "mcp"].includes(kind) ? `start ${agent} ${kind} ${key}` : null;
+/** What starts one run, however often it comes: a tick, an event, a file, a message, a key. A key that was made up here just never comes again. */
+const tickOf = ({ agent, cause: { kind, key } }: RunSpec): string => `start ${agent} ${kind} ${key}`;
 
 export type Starts = ReturnType<typeof createStarts>;
 
@@ -153,13 +152,12 @@ export function createStarts(world: {
   };
   const begin = async (spec: RunSpec, also?: Parameters<Engine["start"]>[1]) => {
     const once = spec.mode === "live" ? tickOf(spec) : null;
-    const known = once === null || !sent.has(once) ? [] : await engine.list({ agent: spec.agent, cause: spec.cause, limit: 1 });
+    // It was started before, and the store has lost it or is an older one: a person decides what it does.
+    const isLost = once !== null && sent.has(once) && (await engine.list({ agent: spec.agent, cause: spec.cause, limit: 1 })).length === 0;
     const { tick = "" } = ((spec.cause.kind === "schedule" ? spec.cause.detail : null) ?? {}) as { tick?: string };
     // It was due before the folder was here: where that came from it may have been started.
     const elsewhere = once !== null && Date.parse(tick) < since();
-    // It was started before, and the store has lost it or is an older one: a person decides what it does.
-    const doubted = spec.doubted === true || elsewhere || (once !== null && sent.has(once) && known.length === 0);
-    const started = await engine.start({ ...spec, doubted, elsewhere }, also);
+    const started = await engine.start({ ...spec, doubted: spec.doubted === true || elsewhere || isLost, elsewhere }, also);
     if (once !== null) sent.keep(once);
     return started;
   };

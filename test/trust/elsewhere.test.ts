@@ -1,5 +1,9 @@
-/** A workspace that goes on in another folder, with the store it had at the first: what was sent from there is not sent again without a person. */
+/** A workspace that goes on in another folder, or with an older store: what was sent from there, or started before, is not sent again without a person. */
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
+import { createApi } from "../../runtime/app/api.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { close, closeAll, copyOf, decide, host, openCard, removeAll, run, signed } from "../engine/harness.ts";
 import { header, shop, STATES } from "../gate/shop.ts";
 
@@ -57,4 +61,29 @@ it("a tick that was due before the folder was here, and may have been started th
   };
   expect([await start(-1), at.wrote().length]).toEqual(["Did mcp_call happen?", 0]);
   expect([await start(1), at.wrote().length]).toEqual([expect.stringMatching(/^UNVERIFIABLE: shop\/pay_blind wrote/), 1]);
+});
+
+/** Ways to start a run that are repeated from outside. */
+const STARTS: { [how: string]: (owner: Host) => Promise<unknown> } = {
+  tick: (owner) => owner.start("pays", { cause: { kind: "schedule", key: "0 6 * * *@2026-11-06T06:00" }, input: {} }),
+  command: (owner) => createApi(owner).run({ agent: "pays", input: {}, key: "2026-11", wait: false }),
+};
+
+it("what a store from a backup does not know is started again when it is repeated, and pays nothing without a person", async () => {
+  const at = await shop({ "agents/pays.ts": BY_POLICY });
+  const store = join(at.dir, ".cleared/store.db");
+  await close(await host(at));
+  copyFileSync(store, `${at.dir} backup.db`);
+  const unread = "UNVERIFIABLE: shop/pay_blind wrote, but its record could not be read";
+  const all = Object.keys(STARTS);
+  for (const title of [unread, "Allow shop/pay_blind?"]) {
+    const owner = await host(at);
+    for (const how of [...all, ...all]) await STARTS[how]?.(owner);
+    const runs = await owner.engine.list({ agent: "pays" });
+    for (const { id } of runs) await owner.engine.result(id, { timeoutMs: 100_000 });
+    expect(runs.map(({ id, cause }) => [cause.kind, openCard(owner, id).title])).toEqual(runs.map(({ cause }) => [cause.kind, title]));
+    expect([runs.length, at.wrote().length]).toEqual([all.length, all.length]);
+    await close(owner);
+    copyFileSync(`${at.dir} backup.db`, store);
+  }
 });

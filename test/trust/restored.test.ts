@@ -112,32 +112,6 @@ it("a mismatch that a row says somebody has accepted is looked at by a person", 
   expect([end.status, title]).toEqual(["waiting", expect.stringMatching(/^MISMATCH/)]);
 });
 
-it("a tick that a store from a backup does not know is started again, and pays nothing without a person", async () => {
-  const policy = BY_POLICY("pay_blind").replace(/^approval_form.*\n/m, "");
-  const at = await shop({ "agents/pays.ts": policy });
-  const tick = { cause: { kind: "schedule" as const, key: "0 6 * * *@2026-11-06T06:00" }, input: {} };
-  await close(await host(at));
-  copyFileSync(join(at.dir, ".cleared/store.db"), `${at.dir} backup.db`);
-  const unread = "UNVERIFIABLE: shop/pay_blind wrote, but its record could not be read";
-  const paid = [];
-  for (let i = 0; i < 2; i++) {
-    const owner = await host(at);
-    for (let again = 0; again < 2; again++) {
-      const { id } = await owner.start("pays", tick);
-      await owner.engine.result(id, { timeoutMs: 100_000 });
-      paid.push([openCard(owner, id).title, at.wrote().length]);
-    }
-    await close(owner);
-    copyFileSync(`${at.dir} backup.db`, join(at.dir, ".cleared/store.db"));
-  }
-  expect(paid).toEqual([
-    [unread, 1],
-    [unread, 1],
-    ["Allow shop/pay_blind?", 1],
-    ["Allow shop/pay_blind?", 1],
-  ]);
-});
-
 it("what was done once stays known when the workspace moves, and is nothing of other workspaces", async () => {
   const [one, other] = [await workspace(), await workspace()];
   for (const { dir } of [one, other]) confirm(dir);
