@@ -154,7 +154,7 @@ function createMcpApi(host: Host) {
     /** @throws RUN_UNKNOWN, RUN_STATUS, TASK_STATUS, also once an act outside has begun */
     async cancel({ caller, run }: Of & { run: string }) {
       const found = await seen(caller, run);
-      if (ownerOf(found) === caller.owner) await tasks.cancel(caller, found.cause.key);
+      if (ownerOf(found) === caller.owner) await tasks.cancel(caller, String((found.cause.detail as { task?: string }).task));
       else if (!(await engine.cancel(run, "canceled over MCP"))) throw new ClearedError("RUN_STATUS", `The run ${run} has ended already.`);
       return told(await seen(caller, run));
     },

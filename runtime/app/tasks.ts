@@ -41,7 +41,7 @@ interface TaskRequest {
 }
 
 /** The result of a message: its run, or why there is none yet. */
-type Place = Pick<TaskRow, "id" | "context">;
+type Place = Pick<TaskRow, "id" | "context"> & { key: string | null };
 type Admitted = { run: string | null; also: Said | null; draft: string };
 
 const gone = (message: string): ClearedError => new ClearedError("TASK_UNKNOWN", message, { data: { rpc: -32001 } });
@@ -105,7 +105,8 @@ function createTasks(host: Host) {
       const after = continued === undefined ? {} : { continues: continued.run };
       const also = continued === undefined ? null : goesOn(agent, continued);
       const detail = { task: place.id, owner: caller.owner, context: place.context, ...after };
-      const cause = { kind: caller.via ?? ("a2a" as const), key: place.id, detail };
+      // The message's own key: an older store does not know the task when the message comes again.
+      const cause = { kind: caller.via ?? ("a2a" as const), key: place.key ?? place.id, detail };
       await host.start(agent, { cause, input, ...starterOf(caller), ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
         told = true;
         keep({ run, also, draft: known });
@@ -127,7 +128,7 @@ function createTasks(host: Host) {
     const id = randomUUID();
     const row = { id, owner: caller.owner, context, alias: request.alias ?? null };
     const first: Said = { state: "submitted", message: messageOf(request), content };
-    await admit(caller, row, EMPTY, request, ({ run, also, draft }) =>
+    await admit(caller, { ...row, key }, EMPTY, request, ({ run, also, draft }) =>
       store.create({ ...row, draft, run, at: clock.now() }, { key, first, also }),
     );
     return viewOf(need(caller, id));
@@ -136,7 +137,7 @@ function createTasks(host: Host) {
   /** Another message for a task whose input is being asked for. */
   const answer = async (caller: Caller, row: TaskRow, request: TaskRequest, key: string | null, content: string): Promise<TaskView> => {
     const said: Said = { state: "working", message: messageOf(request), content };
-    await admit(caller, row, JSON.parse(row.draft) as Draft, request, ({ run, also, draft }) => {
+    await admit(caller, { ...row, key }, JSON.parse(row.draft) as Draft, request, ({ run, also, draft }) => {
       if (!store.say(row, clock.now(), also === null ? [said] : [said, also], { key, draft, run }))
         throw misplaced("The task was ended or answered meanwhile. Ask for it to see how it stands.", -32004);
     });

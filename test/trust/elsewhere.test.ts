@@ -1,9 +1,12 @@
 /** A workspace that goes on in another folder, or with an older store: what was sent from there, or started before, is not sent again without a person. */
+import { randomUUID } from "node:crypto";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import type { Host } from "../../runtime/app/host.ts";
+import { createMcpCalls } from "../../runtime/app/mcp-api.ts";
+import { tasksOf } from "../../runtime/app/tasks.ts";
 import { close, closeAll, copyOf, decide, host, openCard, removeAll, run, signed } from "../engine/harness.ts";
 import { header, shop, STATES } from "../gate/shop.ts";
 
@@ -13,7 +16,7 @@ const { calls } = approval_wait({ title: "Pay?", calls: [${JSON.stringify(PAY)}]
 for (const call of calls) mcp_call(call);
 "paid";
 `;
-const BY_POLICY = `${header("mcp, fsm, policy, approval", STATES)}fsm_enter("ASSESS");
+const BY_POLICY = `${header("mcp, fsm, policy, approval", `trigger: [a2a, mcp]\n${STATES}`)}fsm_enter("ASSESS");
 const due = mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
 fsm_enter("COMPUTE");
 fsm_enter("POLICY_CHECK");
@@ -63,10 +66,20 @@ it("a tick that was due before the folder was here, and may have been started th
   expect([await start(1), at.wrote().length]).toEqual([expect.stringMatching(/^UNVERIFIABLE: shop\/pay_blind wrote/), 1]);
 });
 
+const ME = { owner: "LOCAL", agents: null, token: null };
+const task = (owner: Host, id: string, more: { alias?: string; key?: string } = {}) =>
+  tasksOf(owner).send(ME, { message: { id, parts: [{ data: { input: {} } }] }, metadata: { skill: "pays" }, ...more });
+const ID = randomUUID();
+
 /** Ways to start a run that are repeated from outside. */
 const STARTS: { [how: string]: (owner: Host) => Promise<unknown> } = {
   tick: (owner) => owner.start("pays", { cause: { kind: "schedule", key: "0 6 * * *@2026-11-06T06:00" }, input: {} }),
   command: (owner) => createApi(owner).run({ agent: "pays", input: {}, key: "2026-11", wait: false }),
+  message: (owner) => task(owner, ID),
+  "tasks/send": (owner) => task(owner, "", { alias: "t1" }),
+  "Idempotency-Key": (owner) => task(owner, "", { key: "k1" }),
+  "idempotency_key of MCP": (owner) =>
+    createMcpCalls(owner)({ name: "call", params: { caller: ME, agent: "pays", input: {}, key: "k2", waitMs: 0 } as never }),
 };
 
 it("what a store from a backup does not know is started again when it is repeated, and pays nothing without a person", async () => {
