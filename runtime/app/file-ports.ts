@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { formatAt, toWire } from "../kernel/errors.ts";
 import type { Git, LogEntry, Receipt, Refused, RunRecord, Tree } from "../kernel/ports.ts";
-import type { Failure, FilePorts, FoundFile } from "../outside/triggers/files.ts";
+import type { Failure, FilePorts, FoundFile, KnownFile } from "../outside/triggers/files.ts";
 import { createTurns } from "../kernel/turns.ts";
-import type { ImportFile } from "../workspace/statements/import-files.ts";
+import { confirmedSince } from "../workspace/settings/confirmation.ts";
+import { type ImportFile, statOf } from "../workspace/statements/import-files.ts";
 import type { ImportFolder } from "../workspace/statements/import-folder.ts";
 import { CONFIG, IMPORT, IMPORTERS, receiptFile } from "../workspace/layout.ts";
 import { titleOf } from "../workspace/statements/questions.ts";
@@ -56,6 +57,15 @@ async function firstOf(git: Git, head: Tree, path: string): Promise<LogEntry | n
   for (const one of (await git.log({ limit: MOST_WRITTEN, path })).reverse())
     if ((await git.tree(one.commit).blob(path)) === blob) return one;
   return null;
+}
+
+/** Whether the file lay here, or was committed, before this folder was first confirmed: where that came from it may have been processed. */
+async function wasHereBefore({ dir, git }: Pick<Host, "dir" | "git">, path: string): Promise<boolean> {
+  const since = confirmedSince(dir);
+  if (((await statOf(join(dir, path)))?.mtimeMs ?? since) < since) return true;
+  const isTracked = (await git.tree(await git.head()).blob(path)) !== null;
+  const [last] = isTracked ? await git.log({ limit: 1, path }) : [];
+  return last !== undefined && Date.parse(last.date) < since;
 }
 
 export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
@@ -117,11 +127,14 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
       // Of a run that has ended this moment, or in a copied workspace, only the store knows.
       if (files.some((file) => !keptOf(sent, agent, file).completed))
         for (const run of await engine.list({ agent, status: ["done"], limit: 200 })) keepFiles(sent, run, "completed");
-      return files.map((file) => {
+      const found: KnownFile[] = [];
+      for (const file of files) {
         const { acted, completed, isCopy } = keptOf(sent, agent, file);
+        const elsewhere = !completed && (await wasHereBefore(host, `${place}${file.name}`));
         // What becomes of a statement is told by its receipt, also once somebody takes that back.
-        return { acted, completed: completed && (acted || place !== IMPORT), isCopy };
-      });
+        found.push({ acted, completed: completed && (acted || place !== IMPORT), isCopy, elsewhere });
+      }
+      return found;
     },
     refuse: (file, failure) => refuse(host, file, failure),
   };

@@ -50,6 +50,7 @@ export interface StartOptions {
   /** The run that calls this one. */
   parent?: string;
   doubted?: boolean;
+  elsewhere?: boolean;
 }
 
 /** A task in words that only asks a question gets a read-only run; so does "do not change anything". */
@@ -156,7 +157,7 @@ export function createStarts(world: {
     const isLost = once !== null && sent.has(once) && (await engine.list({ agent: spec.agent, cause: spec.cause, limit: 1 })).length === 0;
     const { tick = "" } = ((spec.cause.kind === "schedule" ? spec.cause.detail : null) ?? {}) as { tick?: string };
     // It was due before the folder was here: where that came from it may have been started.
-    const elsewhere = once !== null && Date.parse(tick) < since();
+    const elsewhere = spec.elsewhere === true || (once !== null && Date.parse(tick) < since());
     const started = await engine.start({ ...spec, doubted: spec.doubted === true || elsewhere || isLost, elsewhere }, also);
     if (once !== null) sent.keep(once);
     return started;

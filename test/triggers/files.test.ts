@@ -6,13 +6,13 @@ import { createApi } from "../../runtime/app/api.ts";
 import { filePorts } from "../../runtime/app/file-ports.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { startForFiles } from "../../runtime/outside/triggers/files.ts";
-import { close, closeAll, host, openCard, removeAll } from "../engine/harness.ts";
+import { close, closeAll, decide, host, openCard, removeAll } from "../engine/harness.ts";
 import { header, type Shop, shop, STATES } from "../gate/shop.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
 
-const PAYS = (then: string, watch = "bills"): string => `${header(
+const PAYS = (then: string, watch = "bills", tool = "pay_invoice"): string => `${header(
   "mcp, fsm, policy",
   `trigger: file_watch\nwatch: ${watch}\n${STATES}`,
 )}fsm_enter("ASSESS");
@@ -21,7 +21,7 @@ fsm_enter("COMPUTE");
 fsm_enter("POLICY_CHECK");
 policy_evaluate({ policy: "open", facts: { fine: true, amount: due.amount } });
 fsm_enter("MUTATE");
-mcp_call({ tool: "shop/pay_invoice", params: { invoice_id: "I-1" } });
+mcp_call({ tool: "shop/${tool}", params: { invoice_id: "I-1" } });
 fsm_enter("SCHEDULE_NOTIFY");
 ${then}
 `;
@@ -46,8 +46,8 @@ it.each(["bills/", "import/"])(
   "a file of %s that was dealt with is not given again by an edit, a setting, a new name, other files or a lost store",
   async (folder) => {
     const at = await shop({ "agents/ingest.ts": header("ctx"), "agents/bills.ts": PAYS('"paid";', folder) });
-    at.write(`${folder}a.csv`, "one\n");
     let owner = await host(at);
+    at.write(`${folder}a.csv`, "one\n");
     expect(await look(owner, folder)).toEqual([[["a.csv"], "done"]]);
     at.commit({ "agents/bills.ts": PAYS('"Paid";', folder), "config.yaml": `${at.read("config.yaml")}# a remark\n` });
     at.write(`${folder}b.csv`, "two\n");
@@ -65,8 +65,8 @@ it.each(["bills/", "import/"])(
 
 it("a run that failed after it had paid is tried again with its new script, even by a new store, and pays only with a person", async () => {
   const at = await shop({ "agents/bills.ts": PAYS("null.x;") });
-  at.write("bills/a.csv", "one\n");
   const owner = await host(at);
+  at.write("bills/a.csv", "one\n");
   expect(await look(owner)).toEqual([[["a.csv"], "failed"]]);
   await close(owner);
   loseStore(at);
@@ -79,8 +79,8 @@ it("a run that failed after it had paid is tried again with its new script, even
 
 it("a person gives it a file again on purpose", async () => {
   const at = await shop({ "agents/bills.ts": PAYS('"paid";') });
-  at.write("bills/a.csv", "one\n");
   const owner = await host(at);
+  at.write("bills/a.csv", "one\n");
   await look(owner);
   const again = (agent: string, ...files: string[]) => createApi(owner).run({ agent, input: {}, again: files, wait: true, by: "Pat" });
   const { status, by, cause } = await again("bills", "a.csv");
@@ -95,8 +95,8 @@ it("a person gives it a file again on purpose", async () => {
 
 it("says of a file with the content of another one that it is not given again, and how it is", async () => {
   const at = await shop({ "agents/bills.ts": PAYS('"paid";') });
-  at.write("bills/a.csv", "one\n");
   const owner = await host(at);
+  at.write("bills/a.csv", "one\n");
   await look(owner);
   at.write("bills/c.csv", "one\n");
   const ports = { ...filePorts(owner), importing: async () => false, start: owner.start };
@@ -104,4 +104,20 @@ it("says of a file with the content of another one that it is not given again, a
   const told: string[] = [];
   expect(await startForFiles(ports, "bills/", found, { onCopy: (...one) => told.push(one.join(" ")) })).toEqual([]);
   expect(told).toEqual(["bills c.csv"]);
+});
+
+it.each(["lay there", "was committed"])("a file that %s before this folder was first confirmed pays only with a person", async (how) => {
+  const at = await shop({ "agents/bills.ts": PAYS('"paid";', "bills", "pay_blind") });
+  if (how === "lay there") at.write("bills/a.csv", "one\n");
+  else at.commit({ "bills/a.csv": "one\n" });
+  const owner = await host(at);
+  // As a change of branches leaves it.
+  if (how !== "lay there") at.write("bills/a.csv", "one\n");
+  expect([await look(owner), at.wrote()]).toEqual([[[["a.csv"], "waiting"]], []]);
+  const [{ id = "" } = {}] = await owner.engine.list({ agent: "bills", limit: 1 });
+  expect(openCard(owner, id).title).toBe("Did mcp_call happen?");
+  expect((await decide(owner, id, "approved", { result: { ok: true } })).status).toBe("done");
+  at.write("bills/b.csv", "two\n");
+  await look(owner);
+  expect(at.wrote().length).toBe(1);
 });

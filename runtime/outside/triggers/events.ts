@@ -2,7 +2,7 @@
 import type { Database } from "../../engine/store/database.ts";
 import { pauseOf } from "../../engine/store/pauses.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Cause, Json } from "../../kernel/ports.ts";
+import type { Cause, Json, RunSpec } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
 import { IMPORT } from "../../workspace/layout.ts";
 
@@ -11,7 +11,7 @@ export interface StartPorts {
   database: Database;
   now(): number;
   agents(): Promise<{ name: string; blob: string; header: Header | null }[]>;
-  start(agent: string, options: { cause: Cause; input: Json; doubted?: boolean }): Promise<{ id: string; created: boolean }>;
+  start(agent: string, options: Pick<RunSpec, "cause" | "input" | "doubted" | "elsewhere">): Promise<{ id: string; created: boolean }>;
   note(message: string): void;
 }
 

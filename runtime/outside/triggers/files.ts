@@ -1,7 +1,8 @@
 /**
  * Files start runs: one run per agent for all complete files of its folder. A run is identified by the contents of the files, the script and the
  * settings for parsing statements, so nothing is tried twice, and a failed file is tried again once the result can be different. A content that an
- * agent has dealt with is not given to it again; where it has only acted outside, no policy decides alone in the next run.
+ * agent has dealt with is not given to it again; where it has only acted outside, or may have acted where this folder came from, no policy decides
+ * alone in the next run.
  * If a run over several files fails, each is tried alone: one that fails alone is refused with a card, the others are imported.
  */
 import { createHash, randomUUID } from "node:crypto";
@@ -37,12 +38,23 @@ export interface FilePorts extends Pick<StartPorts, "agents" | "start"> {
   status(run: string): Promise<RunStatus | null>;
   /** What last removed receipts of these contents: `commits` of plain git, after which they are imported again; or only `cleared undo`. */
   undone(hashes: readonly string[]): Promise<{ commits: string | null; byUndo: boolean }>;
-  /** For each file what the agent did with its content: acted outside; `completed`: is not given it again; `isCopy`: not under this name. */
-  known(agent: string, folder: string, files: readonly FoundFile[]): Promise<{ acted: boolean; completed: boolean; isCopy: boolean }[]>;
+  /** For each file what the agent did with its content. */
+  known(agent: string, folder: string, files: readonly FoundFile[]): Promise<KnownFile[]>;
   /** Newest first. `state`: the part of their keys for the script and the settings. */
   failures(agent: string, state: string): Promise<Failure[]>;
   /** Records that the file alone made its run fail, in a receipt and on a card. */
   refuse(file: FoundFile, failure: Failure): Promise<void>;
+}
+
+export interface KnownFile {
+  /** The agent acted outside for it. */
+  acted: boolean;
+  /** It is not given it again. */
+  completed: boolean;
+  /** Not under this name. */
+  isCopy: boolean;
+  /** It was here before this folder was the workspace's, and may have been given to the agent where that came from. */
+  elsewhere: boolean;
 }
 
 export interface FileStart {
@@ -89,8 +101,9 @@ export async function startForFiles(
         ...(rows === null ? {} : { rows }),
         ...(repeats === undefined ? {} : { repeats }),
       };
-      const doubted = some.some((file) => known.get(file)?.acted === true);
-      const start = (key: string) => ports.start(name, { cause: { kind: "watch", key, detail }, input: {}, doubted });
+      const says = (what: "acted" | "elsewhere") => some.some((file) => known.get(file)?.[what] === true);
+      const doubts = { doubted: says("acted"), elsewhere: says("elsewhere") };
+      const start = (key: string) => ports.start(name, { cause: { kind: "watch", key, detail }, input: {}, ...doubts });
       const contents = digest(some.map((file) => `${file.name}\0${idOf(file)}`).sort());
       const key = `${folder}${contents}${state}${rows === null ? "" : ` ${rows} rows`}`;
       let run = await start(again ? `${key} ${randomUUID()}` : key);
