@@ -229,7 +229,7 @@ async function applyApproved(world: Applying, proposal: Proposal, approval: Appr
   const { policy } = await world.config();
   const authority = createAuthority(trust.people, policy);
   const { report } = proposal;
-  const once = `proposal ${proposal.id} ${proposal.commit}`;
+  const once = `proposal ${proposal.id}`;
   if (proposal.applied === null && world.world.sent.has(once))
     throw await block(store, proposal, "it was applied before, and was taken back or is an older state. Propose it again.", ["approved"]);
   if (report === null || !isOwnReport(world.database, proposal))

@@ -10,9 +10,13 @@ import type { Git, Json } from "../../kernel/ports.ts";
 import { NOBODY } from "../../kernel/text.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { sealerOf } from "../../workspace/settings/confirmation.ts";
-import type { Proposal, ProposalDraft } from "../proposal-types.ts";
+import type { Proposal } from "../proposal-types.ts";
 
 type Place = { dir: string; database: Database };
+type Objected = { git: Pick<Git, "objects"> };
+
+/** The last line of a change's message. */
+export const SIGNATURE = "Proposer-signature";
 
 export interface Signing {
   /** The signature of this person over a document; undefined if their key is not here. */
@@ -26,33 +30,27 @@ const sealOf = (dir: string, id: string, commit: string): string => sealerOf(dir
 export const sealAuthor = ({ dir, database }: Place, id: string, commit: string): void =>
   setFact(database, `${AUTHOR}${id}`, sealOf(dir, id, commit));
 
-type Told = Pick<Proposal, "id" | "base" | "by" | "despite">;
+/** What a person signs as the author: their whole commit (files, base, time, message), as it is without the line of the signature. */
+const authorText = (commit: Buffer): Json => ({ change: hash("sha256", commit) });
 
-/** What a person signs as the author: the files as they become, by hash. */
-function authorText({ id, base, by, despite }: Told, files: readonly (readonly [path: string, text: string | null])[]): Json {
-  const hashes = files.map(([path, text]) => [path, text === null ? null : hash("sha256", text)] as const);
-  return { proposal: id, base, by, despite, files: Object.fromEntries(hashes) };
+/** The signature of whoever proposes, if their key is here, over a commit whose message lacks only that line. */
+export async function signAuthor({ sign, git }: Signing & Objected, by: string, commit: string): Promise<string | undefined> {
+  const object = await git.objects.find(commit);
+  return object === null ? undefined : sign?.(by, authorText(object.bytes));
 }
-
-/** The signature of whoever proposes, if their key is here. */
-export const signAuthor = (
-  { sign }: Signing,
-  [id, base]: readonly [id: string, base: string],
-  { by, despite }: Pick<ProposalDraft, "by" | "despite">,
-  files: Record<string, string | null>,
-): string | undefined => sign?.(by, authorText({ id, base, by, despite: despite ?? null }, Object.entries(files)));
 
 /** The person, agent or NOBODY who counts as having made it. */
 export async function authorOf(
-  { dir, database, git, trust: { people } }: Place & { git: Pick<Git, "tree">; trust: Pick<Trust, "people"> },
+  { dir, database, git, trust: { people } }: Place & Objected & { trust: Pick<Trust, "people"> },
   proposal: Omit<Proposal, "number">,
 ): Promise<string> {
-  const { id, commit, by, starter = null, signature = null, files } = proposal;
+  const { id, commit, by, starter = null, signature = null } = proposal;
   if (getFact(database, `${AUTHOR}${id}`) === sealOf(dir, id, commit)) return starter ?? by;
   const person = people.find(({ name }) => name === by);
   // Who started the run of an agent is known only where it ran.
   if (person === undefined || starter !== null || signature === null) return NOBODY;
-  const tree = git.tree(commit);
-  const texts = await Promise.all(files.map(async ({ path }) => [path, await tree.read(path)] as const));
-  return isSigned(authorText(proposal, texts), signature, person.key) ? by : NOBODY;
+  const bytes = (await git.objects.find(commit))?.bytes ?? Buffer.of();
+  const line = Buffer.from(`${SIGNATURE}: ${signature}\n`);
+  const isLast = bytes.subarray(-line.length).equals(line);
+  return isLast && isSigned(authorText(bytes.subarray(0, -line.length)), signature, person.key) ? by : NOBODY;
 }

@@ -10,6 +10,7 @@ import { readYaml, writeYaml } from "../../scripts/yaml-text.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { composeMessage, parseTrailers } from "../../workspace/git/past.ts";
 import { WRITTEN_BYTES } from "../../workspace/layout.ts";
+import { SIGNATURE } from "./author.ts";
 import { tooMany, wrongForm } from "./paths.ts";
 import { type AskedFor, askedSchema, PROPOSAL_STATES, type Proposal, type ProposalDraft, type Report } from "../proposal-types.ts";
 
@@ -141,8 +142,8 @@ export function changeMessage(id: string, { title, reason, by, despite, from, st
     ...(despite === undefined ? {} : { Despite: despite }),
     ...(from === undefined ? {} : { "Asked-in": JSON.stringify(from) }),
     ...(starter === undefined ? {} : { "Started-by": starter }),
-    ...(signature === undefined ? {} : { "Proposer-signature": signature }),
     ...(asked === undefined ? {} : { "Asked-for": JSON.stringify(asked) }),
+    ...(signature === undefined ? {} : { [SIGNATURE]: signature }),
   });
 }
 
@@ -178,7 +179,7 @@ export async function readProposal(
     id,
     title: title.replace(/\s+/g, " "),
     reason: rest.slice(0, -1).join("\n\n"),
-    ...{ by, starter: trailers["Started-by"] ?? null, signature: trailers["Proposer-signature"] ?? null },
+    ...{ by, starter: trailers["Started-by"] ?? null, signature: trailers[SIGNATURE] ?? null },
     at: change.at,
     since: change.at,
     base,

@@ -160,12 +160,10 @@ function assemble(world: ProposalWorld) {
       for (let left = TRIES; left > 0; left--) {
         const { id, open } = await place(draft, base, files);
         if (open !== null) return { proposal: open, known: true };
-        const commit = await refs.write({
-          parents: [base],
-          message: changeMessage(id, draft, signAuthor(world, [id, base], draft, files)),
-          at: clock.now(),
-          files: await withModes(files, git.tree(base)),
-        });
+        const change = { parents: [base], at: clock.now(), files: await withModes(files, git.tree(base)) };
+        const plain = await refs.write({ ...change, message: changeMessage(id, draft) });
+        const signature = await signAuthor(world, draft.by, plain);
+        const commit = signature === undefined ? plain : await refs.write({ ...change, message: changeMessage(id, draft, signature) });
         sealAuthor(world, id, commit);
         if (!(await refs.move([{ ref: `${REFS}${id}/change`, from: null, to: commit }]))) continue;
         const all = await readAll();
