@@ -66,21 +66,25 @@ export function plannedOf(
   }
 
   /** The values that the calls have. key: of this value in `params`; null outside of them. */
-  function plan(value: Value, key: string | null): void {
+  function plan(value: Value, key: string | null, seen = new Set<string>()): void {
     for (const one of waysOf(value)) {
+      // An object may have itself in it.
+      const mark = `${one.id} ${key}`;
+      if (seen.has(mark)) continue;
+      seen.add(mark);
       const fields = [...fieldsOf(one)];
       if (key === ANY) wholes.add(one.id);
       const isCall = key === null && fields.some(([name]) => name === "params");
       for (const [name, each] of fields)
-        if (key !== null) plan(each, /^\d+$/.test(name) ? key : name === SPREAD ? ANY : name);
-        else if (!isCall || name === "params") plan(each, isCall ? ANY : null);
+        if (key !== null) plan(each, /^\d+$/.test(name) ? key : name === SPREAD ? ANY : name, seen);
+        else if (!isCall || name === "params") plan(each, isCall ? ANY : null, seen);
       if (one.kind === "object" || one.kind === "function" || (key === null && one.kind === "literal")) continue;
       const root = rootOf(one);
       const isHanded = key === null && root === input;
       put(plans, one.id, { key: key ?? ANY, value: one, ...(isHanded && { isHanded }) });
       // Any other figure of its input may be one of the calls.
       if (isHanded) put(plans, input.id, { key: ANY, value: input });
-      if (key === null && root.kind === "computed") for (const passed of root.parts) if (passed.kind === "object") plan(passed, ANY);
+      if (key === null && root.kind === "computed") for (const passed of root.parts) if (passed.kind === "object") plan(passed, ANY, seen);
       if (root.kind !== "fact" && isAmountKey(key ?? "") === true)
         for (let whole = one.of; whole !== undefined; whole = whole.of)
           if (!plans.has(whole.id)) put(plans, whole.id, { key: key ?? ANY, value: whole, isPart: true });
@@ -168,7 +172,8 @@ export function plannedOf(
       },
     });
   } catch (error) {
-    if (!(error instanceof TooLong)) throw error;
+    // Values within values may go deeper than the stack; the script itself has passed by now.
+    if (!(error instanceof TooLong || error instanceof RangeError)) throw error;
     const [gate] = [...sites.keys()].filter((one) => GATES.test(calleeOf(one)));
     if (gate !== undefined) found.set(gate.start, { at: at(gate.start), name: "", key: "", isFact: false });
   }

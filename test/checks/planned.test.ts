@@ -216,6 +216,18 @@ it("a script that is too long to be followed says so where its gate is", async (
   const twice = Array.from({ length: 25 }, (_, i) => `const f${i + 1} = (x: any) => [f${i}(x), f${i}(x)];`).join("\n");
   const text = `${HEAD}const f0 = (x: any) => x;\n${twice}\n${CALLS}\n${ASKED}\n({ told: f25(other) });\n`;
   expect(await remarksOn(text)).toEqual(["agents/credit.ts: The"]);
+  const deep = `const deep = ${Array(1500).fill("title").join(" + ")};\n${CALLS}\n${ASKED}\n({ by });\n`;
+  expect(await remarksOn(`${HEAD}${deep}`)).toEqual(["agents/credit.ts: The"]);
+});
+
+it.each([
+  ["an object that has itself in it", `const q: any = { amount: credit };\nq.self = q;\nconst calls = [{ tool: "a", params: q }];`],
+  [
+    "a tree made of rows",
+    `const tree: any = {};\nfor (const r of mcp_fetch_all({ tool: "a/rows" }).rows) {\n tree[r.id] ??= { amount: credit, kids: [] };\n tree[r.up].kids.push(tree[r.id]);\n}\nconst calls = [{ tool: "a", params: { items: tree["root"].kids } }];`,
+  ],
+])("%s is followed like any other", async (_, calls) => {
+  expect(await remarksOn(`${HEAD}${calls}\n${ASKED}\n({ by, credit });\n`)).toEqual(["agents/credit.ts: credit"]);
 });
 
 it("told in one expression with the gate", async () => {
