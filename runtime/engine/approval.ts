@@ -9,6 +9,7 @@ import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams 
 import { canonicalJson } from "../kernel/canonical.ts";
 import { clip } from "../kernel/text.ts";
 import { editsIn, editWords, scalarsOf } from "../rules/edits.ts";
+import { mayStillAct } from "./attempt.ts";
 import { LEASE_MS } from "./store/lease.ts";
 
 /** What the process adds to a card: who must decide, and what they should know. Not part of the question, so not of its hash. */
@@ -248,8 +249,8 @@ export interface Settling {
 /**
  * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back nothing is known,
  * and a person must look. A read-back of "has not happened" is believed only once whoever began the call can no longer be executing it: not
- * before the lease time and that of the tool have passed, not while an earlier owner that may have begun it is alive, and never after
- * the time given to the tool ran out.
+ * before the lease time and that of the tool have passed, not while an earlier owner that may have begun it is alive, and never where the
+ * answer was lost while the server lives on: a gateway that gives up, or a broken connection, says nothing about the server behind it.
  * @param settling null: this process began the call, and whoever carried it out has ended
  * @throws Suspend while a person has to look, or the call may still happen
  */
@@ -269,7 +270,7 @@ export async function settleDoubt(
     if (seen.harmless === true) return null;
     const grace = step.at + Math.max(LEASE_MS, seen.withinMs ?? 0);
     if (now < grace) throw new Suspend("timer", `the time in which ${primitive.name} may still happen`, { until: grace });
-    if (other === null && step.error?.data?.["why"] !== "TOOL_TIMEOUT") return null;
+    if (other === null && (step.error === null || !mayStillAct(step.error))) return null;
   }
   const question: Gate = {
     reason: "in_doubt",

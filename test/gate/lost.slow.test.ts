@@ -148,16 +148,22 @@ describe("the tool's server lives on and", () => {
           ),
         );
       setTimeout(() => paid.push(id), afterMs).unref();
-      if (status !== null) response.writeHead(status).end(says);
+      if (status === CUT) response.destroy();
+      else if (status !== null) response.writeHead(status).end(says);
     });
     const verify = "verify: {read: get_invoice, key: {invoice_id: invoice_id}, expect: {status: paid}, before: {status: open}}";
     return { trust: `mcp: {shop: {plain: "${url}", timeout_ms: 4000, tools: {pay_invoice: {class: mutate, ${verify}}}}}`, reached };
   }
+  const CUT = 0;
   test("answers too late: it is asked to pay once, whether it pays late or never", async () => {
     const ways: [status: number | null, afterMs: number, end: string, reason: string | null, says?: string][] = [
       [null, 4500, "done", null],
       [504, 500, "done", null],
       [504, 600_000, "waiting", "in_doubt"],
+      // A gateway that gives up, or cuts the connection, says nothing about the server behind it.
+      [502, 600_000, "waiting", "in_doubt"],
+      [CUT, 500, "done", null],
+      [CUT, 600_000, "waiting", "in_doubt"],
       [408, 600_000, "waiting", "in_doubt", '{"error":"took too long"}'],
       [200, 600_000, "waiting", "in_doubt", '{"error":"upstream timed out"}'],
     ];

@@ -255,8 +255,7 @@ export async function verifiedWrite(options: {
   }
   if (error?.data?.["refused"] === true) return { answer, write: failed };
   const says = failure.startsWith(call.tool) ? failure : `${call.tool}: ${failure}`;
-  const why = late ? { why: "TOOL_TIMEOUT" } : {};
-  throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool: call.tool, says, ...why } });
+  throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool: call.tool, says } });
 }
 
 /** After a crash: whether a write happened. Null: unknown, because a record in between may be a write in progress. */
