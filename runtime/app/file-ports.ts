@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { NOTHING_ASKED } from "../engine/store/cards.ts";
 import { formatAt, toWire } from "../kernel/errors.ts";
 import type { Git, LogEntry, Receipt, Refused, RunRecord, Tree } from "../kernel/ports.ts";
-import type { Failure, FilePorts, FoundFile, KnownFile } from "../outside/triggers/files.ts";
+import type { Failure, FilePorts, FoundFile } from "../outside/triggers/files.ts";
 import { createTurns } from "../kernel/turns.ts";
 import { confirmedSince } from "../workspace/settings/confirmation.ts";
 import { type ImportFile, statOf } from "../workspace/statements/import-files.ts";
@@ -68,11 +68,26 @@ async function wasHereBefore({ dir, git }: Pick<Host, "dir" | "git">, path: stri
   return last !== undefined && Date.parse(last.date) < since;
 }
 
+const PAGE = 200;
+
+/** Newest first; without `isAll` the last ones. */
+async function* doneRuns({ engine }: Pick<Host, "engine">, agent: string, isAll: boolean): AsyncGenerator<RunRecord> {
+  for (let from: { before?: string } = {}; ; ) {
+    const runs = await engine.list({ agent, status: ["done"], limit: PAGE, ...from });
+    yield* runs;
+    const before = runs[PAGE - 1]?.id;
+    if (!isAll || before === undefined) return;
+    from = { before };
+  }
+}
+
 export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
   const { git, engine, folder } = host;
   const { sent } = host.world;
   /** Ended runs that had read a statement when they failed, cached because their steps never change and may be large. */
   const readers = new Map<string, boolean>();
+  /** Agents all of whose runs have been looked through. */
+  const past = new Set<string>();
   const hasRead = async (run: string): Promise<boolean> => {
     const known = readers.get(run) ?? (await stepsOf(engine, run)).some((step) => step.changes.some((change) => change.op === "rows"));
     readers.set(run, known);
@@ -124,17 +139,18 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
       return found;
     },
     async known(agent, place, files) {
-      // Of a run that has ended this moment, or in a copied workspace, only the store knows.
-      if (files.some((file) => !keptOf(sent, agent, file).completed))
-        for (const run of await engine.list({ agent, status: ["done"], limit: 200 })) keepFiles(sent, run, "completed");
-      const found: KnownFile[] = [];
-      for (const file of files) {
+      const before = new Set<FoundFile>();
+      const unknown = files.filter((file) => !keptOf(sent, agent, file).completed);
+      for (const file of unknown) if (await wasHereBefore(host, `${place}${file.name}`)) before.add(file);
+      // Of a run that has ended this moment, and of all runs where this folder came from, only the store knows.
+      const isAll = before.size > 0 && !past.has(agent);
+      if (isAll) past.add(agent);
+      if (unknown.length > 0) for await (const run of doneRuns(host, agent, isAll)) keepFiles(sent, run, "completed");
+      return files.map((file) => {
         const { acted, completed, isCopy } = keptOf(sent, agent, file);
-        const elsewhere = !completed && (await wasHereBefore(host, `${place}${file.name}`));
         // What becomes of a statement is told by its receipt, also once somebody takes that back.
-        found.push({ acted, completed: completed && (acted || place !== IMPORT), isCopy, elsewhere });
-      }
-      return found;
+        return { acted, completed: completed && (acted || place !== IMPORT), isCopy, elsewhere: before.has(file) };
+      });
     },
     refuse: (file, failure) => refuse(host, file, failure),
   };

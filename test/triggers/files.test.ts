@@ -6,7 +6,7 @@ import { createApi } from "../../runtime/app/api.ts";
 import { filePorts } from "../../runtime/app/file-ports.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { startForFiles } from "../../runtime/outside/triggers/files.ts";
-import { close, closeAll, decide, host, openCard, removeAll } from "../engine/harness.ts";
+import { close, closeAll, copyOf, decide, host, openCard, removeAll, withStore } from "../engine/harness.ts";
 import { header, type Shop, shop, STATES } from "../gate/shop.ts";
 
 afterEach(closeAll);
@@ -120,4 +120,30 @@ it.each(["lay there", "was committed"])("a file that %s before this folder was f
   at.write("bills/b.csv", "two\n");
   await look(owner);
   expect(at.wrote().length).toBe(1);
+});
+
+it("what a workspace did with files before another user got it is known from its store, and doubted where that run failed", async () => {
+  const at = await shop({ "agents/bills.ts": PAYS('"paid";') });
+  const first = await host(at);
+  at.write("bills/a.csv", "one\n");
+  await look(first);
+  at.commit({ "agents/bills.ts": PAYS("null.x;") });
+  at.write("bills/b.csv", "two\n");
+  expect(await look(first)).toEqual([[["b.csv"], "failed"]]);
+  const before = at.wrote().length;
+  await close(first);
+  // Later runs of the agent, more than are looked through for each file.
+  withStore(at.dir, (db) => {
+    const columns = (db.prepare("PRAGMA table_info(runs)").all() as { name: string }[]).map(({ name }) => name);
+    const values = columns.map((name) => ({ rid: "NULL", id: "'run_' || n", cause_key: "n", cause_detail: "NULL" })[name] ?? name);
+    db.exec(`WITH RECURSIVE more(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 201)
+      INSERT INTO runs SELECT ${values.join()} FROM more, (SELECT * FROM runs WHERE status = 'done' LIMIT 1)`);
+  });
+  const there = copyOf(at);
+  // Without it nothing that this user's state folder has is taken along.
+  rmSync(join(there.dir, ".cleared/id"));
+  there.commit({ "agents/bills.ts": PAYS('"Paid";', "bills", "pay_blind") });
+  const owner = await host(there);
+  expect(await look(owner)).toEqual([[["b.csv"], "waiting"]]);
+  expect(at.wrote().length).toBe(before);
 });
