@@ -1,5 +1,6 @@
 /** Lines printed by several commands: a run, a card, a receipt, a duration; and parsing of JSON arguments. */
 import { readFileSync } from "node:fs";
+import { notRequester } from "../engine/authority.ts";
 import { restatedBy } from "../engine/store/cards.ts";
 import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
 import type { Card, Decision, Json, Receipt, RunRecord } from "../kernel/ports.ts";
@@ -136,8 +137,7 @@ function neededFor(card: Card): string {
   const level = card.levels?.join(" and ") ?? card.level ?? "";
   const people = (card.approvals ?? 1) > 1 ? `${card.approvals} different people` : "";
   const barred = card.not_by === undefined ? "" : `not ${card.not_by}, who started the run`;
-  const requested = card.requesters === undefined ? "" : `not ${card.requesters.join(", ")}, who requested it`;
-  const needs = [level, people, barred, requested].filter((one) => one !== "").join(", ");
+  const needs = [level, people, barred, notRequester(card)].filter((one) => one !== "").join(", ");
   return needs === "" || card.kind !== "in_doubt" ? needs : `${needs}, to make it again`;
 }
 

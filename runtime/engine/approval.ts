@@ -22,7 +22,7 @@ export type Demands = Pick<
 export interface Authority {
   /** Why this decision does not count: not signed by that person for this question, barred, or lacking the level. Null: it counts. Never throws. */
   objection(card: CardDraft, decision: Decision): ClearedError | null;
-  /** The demanded levels that none of these people meets. */
+  /** The demanded levels that none of these people meets, and a second person where one alone could be who requested the case. */
   unmet(card: CardDraft, people: readonly string[]): string[];
   /** The id of a person at a tool server; their name where trust.yaml gives none. */
   idAt(server: string, name: string): string;

@@ -77,6 +77,11 @@ export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approv
   return barred ? ({ ...asked, ...notAlone(by, card.approvals) } as C) : card;
 }
 
+/** What keeps whoever requested a case from approving it, in words. */
+export const notRequester = ({ requesters }: Pick<CardDraft, "requesters">): string =>
+  requesters === undefined ? "" : `not ${requesters.join(", ")}, who requested it: two people, or one who ${APART}`;
+const APART = "has an id under ids: in trust.yaml";
+
 /** Names of those who may decide this card. */
 export function ableTo(
   card: Pick<CardDraft, "level" | "levels" | "not_by" | "requesters">,
@@ -94,6 +99,13 @@ export function ableTo(
 function requesterIdOf({ name, ids }: Person, { requesters = [] }: Pick<CardDraft, "requesters">): string | undefined {
   const own = [name, ...Object.values(ids ?? {})].map((id) => id.trim().toLowerCase());
   return requesters.find((id) => own.includes(id.toLowerCase()));
+}
+
+/** Whether trust.yaml tells a person from whoever requested the case: that is another of its people, or this one has an id wherever anybody has. */
+export function isApart(person: Person, { requesters = [] }: Pick<CardDraft, "requesters">, people: readonly Person[]): boolean {
+  const servers = people.flatMap(({ ids }) => Object.keys(ids ?? {}));
+  const isKnown = servers.length > 0 && servers.every((server) => Object.hasOwn(person.ids ?? {}, server));
+  return isKnown || requesters.every((id) => people.some((one) => requesterIdOf(one, { requesters: [id] }) !== undefined));
 }
 
 /** A person who is alone in trust.yaml and has no roles counts as having all of them. */
@@ -128,7 +140,11 @@ export function createAuthority(people: readonly Person[], ladder: Ladder): Auth
     idAt: (server, name) => people.find((one) => one.name === name)?.ids?.[server] ?? name,
     unmet(card, names) {
       const approvers = people.filter((one) => names.includes(one.name));
-      return levelsOf(card).filter((level) => !approvers.some((one) => meets(one, level, people, ladder)));
+      const alone = approvers.length < 2 && !approvers.every((one) => isApart(one, card, people));
+      return [
+        ...levelsOf(card).filter((level) => !approvers.some((one) => meets(one, level, people, ladder))),
+        ...(alone ? [`a second person, or by one who ${APART}`] : []),
+      ];
     },
   };
 }

@@ -1,4 +1,5 @@
 /** A card for a decision: what it is about, the exact calls it would allow, and a form with two answers, a reason and editable fields. */
+import { notRequester } from "../engine/authority.ts";
 import { restatedBy } from "../engine/store/cards.ts";
 import { callsOf, equalAmounts, isFilledIn, scalarsOf, titleOf } from "../rules/edits.ts";
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
@@ -186,12 +187,13 @@ function aboutRows({ kind, body }: Card): CardFacts | null {
 }
 
 /** The level, the approvals so far, and who may not decide: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
-function needed({ kind, level, levels, approvals = 1, said = [], not_by, requesters }: Card): Html {
+function needed(card: Card): Html {
+  const { kind, level, levels, approvals = 1, said = [], not_by } = card;
   const parts = [
     levels?.join(" and ") ?? level ?? "",
     approvals > 1 ? `${said.length} of ${approvals}${said.length === 0 ? "" : ` (${said.join(", ")})`}` : "",
     not_by === undefined ? "" : `not ${not_by}, who ${kind === "proposal" ? "proposed it" : "started the run"}`,
-    requesters === undefined ? "" : `not ${requesters.join(", ")}, who requested it`,
+    notRequester(card),
   ].filter((part) => part !== "");
   if (kind === "in_doubt" && parts.length > 0) parts.push("to make it again");
   return html`${parts.map((part) => html` · <bdi>${plain(part, 120)}</bdi>`)}`;

@@ -43,7 +43,7 @@ export async function business(change: (trust: string) => string = (trust) => tr
   const lines = PEOPLE.map((name) => {
     const pair = generateKeyPairSync("ed25519");
     writeFileSync(join(dir, `.cleared/${name}.key`), pair.privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
-    return `  - {name: ${name}, key: "${pair.publicKey.export({ type: "spki", format: "der" }).toString("base64")}", roles: ${ROLES}}\n`;
+    return `  - {name: ${name}, key: "${pair.publicKey.export({ type: "spki", format: "der" }).toString("base64")}", roles: ${ROLES}, ids: {erp: ${name}}}\n`;
   });
   const file = join(dir, "trust.yaml");
   const trust = readFileSync(file, "utf8").replace(/^people:\n(?: {2}.*\n)+/m, (people) => people + lines.join(""));

@@ -325,7 +325,7 @@ approval_wait({ title: "Close it?", calls: [${call}], otherwise: [] });\nfsm_ent
 });
 
 test("the approver is recorded outside by their id there, else by name, whatever was edited", async () => {
-  const other = await business((trust) => trust.replace("{name: Mo, ", "{name: Mo, ids: {erp: E-1002}, "));
+  const other = await business((trust) => trust.replace("{erp: Mo}", "{erp: E-1002}"));
   await answer(other, await run(other, "expense_approval", { expense_id: "EXP-703" }), "approved", "Mo");
   const forged = { "calls.0.params.approved_by": "E-1003" };
   const second = await run(other, "expense_approval", { expense_id: "EXP-701" });

@@ -161,6 +161,15 @@ describe("who may decide", () => {
     const unknown = await begin(opened, "asks", {}, "Zoe");
     expect(openCard(opened, unknown.id)).toMatchObject({ approvals: 2 });
     expect(one.bank()).toEqual(["ACME 120.00"]);
+    // Nobody has this id: Ann's says that she is another, and Bob has none.
+    const either = [await begin(opened, "asks", { filed_by: "E-7" }, "Zoe"), await begin(opened, "asks", { filed_by: "E-7" }, "Zoe")];
+    const [first = "", second = ""] = either.map(({ id }) => id);
+    expect((await say("Bob", opened, first)).still).toMatch(/^approval by a second person, or by one who has an id under ids: in trust\.yaml/);
+    expect((await opened.engine.result(first, { timeoutMs: 9000 })).status).toBe("waiting");
+    await say("Ann", opened, second);
+    expect(await ended(opened, second)).toMatchObject({ outcome: "completed", result: { by: "Ann" } });
+    await say("Ann", opened, first);
+    expect(await ended(opened, first)).toMatchObject({ outcome: "completed", result: { by: "Bob, Ann" } });
   });
 
   test("a card that is open already takes no number when it is asked for again, so people type the numbers in order", async () => {

@@ -2,7 +2,7 @@
  * The check of policies/: each pack, the cases written with its rules, and whether scripts give facts by the names that the rules use. Pure
  * functions over the candidate's tree.
  */
-import { ableTo } from "../../engine/authority.ts";
+import { ableTo, isApart } from "../../engine/authority.ts";
 import { type At, didYouMean } from "../../kernel/errors.ts";
 import type { KnownKeys } from "../../kernel/ports.ts";
 import { namesIn } from "../../rules/policy/condition.ts";
@@ -55,8 +55,14 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
       if (failure !== null)
         findings.push({ code: "POLICY_CASE", at: { file }, message: `The case "${one.name}" does not hold: ${failure}.` });
     }
+    const { people } = subject.trust;
+    const { requester } = pack.set;
+    const unknown = requester === undefined ? [] : people.filter((one) => !isApart(one, { requesters: [""] }, people));
+    if (unknown.length > 0) {
+      const message = `Whoever has the id that ${requester} gives may not approve, and nothing tells ${unknown.map(({ name }) => name).join(", ")} from them, so two people must. Give each an id under ids: in trust.yaml, such as {erp: E-1002}; their name where they have none there.`;
+      findings.push({ code: "APPROVAL_SELF", at: placeOf(file, ["requester"]), message, remark: true });
+    }
     for (const [n, { id, level }] of pack.set.rules.entries()) {
-      const { people } = subject.trust;
       if (level === null || people.length === 0 || ableTo({ level }, people, config.policy).length > 0) continue;
       const message = `${id} asks for ${level}, and no one in trust.yaml can decide that: its runs would wait for ever. Give a person the role there, under people:, or name another level.`;
       findings.push({ code: "APPROVAL_LEVEL", at: placeOf(file, ["rules", n, "level"]), message, remark: true });

@@ -82,7 +82,7 @@ export const demo: Command = async ({ output }, [what = "", dir = "erp-demo"], o
   ./cleared start                                           # the same on a page`);
 };
 
-/** Adds the server to the `mcp:` section of trust.yaml, with full paths of the running Node and the server. */
+/** Adds the server to the `mcp:` section of trust.yaml, with full paths of the running Node and the server, and what it calls the first person. */
 export async function nameServer(file: string): Promise<void> {
   const given = await readFile(join(PRODUCT, "examples/erp/mcp.yaml"), "utf8");
   const section = given
@@ -90,7 +90,10 @@ export async function nameServer(file: string): Promise<void> {
     .trimEnd()
     .replace("command: node", () => `command: ${JSON.stringify(process.execPath)}`)
     .replace("examples/erp/server.ts", () => JSON.stringify(join(PRODUCT, "examples/erp/server.ts")));
-  const text = (await readFile(file, "utf8")).replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, () => `${section}\n`);
+  const empty = await readFile(file, "utf8");
+  // None of its employees: their own name tells them from whoever requested something.
+  const ids = `\n    ids: ${JSON.stringify({ erp: parseTrust(empty).people[0]?.name })}`;
+  const text = empty.replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, () => `${section}\n`).replace(/^ {4}key: .*$/m, (line) => line + ids);
   // Read back, because a path could have another meaning in the file.
   if (parseTrust(text).mcp["erp"]?.command !== process.execPath)
     throw new ClearedError("CONFIG_INVALID", `The starter's ${TRUST} has no place for the tool server.`);
