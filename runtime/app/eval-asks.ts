@@ -193,7 +193,7 @@ async function judged(host: Host, one: AskCase, end: AskEnd | null, runs: readon
   if (expect.entries !== undefined) check(entries === expect.entries, `${entries} entries change`);
   if (expect.moves !== undefined) check(same([...new Set(moves)], expect.moves), `money moves ${moves.join(", ")}`);
   if (expect.mends === true) check(report.mended?.includes(runs[0] ?? "") === true, "the run that failed still fails");
-  const files = new Map(Object.entries(await textsOf(proposal, host.git.tree(proposal.commit))));
+  const files = new Map(Object.entries(await textsOf(host.git, proposal, before)));
   const code = codeOver(before, files);
   for (const [name, wanted] of Object.entries(expect.schedule ?? {})) {
     const agent = isNamed(name);

@@ -91,8 +91,8 @@ async function supersede(host: Host, proposal: Proposal): Promise<void> {
   const from: readonly ProposalState[] = OPEN.filter((state) => state !== "approved");
   for (const old of await store.list()) {
     if (old.id === id || old.by !== by || !from.includes(old.state) || !old.files.every(({ path }) => paths.includes(path))) continue;
-    // The answer to a card is not repaired by the answer to another one.
-    if (old.title !== title && (old.state !== "blocked" || answeredCard(old) !== answeredCard(proposal))) continue;
+    // The answer to a card is not replaced by the answer to another one.
+    if (answeredCard(old) !== answeredCard(proposal) || (old.title !== title && old.state !== "blocked")) continue;
     const why = `Proposal ${number} replaces it.`;
     await store.update(old.id, { state: "superseded", by, why, decisions: ownNo(host, old, why) }, { from });
   }
@@ -133,7 +133,7 @@ export async function differencesOf(
 ): Promise<{ runs: RunLines[]; next: number | null }> {
   const proposal = await createProposals(host).get(id);
   const tree = host.git.tree(await host.git.head());
-  const code = codeOver(tree, new Map(Object.entries(await textsOf(proposal, host.git.tree(proposal.commit)))));
+  const code = codeOver(tree, new Map(Object.entries(await textsOf(host.git, proposal, tree))));
   const ids = await idsOf(agent, { days: BACKTEST_DAYS }, host);
   const runs: RunLines[] = [];
   const compared = async ({ difference: { run, class: kind, why } }: Compared) => {

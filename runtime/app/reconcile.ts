@@ -7,7 +7,7 @@ import { FOLLOWED, NOTHING_ASKED } from "../engine/store/cards.ts";
 import { setFact } from "../engine/store/facts.ts";
 import { Kept } from "../kernel/kept.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import type { Entry, Tree, UnknownAccount } from "../kernel/ports.ts";
+import type { Entry, Tree } from "../kernel/ports.ts";
 import { loadReceipt } from "../workspace/books/claims.ts";
 import { addDialect } from "../workspace/books/decisions.ts";
 import { legsOf } from "../workspace/books/invariants.ts";
@@ -62,18 +62,15 @@ async function unansweredRows(host: Host, tree: Tree): Promise<Question[]> {
   if (found.length === 0) return [];
   const asked = new Map((["row", "account"] as const).flatMap((kind) => host.cards.list({ kind })).map((card) => [card.key, card]));
   const open = found.map(async (one): Promise<Question[]> => {
+    if (one.rows?.kind === "account" && (await isAnswered(host, tree, one.rows.match))) return [];
     const card = asked.get(questionKey(one));
     if (card === undefined) return [one];
-    const { match, about } = card.body as { match?: UnknownAccount["match"]; about?: { dialect?: string } | null };
+    const { about } = card.body as { about?: { dialect?: string } | null };
     const { decision } = card;
     const dialect = about?.dialect;
     if (decision === null) return [];
     // Any other answer has left the receipt, so it was taken back if the row is there.
-    const answered =
-      decision.decision === "approved" && match !== undefined
-        ? isAnswered(host, tree, match)
-        : decision.decision === "approved" && dialect !== undefined && (await addDialect(tree, dialect)).size === 0;
-    if (await answered) return [];
+    if (decision.decision === "approved" && dialect !== undefined && (await addDialect(tree, dialect)).size === 0) return [];
     // With the dialect that was guessed when its file was read.
     return [dialect === undefined ? one : { ...one, body: { ...(one.body as object), dialect } }];
   });

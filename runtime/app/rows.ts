@@ -22,7 +22,7 @@ import { sameQuestions } from "../workspace/statements/questions.ts";
 import { ALL_ROWS, type KeptReceipt, receiptFromYaml } from "../workspace/statements/receipt.ts";
 import { excerpt } from "../workspace/statements/cells.ts";
 import type { Host } from "./host.ts";
-import { askingFor, closeAccount } from "./statement-accounts.ts";
+import { askingFor, closeAccount, isAnswered } from "./statement-accounts.ts";
 import { assertCommitted } from "./work-tree.ts";
 
 /**
@@ -161,8 +161,8 @@ async function idsOf(dir: string, head: Tree, names: readonly string[]): Promise
   return [...found];
 }
 
-/** Opens cards for open questions of statements in import/, and closes those that the books have answered. */
-export async function followRows(host: Pick<Host, "cards" | "clock" | "dir" | "git">): Promise<void> {
+/** Opens cards for open questions of statements in import/, and closes those that the books, or an open proposal, have answered. */
+export async function followRows(host: Omit<Host, "close">): Promise<void> {
   const { cards, clock, git } = host;
   const head = git.tree(await git.head());
   const at = clock.now();
@@ -177,7 +177,7 @@ export async function followRows(host: Pick<Host, "cards" | "clock" | "dir" | "g
     const isAsked =
       card.kind === "row"
         ? receipt?.refused.some(isLeft) === true
-        : await isOpen({ kind: card.kind, ...(card.body as object) } as RowsQuestion, receipt, head);
+        : await isOpen(host, { kind: card.kind, ...(card.body as object) } as RowsQuestion, receipt, head);
     if (isAsked) continue;
     cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
   }
@@ -200,8 +200,9 @@ export function openQuestion({ cards, clock }: Pick<Host, "cards" | "clock">, qu
   cards.open(key, { ...card, run: null }, clock.now());
 }
 
-async function isOpen(question: RowsQuestion, receipt: KeptReceipt | null, head: Tree): Promise<boolean> {
-  if (question.kind === "account") return (await askingFor(head, question.match)).length > 0;
+async function isOpen(host: Omit<Host, "close">, question: RowsQuestion, receipt: KeptReceipt | null, head: Tree): Promise<boolean> {
+  if (question.kind === "account")
+    return (await askingFor(head, question.match)).length > 0 && !(await isAnswered(host, head, question.match));
   if (receipt === null) return false;
   if (question.kind === "same") return receipt.asked.some((row) => row.question === question.question);
   const gone = await goneFrom([receipt], (ids) => existingIn(head, ids));

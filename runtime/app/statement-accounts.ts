@@ -10,30 +10,21 @@ import { accountOf } from "../workspace/books/invariants.ts";
 import { loadChart } from "../workspace/books/months.ts";
 import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
 import { CONFIG, receiptFile } from "../workspace/layout.ts";
+import { isSameMatch, withAnswer } from "../workspace/statements/answered-rule.ts";
 import { likelyAccount } from "../workspace/statements/origin.ts";
 import { nameOf } from "../workspace/statements/questions.ts";
 import { type KeptReceipt, receiptToYaml } from "../workspace/statements/receipt.ts";
-import { spelledOut } from "../kernel/text.ts";
-import { withItem } from "../scripts/yaml-text.ts";
-import type { Proposal } from "../change/proposal-types.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
 import type { Host } from "./host.ts";
 
 /**
  * Proposes the answer to the question which account a statement belongs to, as a change of config.yaml: its statements are booked once that is
- * approved. `answer`: the decision, or the proposal made from it before; null if a rule for this account exists by now.
- * @throws USAGE, ACCOUNT_UNKNOWN, CONFIG_INVALID
+ * approved. Returns the number of the proposal. @throws USAGE, ACCOUNT_UNKNOWN, CONFIG_INVALID
  */
-export async function proposeAccount(host: Host, card: Card, answer: Decision | Proposal): Promise<number | null> {
-  const { by } = answer;
+export async function proposeAccount(host: Host, card: Card, { by, account: given }: Decision): Promise<number> {
   const { match, card: isCard } = card.body as unknown as Extract<RowsQuestion, { kind: "account" }>;
-  const base = await host.git.head();
-  const head = host.git.tree(base);
+  const head = host.git.tree(await host.git.head());
   const { statements } = await host.config(head);
-  const ruleIn = (rules: typeof statements) => rules.find((one) => canonicalJson(one.match) === canonicalJson(match));
-  const isAgain = "commit" in answer;
-  if (isAgain && ruleIn(statements) !== undefined) return null;
-  const given = isAgain ? ruleIn((await host.config(host.git.tree(answer.commit))).statements)?.account : answer.account;
   const chart = await loadChart(head);
   // The answer for one unknown account is unlikely to be right for a second, whether or not it is applied yet.
   const taken = given === undefined ? [...statements, ...(await proposedRules(host))] : [];
@@ -48,9 +39,7 @@ export async function proposeAccount(host: Host, card: Card, answer: Decision | 
         : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
     throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.name} --account NUMBER\`, one of ${own.join(", ")}.`);
   }
-  const conditions = Object.entries(match).map(([key, value]) => `${key}: ${spelledOut(JSON.stringify(value))}`);
-  const item = `{match: {${conditions.join(", ")}}, account: ${account.id}}`;
-  const text = withItem((await head.read(CONFIG)) ?? "", "statements", item);
+  const text = withAnswer((await head.read(CONFIG)) ?? "", { match, account: account.id });
   parseConfig(text);
   const name = nameOf({ match, card: isCard });
   const title = `Statements of ${name} belong to ${account.id} ${account.name}`.slice(0, 200);
@@ -60,13 +49,13 @@ export async function proposeAccount(host: Host, card: Card, answer: Decision | 
 }
 
 /** Whether the answer to such a question stands: as a rule of config.yaml, or of an open proposal. */
-export async function isAnswered(host: Host, head: Tree, match: UnknownAccount["match"]): Promise<boolean> {
+export async function isAnswered(host: Omit<Host, "close">, head: Tree, match: UnknownAccount["match"]): Promise<boolean> {
   const rules = [...(await host.config(head)).statements, ...(await proposedRules(host))];
-  return rules.some((one) => canonicalJson(one.match) === canonicalJson(match));
+  return rules.some((one) => isSameMatch(one.match, match));
 }
 
 /** Rules for config.yaml in open proposals. */
-async function proposedRules(host: Host): Promise<StatementRule[]> {
+async function proposedRules(host: Omit<Host, "close">): Promise<StatementRule[]> {
   const open = (await createProposals(host).list()).filter(({ state }) => OPEN.includes(state));
   const rules = open.map(async ({ commit }) => (await host.config(host.git.tree(commit)).catch(() => null))?.statements ?? []);
   return (await Promise.all(rules)).flat();

@@ -257,7 +257,7 @@ async function applyApproved(world: Applying, proposal: Proposal, approval: Appr
       if ((await store.get(proposal.id)).applied !== null) return new Map();
       conflict = await conflictOf(world, proposal, head);
       moved = conflict === null && (await hasMoved(world, again ? code : report, head.commit));
-      return conflict === null && !moved ? filesOf(git.tree(proposal.commit), proposal, head) : new Map();
+      return conflict === null && !moved ? filesOf(git, proposal, head) : new Map();
     },
   });
   if (conflict !== null) throw await block(store, proposal, conflict, ["approved"]);

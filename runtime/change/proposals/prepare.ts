@@ -110,7 +110,7 @@ async function look(world: Preparing, store: ProposalStore, proposal: Proposal, 
   const base = world.git.tree(on);
   const conflict = await conflictOf(world, proposal, base);
   if (conflict !== null) return store.update(proposal.id, { state: "blocked", why: conflict }, { from: ["checking"] });
-  const files = await textsOf(proposal, world.git.tree(proposal.commit));
+  const files = await textsOf(world.git, proposal, base);
   const tree = treeOver(base, new Map(Object.entries(files)));
   const change = { on, base, tree, files };
   const made =

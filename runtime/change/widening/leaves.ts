@@ -56,11 +56,13 @@ function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: st
   return found;
 }
 
-/** The name of an object: its first naming key, else that of an object in it. */
-export function nameOf(value: Value): string | null {
+/** The name of an object: its first naming key, else that of an object in it with the texts beside it, so that no other rule has it. */
+export function nameOf(value: Value, whole = false): string | null {
   if (!isObject(value)) return null;
   const key = NAMES.find((one) => typeof value[one] === "string" || typeof value[one] === "number");
-  return key === undefined ? nameOf(Object.values(value).find(isObject)) : String(value[key]);
+  if (key === undefined) return nameOf(Object.values(value).find(isObject), true);
+  const { [key]: name, ...rest } = value;
+  return [name, ...(whole ? Object.values(rest).filter((one) => typeof one === "string") : [])].join(" ");
 }
 
 /** Objects by name; equal names are numbered. */
