@@ -3,14 +3,14 @@
  * kept in the receipts of its statements.
  */
 import { canonicalJson } from "../kernel/canonical.ts";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { Card, Decision, Refused, RowsQuestion, Tree, UnknownAccount } from "../kernel/ports.ts";
 import { allReceipts } from "../workspace/books/claims.ts";
 import { accountOf } from "../workspace/books/invariants.ts";
 import { loadChart } from "../workspace/books/months.ts";
 import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
 import { CONFIG, receiptFile } from "../workspace/layout.ts";
-import { isSameMatch, withAnswer } from "../workspace/statements/answered-rule.ts";
+import { isSameMatch, itemOf, withAnswer } from "../workspace/statements/answered-rule.ts";
 import { likelyAccount } from "../workspace/statements/origin.ts";
 import { nameOf } from "../workspace/statements/questions.ts";
 import { type KeptReceipt, receiptToYaml } from "../workspace/statements/receipt.ts";
@@ -39,8 +39,16 @@ export async function proposeAccount(host: Host, card: Card, { by, account: give
         : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
     throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.name} --account NUMBER\`, one of ${own.join(", ")}.`);
   }
-  const text = withAnswer((await head.read(CONFIG)) ?? "", { match, account: account.id });
-  parseConfig(text);
+  const rule = { match, account: account.id };
+  const text = withAnswer((await head.read(CONFIG)) ?? "", rule);
+  try {
+    parseConfig(text);
+  } catch (error) {
+    const hint = `Add it under statements: yourself, and commit that: ${itemOf(rule)}`;
+    throw new ClearedError("CONFIG_INVALID", `The answer cannot be added to ${CONFIG} (${toWire(error).message}). ${hint}`, {
+      cause: error,
+    });
+  }
   const name = nameOf({ match, card: isCard });
   const title = `Statements of ${name} belong to ${account.id} ${account.name}`.slice(0, 200);
   const { proposeFiles } = await import("./proposals-api.ts");

@@ -183,7 +183,7 @@ export function writeYaml(value: unknown): string {
 
 /** The text of a map with one more item (as flow YAML) at the end of the list under a key; all other bytes stay. */
 export function withItem(text: string, key: string, item: string): string {
-  const { isMap, isScalar, isSeq, parseDocument } = yamlPackage();
+  const { isMap, isNode, isScalar, isSeq, parseDocument } = yamlPackage();
   const { contents } = parseDocument(text);
   const pair = isMap(contents) ? contents.items.find((one) => isScalar(one.key) && one.key.value === key) : undefined;
   const list = isSeq(pair?.value) ? pair.value : null;
@@ -196,7 +196,10 @@ export function withItem(text: string, key: string, item: string): string {
   }
   if (list.items.length === 0) return put(text.slice(0, start).trimEnd().length, end, `\n  - ${item}`);
   const last = text.slice(0, end).trimEnd().length;
-  if (list.flow === true) return put(last - 1, last - 1, `, ${item}`);
+  // Behind the last item, whatever stands between it and the bracket: a comma, a remark, a line end.
+  const final = list.items.at(-1);
+  const behind = isNode(final) ? final.range?.[1] : undefined;
+  if (list.flow === true && behind !== undefined) return put(behind, behind, `, ${item}`);
   const line = text.indexOf("\n", last);
   const [at, dash] = [line < 0 ? text.length : line, " ".repeat(start - text.lastIndexOf("\n", start) - 1)];
   return put(at, at, `\n${dash}- ${item}`);

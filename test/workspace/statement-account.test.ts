@@ -1,7 +1,8 @@
 /** Each statement finds its account of the books, by the rules of config.yaml. */
 import { describe, expect, test } from "vitest";
 import { likelyAccount, matchAccount, recognised, settingsFor } from "../../runtime/workspace/statements/origin.ts";
-import type { StatementRule } from "../../runtime/workspace/settings/config.ts";
+import { withAnswer } from "../../runtime/workspace/statements/answered-rule.ts";
+import { type StatementRule, parseConfig } from "../../runtime/workspace/settings/config.ts";
 
 describe("account", () => {
   const rules = [
@@ -115,4 +116,16 @@ describe("account", () => {
     settingsFor([{ match: { file: "*a".repeat(500) }, account: "1", dialect: "x" }], "a".repeat(5000));
     expect(performance.now() - start).toBeLessThan(10_000);
   });
+});
+
+const RULE = '{match: {file: "giro.csv"}, account: 1010}';
+const LISTS = ["[]", "[\n]", "[ # none\n ]", `[${RULE}]`, `[${RULE},]`, `[ ${RULE} , # one\n  ]`, `[\n  ${RULE},\n]`];
+LISTS.push(`\n  [${RULE}]`, `\n- ${RULE}`, `\n  - ${RULE} # one`, "\n  - match: {file: giro.csv}\n    account: 1010\n    # one");
+test.each(LISTS)("an answer becomes the last rule of the list %j", (list) => {
+  for (const end of ["", "\n", "\nweb: {port: 1}\n"]) {
+    const text = `business: {name: Acme}\nstatements: ${list}${end}`;
+    const answer = { match: { file: 'a"b.csv', dialect: "generic" }, account: "1020" };
+    const [was, now] = [text, withAnswer(text, answer)].map((one) => parseConfig(one).statements);
+    expect(now).toEqual([...(was ?? []), answer]);
+  }
 });
