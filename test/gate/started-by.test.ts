@@ -13,8 +13,8 @@ import type { Card, Cause, Json, RunRecord } from "../../runtime/kernel/ports.ts
 import { NOBODY } from "../../runtime/kernel/text.ts";
 import { shell } from "../cli/command-line.ts";
 import { placeFile } from "../../runtime/workspace/own-folders.ts";
-import { begin, ended, keysOf, made, say, SIMPLE, TEAM } from "../engine/gates.ts";
-import { closeAll, decide, host, openCard, removeAll } from "../engine/harness.ts";
+import { begin, ended, keysOf, made, say, SIMPLE, TEAM, trustWith } from "../engine/gates.ts";
+import { close, closeAll, decide, host, openCard, removeAll } from "../engine/harness.ts";
 import { header, shop, STATES } from "./shop.ts";
 
 const asks = (title: string, call: string, uses = ""): string => `${header(`fsm, mcp, policy, approval${uses}`, STATES)}fsm_enter("ASSESS");
@@ -204,4 +204,16 @@ test("over the owner's socket a run is by the person named only with their signa
     vi.unstubAllEnvs();
     await served.close();
   }
+});
+
+test("a starter whose name is no longer in trust.yaml may be anybody there, so two people agree", async () => {
+  const { one, opened } = await made(TEAM);
+  const { id } = await begin(opened, "asks", {}, "Ann");
+  await close(opened);
+  trustWith(one, { Anna: { roles: ["manager"] }, Bob: { roles: ["director"] } });
+  const renamed = await host(one);
+  await say("Anna", renamed, id);
+  expect(await renamed.engine.result(id, { timeoutMs: 9000 })).toMatchObject({ status: "waiting" });
+  await say("Bob", renamed, id);
+  expect(await ended(renamed, id)).toMatchObject({ outcome: "completed", result: { by: "Anna, Bob" } });
 });
