@@ -152,7 +152,9 @@ describe("who may decide", () => {
     // Nobody has this id: Ann's says that she is another, and Bob has none.
     const either = [await begin(opened, "asks", { filed_by: "E-7" }, "Zoe"), await begin(opened, "asks", { filed_by: "E-7" }, "Zoe")];
     const [first = "", second = ""] = either.map(({ id }) => id);
-    expect((await say("Bob", opened, first)).still).toMatch(/^approval by a second person, or by one who has an id under ids: in trust\.yaml/);
+    expect((await say("Bob", opened, first)).still).toMatch(
+      /^approval by a second person, or by one who has an id under ids: in trust\.yaml/,
+    );
     expect((await opened.engine.result(first, { timeoutMs: 9000 })).status).toBe("waiting");
     await say("Ann", opened, second);
     expect(await ended(opened, second)).toMatchObject({ outcome: "completed", result: { by: "Ann" } });
