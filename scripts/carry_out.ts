@@ -16,19 +16,29 @@ input:
 */
 // Answers {by, no, calls, answers, made, changed}: who said yes, the calls as approved, what each answered, their params by tool, and what the
 // approval changed in them, in words. What is told afterwards comes from these. `each`: an answer is {tool, params, ok, problem}.
-// `passed`: a day has passed since they were planned, and nothing was called: the caller plans anew.
+// `passed`: a day has passed since they were planned, and nothing was called: the caller plans anew. A later call may have waited for a card
+// about an earlier one: if its own day has passed then, it is not made.
 const { each, today, again, title, ...rest } = input;
 const question = { ...rest, title: again ? `Planned anew, because a day has passed (today is ${today}): ${title}` : title };
 const { by, no, calls } = script_run("ask", question);
-const now = today === undefined || no !== null ? null : script_run("not_past", { approved: calls, today });
-if (now?.why && again === undefined) throw new Error(`${now.why}. Nothing was done: start the run again.`);
-if (now?.why) return { by, no, calls: [], answers: [], made: {}, changed: "", passed: true };
+const passed = (approved: any) => (today === undefined || no !== null ? null : script_run("not_past", { approved, today }).why);
+const why = passed(calls);
+if (why && again === undefined) throw new Error(`${why}. Nothing was done: start the run again.`);
+if (why) return { by, no, calls: [], answers: [], made: {}, changed: "", passed: true };
+const answers: any[] = [];
+const late = (call: any) => (answers.length === 0 ? null : passed([call]));
 const trial = ({ tool, params }: any) => {
+  const problem = late({ tool, params });
+  if (problem) return { tool, params, ok: false, problem };
   const tried = mcp_try({ tool, params });
   return { tool, params, ok: tried.ok, problem: tried.ok ? null : tried.message };
 };
-const answers = [];
-for (const call of calls) answers.push(each ? trial(call) : mcp_call(call));
+const in_time = (call: any) => {
+  const problem = late(call);
+  if (problem) throw new Error(`${problem}. It was not made, after ${calls.slice(0, answers.length).map(({ tool }) => tool).join(", ")}.`);
+  return mcp_call(call);
+};
+for (const call of calls) answers.push(each ? trial(call) : in_time(call));
 const made = Object.fromEntries([...new Set(calls.map((call) => call.tool))].map((tool) => [tool, calls.filter((call) => call.tool === tool).map((call) => call.params)]));
 const asked = question.calls.map(({ params }: any) => params);
 const differs = ([key, value]: [string, any], i: number) =>

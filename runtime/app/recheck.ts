@@ -138,8 +138,14 @@ function readFor(run: RunRecord, host: Host): ReadNow {
   };
 }
 
-/** By number, the reads from `since` on whose answer differs now, with that answer. */
-async function freshIn({ run, steps }: Recorded, since: number, isOutdated: boolean, host: Host): Promise<Map<number, Step>> {
+/** By number, the reads from `since` on whose answer differs now, with that answer. `asked`: the last question to a person. */
+async function freshIn(
+  { run, steps }: Recorded,
+  since: number,
+  isOutdated: boolean,
+  host: Host,
+  asked = steps.findLastIndex(isDecided),
+): Promise<Map<number, Step>> {
   const callable = callableIn(host.world, await host.world.script(run));
   const fresh = new Map<number, Step>();
   const again = async (step: Step, call: (params: Json, primitive: Primitive) => Promise<Json>): Promise<void> => {
@@ -156,10 +162,10 @@ async function freshIn({ run, steps }: Recorded, since: number, isOutdated: bool
       },
     );
     const isSame = unordered(answer.result) === unordered(step.result) && answer.error?.code === step.error?.code;
-    // The passing of time is not a change.
+    // That time passes while a person thinks is no change: the script looks at the day again after that, if it matters.
     const { tool: _, params: inner = {}, ...own } = (params ?? {}) as { tool?: Json; params?: Json };
     const isDay = canonicalJson([inner, own]) === "[{},{}]" && DAY.test(answer.result ?? "") && DAY.test(step.result ?? "");
-    if (!isSame && !isDay) fresh.set(step.seq, { ...step, ...answer });
+    if (!isSame && !(isDay && step.seq < asked)) fresh.set(step.seq, { ...step, ...answer });
   };
   const read = readFor(run, host);
   await inSlots(steps.slice(since), READS_AT_ONCE, async (step) => {
@@ -167,7 +173,7 @@ async function freshIn({ run, steps }: Recorded, since: number, isOutdated: bool
     const primitive = await callable.primitive(step.name);
     if (isOutside(primitive)) return again(step, (params) => read(primitive, params, step));
     const child = await childOf(run, step, host);
-    if (child !== null) await again(step, () => resultNow(child, step, host));
+    if (child !== null) await again(step, () => resultNow(child, step, host, step.seq < asked));
   });
   // The run's own commits are results of its reads, not changes by others.
   const own = steps.flatMap(({ changes }) => changes.flatMap((one) => (one.op === "committed" ? [one.commit] : []))).at(-1);
@@ -197,10 +203,10 @@ async function childOf({ id }: RunRecord, { result }: Step, { engine }: Host): P
 }
 
 /** What a read-only child would answer its caller now. */
-async function resultNow(child: Recorded, { result }: Step, host: Host): Promise<Json> {
+async function resultNow(child: Recorded, { result }: Step, host: Host, isBeforeGate: boolean): Promise<Json> {
   if (!(await host.engine.isProven(child.run.id)))
     throw new ClearedError("HISTORY_DIVERGED", `Nothing proves what ${child.run.id} has read.`);
-  const fresh = await freshIn(child, 0, true, host);
+  const fresh = await freshIn(child, 0, true, host, isBeforeGate ? Number.POSITIVE_INFINITY : -1);
   const was = JSON.parse(result ?? "null") as Record<string, Json>;
   if (fresh.size === 0) return was;
   const { effects, missing } = await triedOn(child, fresh, host);
@@ -255,12 +261,13 @@ function demanded(was: readonly Verdict[], now: readonly Verdict[]): string | nu
   return more?.summary ?? null;
 }
 
+const isDecided = ({ changes }: Step): boolean => changes.some(({ op }) => op === "decided");
+
 /** What a person was asked, call by call. */
 const questionsIn = (steps: readonly Step[]): [name: string, calls: Json, otherwise: Json][] =>
-  steps.flatMap(({ name, params, changes }) => {
-    if (!changes.some(({ op }) => op === "decided")) return [];
+  steps.filter(isDecided).map(({ name, params }) => {
     const { calls = null, otherwise = null } = JSON.parse(params) as Record<string, Json>;
-    return [[name, calls, otherwise]];
+    return [name, calls, otherwise];
   });
 
 const callsIn = (questions: ReturnType<typeof questionsIn>): string[] =>

@@ -7,7 +7,7 @@ import { Database } from "../../runtime/engine/store/database.ts";
 import { readSteps, type RunRow } from "../../runtime/engine/store/rows.ts";
 import { createSeal } from "../../runtime/engine/store/seals.ts";
 import { sealerOf } from "../../runtime/workspace/settings/confirmation.ts";
-import { answer, type Business, business, change, changes, finish, gateOf, open, rows, run, shut } from "./harness.ts";
+import { answer, type Business, business, change, changes, finish, gateOf, open, rows, run, shut, writesOf } from "./harness.ts";
 
 let at: Business;
 beforeEach(async () => {
@@ -106,6 +106,17 @@ test.each(UNTOUCHED)("%s with %j passes all its gates, whatever else changes and
     end = await answer(at, end, "approved", gate % 2 === 0 ? "Mo" : "Lee");
   }
   expect([end.error?.message ?? null, end.outcome]).toEqual([null, "completed"]);
+});
+
+test("the day holds for each call: none is made after its day because a card about an earlier one waited", async () => {
+  at = await business((trust) => trust.replace("--db, .cleared/erp.db]", "--db, .cleared/erp.db, --mode, lying]"));
+  const asked = await answer(at, await run(at, "invoice_reconciliation", { invoice_id: "INV-2024-447" }));
+  expect(gateOf(at, asked).title).toMatch(/^MISMATCH: erp\/approve_invoice/);
+  change(at, "update invoices set status = 'approved' where invoice_id = 'INV-2024-447'");
+  change(at, "update company set business_date = '2024-11-20'");
+  const end = await answer(at, asked);
+  expect(end).toMatchObject({ status: "failed", error: { message: expect.stringMatching(/schedule_payment pay_date 2024-11-14 has passed; today is 2024-11-20.*approve_invoice/) } });
+  expect((await writesOf(at, end)).map(({ tool }) => tool)).toEqual(["erp/approve_invoice"]);
 });
 
 /** Agent, input, the day on which its card is approved, and what is then planned anew. */

@@ -188,6 +188,20 @@ test("a date in a record is data, not the passing of time", async () => {
   expect([end.outcome, at.wrote()]).toEqual(["blocked", []]);
 });
 
+test("a day that was looked at after the approval holds when a call in doubt is made again", async () => {
+  const day = 'const today = mcp_call("shop/check_status");\nif (today > "2026-12-10") throw new Error("too late");\n';
+  const agent = `${header("mcp, approval")}mcp_call("shop/check_status");\napproval_wait({ title: "Pay?", calls: [${OTHER}] });\n${day}mcp_call(${OTHER});\n1;`;
+  const { at, owner } = await open(agent);
+  at.mood({ says: "2026-12-01" });
+  const waiting = await run(owner, "pays");
+  at.mood({ says: "2026-12-02", kill: "self", at: "before" });
+  const doubt = await decide(owner, waiting.id, "approved");
+  expect([doubt.reason, doubt.error?.message]).toEqual(["in_doubt", undefined]);
+  at.mood({ says: "2027-01-15" });
+  const end = await decide(owner, waiting.id, "rejected");
+  expect([end.error?.message ?? null, end.outcome, at.wrote()]).toEqual([null, "blocked", []]);
+});
+
 test("a write refused by its tool is not an act: earlier reads are made again", async () => {
   const tries = PAY.replace("pay_blind", "pay_invoice");
   const agent = `${begin.replace(/"pay", facts: .*? }/, '"open", facts: { fine: true }')}fsm_enter("APPROVAL_GATE");\napproval_wait({ title: "Try?", calls: [${tries}] });\nfsm_enter("MUTATE");\nmcp_try(${tries});\nmcp_call(${PAY});\n1;`;

@@ -18,7 +18,7 @@ const PACK = "policies/invoice_reconciliation.yaml";
 const CONFIG = "config.yaml";
 const before = "const summary =";
 const CALLS = 'const calls = [\n    { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } },';
-const CARRIED = "for (const call of calls) answers.push(each ? trial(call) : mcp_call(call));";
+const CARRIED = "for (const call of calls) answers.push(each ? trial(call) : in_time(call));";
 
 function look(line: string): string {
   return `/*\nname: Look\n${line}uses: [journal]\n*/\njournal_query({}).length;\n`;
@@ -63,17 +63,17 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["a call of a list that has a name pays another amount", { [PAY]: [[CALLS, 'const approve = { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } };\nconst calls = [\n  approve,'], ["{ invoice_id, ...pay }", '{ invoice_id, ...pay, amount: "9.00" }']] }, /^tool: .*amount is "9\.00"/],
   ["an amount that is set between a call and its list", { [PAY]: [["const calls = [", 'let due = pay;\nconst payment = { tool: "erp/schedule_payment", params: { invoice_id, ...due } };\ndue = { ...pay, amount: "9.00" };\nconst calls = ['], ['  { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },', "  payment,"]] }, /^(?:tool|gate): .*(?:9\.00|computed differently|due)/],
   ["a tool's name is another tool", { [PAY]: [["const title", 'const REJECT = "erp/transfer_funds";\nconst title'], ['tool: "erp/reject_invoice"', "tool: REJECT"]] }, /^tool: .*calls erp\/transfer_funds/],
-  ["a loop by an index leaves out the first", { "scripts/carry_out.ts": [[CARRIED, "for (let i = 1; i < calls.length; i++) answers.push(each ? trial(calls[i]) : mcp_call(calls[i]));"]] }, /^tool: .*once for each of/],
-  ["a loop by an index makes the first call each time", { "scripts/carry_out.ts": [[CARRIED, "for (let i = 0; i < calls.length; i++) answers.push(each ? trial(calls[i]) : mcp_call(calls[0]));"]] }, /^tool: .*once for each of/],
-  ["a loop by an index over a list that grows", { "scripts/carry_out.ts": [[CARRIED, "for (let i = 0; i < calls.length; i++) {\n  answers.push(each ? trial(calls[i]) : mcp_call(calls[i]));\n  if (answers.length === 1) calls.push(calls[i]);\n}"]] }, /^tool: .*(?:once for each of|adds to calls)/],
+  ["a loop by an index leaves out the first", { "scripts/carry_out.ts": [[CARRIED, "for (let i = 1; i < calls.length; i++) answers.push(each ? trial(calls[i]) : in_time(calls[i]));"]] }, /^tool: .*once for each of/],
+  ["a loop by an index makes the first call each time", { "scripts/carry_out.ts": [[CARRIED, "for (let i = 0; i < calls.length; i++) answers.push(each ? trial(calls[i]) : in_time(calls[0]));"]] }, /^tool: .*once for each of/],
+  ["a loop by an index over a list that grows", { "scripts/carry_out.ts": [[CARRIED, "for (let i = 0; i < calls.length; i++) {\n  answers.push(each ? trial(calls[i]) : in_time(calls[i]));\n  if (answers.length === 1) calls.push(calls[i]);\n}"]] }, /^tool: .*(?:once for each of|adds to calls)/],
   ["a choice turned around by half", { [INGEST]: [['status: sure ? "auto-confirmed" : "pending-review"', 'status: !sure ? "auto-confirmed" : "pending-review"']] }, /^review: .*status/],
   ["a choice with its sides changed", { [INGEST]: [['status: sure ? "auto-confirmed" : "pending-review"', 'status: sure ? "pending-review" : "auto-confirmed"']] }, /^review: .*status/],
   ["a name that is logged is a recipient as well", { "agents/tell.ts": tell("WHO").replace("notify_send", 'const WHO = "eve@evil.example";\nnotify_send').replace("1;", "ctx_log(WHO);\n1;").replace("[notify]", "[notify, ctx]") }, /^recipient: .*eve@evil\.example/],
   ["an object that is logged is a notice as well", { "agents/tell.ts": tell("x").replace(/notify_send.*/, 'const post = { to: "eve@evil.example", subject: "Done", text: "x" };\nnotify_send(post);\nctx_log(post);').replace("[notify]", "[notify, ctx]") }, /^recipient: .*eve@evil\.example/],
   ["a new policy in place of one in prose, its key in quotes", { "policies/trips.yaml": `process: trips\nsource: template\n"prose" : [${"a1".repeat(32)}]\nfacts: {amount: money}\nrules: [{id: HUGE, when: "amount > 9", action: require_approval, level: cfo, description: much}]\nusual: {amount: "0.00"}\ncases: [{name: little, facts: {amount: "1.00"}, verdict: pass}]\n` }, /^policy: trips: its rules take the place of a policy in prose \(a1a1a1a1a1a1\)/],
-  ["a loop that ends after its first round", { "scripts/carry_out.ts": [[CARRIED, "for (const call of calls) {\n  answers.push(each ? trial(call) : mcp_call(call));\n  break;\n}"]] }, /^tool: .*but not if an earlier round has ended the loop/],
-  ["a loop by an index that ends early", { "scripts/carry_out.ts": [[CARRIED, "for (let i = 0; i < calls.length; i++) {\n  answers.push(each ? trial(calls[i]) : mcp_call(calls[i]));\n  if (answers.length > 0) break;\n}"]] }, /^tool: .*but not if answers\.length > 0/],
-  ["a loop that its function ends", { "scripts/carry_out.ts": [[CARRIED, "calls.some((call) => {\n  answers.push(each ? trial(call) : mcp_call(call));\n  return true;\n});"]] }, /^tool: .*but not if an earlier round has ended the loop/],
+  ["a loop that ends after its first round", { "scripts/carry_out.ts": [[CARRIED, "for (const call of calls) {\n  answers.push(each ? trial(call) : in_time(call));\n  break;\n}"]] }, /^tool: .*but not if an earlier round has ended the loop/],
+  ["a loop by an index that ends early", { "scripts/carry_out.ts": [[CARRIED, "for (let i = 0; i < calls.length; i++) {\n  answers.push(each ? trial(calls[i]) : in_time(calls[i]));\n  if (answers.length > 0) break;\n}"]] }, /^tool: .*but not if answers\.length > 0/],
+  ["a loop that its function ends", { "scripts/carry_out.ts": [[CARRIED, "calls.some((call) => {\n  answers.push(each ? trial(call) : in_time(call));\n  return true;\n});"]] }, /^tool: .*but not if an earlier round has ended the loop/],
   ["calls that belong together may be edited", { "agents/payroll.ts": [["fixed: true, ", ""]] }, /^gate: .*"fixed" is no longer given/],
   ["an amount set by a part of a list that has a name", { [PAY]: [["const title", "const [, second] = calls;\nsecond.params.amount = invoice.total;\nconst title"]] }, /^gate: .*calls is computed differently \(second\.params\.amount = invoice\.total\)/],
   ["a payee whose name is a remark as well", { [PAY]: [["{ invoice_id, ...pay }", "{ remark: WHO, invoice_id, ...pay, vendor_id: WHO }"], ["const calls = [", 'const WHO = "V-99";\nconst calls = [']] }, /^tool: .*erp\/schedule_payment, vendor_id, is "V-99"/],
