@@ -1,11 +1,13 @@
 /**
- * Follows a script without running it: statements in their order, both ways of a branch, each loop once, and the script's own functions where
- * they are called. The language of scripts (language.ts) has no other way from one statement to the next.
+ * Follows a script without running it: statements in their order, both ways of a branch, loops, and the script's own functions where they are
+ * called. The language of scripts (language.ts) has no other way from one statement to the next.
  */
 import { framesOf } from "./frames.ts";
 import { calleeOf, methodOf } from "./forms.ts";
 import { ANSWERED, JUDGES, isPart, methodsOf } from "./methods.ts";
 import type { Names } from "./names.ts";
+import { refusalsOf } from "./refusals.ts";
+import { statementsOf } from "./statements.ts";
 import { ANSWERS, type Node, bare, valuesIn } from "./syntax.ts";
 import { TooLong, type Value, type Values, waysOf } from "./values.ts";
 
@@ -24,23 +26,34 @@ export interface Watch {
   isSilent(node: Node): boolean;
   /** Values are given to a function of the script's own, until the answer is called. */
   enter(args: Value): () => void;
-  /** Parts of one text. */
-  text(parts: () => Value[]): Value[];
-  /** True for a value that has, or was made of, the answer of a gate. */
-  isApproved(value: Value): boolean;
+  /** What is read until the answer is called with the text or figure that it became a part of. */
+  beside(): (made: Value) => Value;
+  /** A further round of a loop. */
+  again(look: () => unknown): void;
+  /** A way that is taken only when these gates were refused. */
+  refused<T>(gates: readonly number[], look: () => T): T;
 }
 
 export function follow(body: readonly Node[], sites: ReadonlyMap<Node, number>, names: Names, values: Values, watch: Watch): void {
-  const { gates, fresh, literal, made, join, choose, field, set, object, spread, itemsOf, elementOf, listWith } = values;
-  const { named, keyOf, assign, declare, bind, bindAll, within, current } = framesOf(names, values, watch.input, evaluate, resolve);
-  const { builtin, method } = methodsOf(values, (fn, args, isQuiet = false) => quietly(quiet || isQuiet, () => apply(fn, args)));
-  const maybe = <T>(way: () => T): T | undefined => choose([way, () => undefined])[0];
+  const { gates, fresh, literal, made, join, choose, rootOf, field, set, object, spread, itemsOf, listWith } = values;
+  const frames = framesOf(names, values, watch.input, evaluate, resolve);
+  const { named, keyOf, assign, bindAll, within, current } = frames;
+  const { builtin, method } = methodsOf(values, (fn, args, isQuiet = false) => quietly(quiet || isQuiet, () => apply(fn, args)), again);
+  const refusals = refusalsOf(values, (refused, look) => {
+    const before = isRefused;
+    isRefused = true;
+    const found = watch.refused(refused, look);
+    isRefused = before;
+    return found;
+  });
+  const { refusedBy, way, both, compared } = refusals;
   let returns: Value[] = [];
   const active: Node[] = [];
   /** Calls whose answers were read in the script's own functions. */
   const followed = new Set<Node>();
   let steps = 0;
   let quiet = false;
+  let isRefused = false;
   /** Read in the expression in which a gate may follow. */
   let beside: Parameters<Watch["read"]>[] = [];
 
@@ -51,6 +64,11 @@ export function follow(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
     const found = look();
     quiet = before;
     return found;
+  }
+
+  /** A further round reads what the one before it left, if that had a gate. */
+  function again(gatesBefore: number, look: () => unknown): void {
+    if (gates.size > gatesBefore) watch.again(() => choose([look, () => undefined]));
   }
 
   /** What is told in one expression with a gate begins before it. */
@@ -67,7 +85,8 @@ export function follow(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
     const one = bare(node);
     const value = resolve(one);
     const isWhole =
-      /^(?:Identifier|MemberExpression|ChainExpression)$/.test(one.type) || (one.type === "CallExpression" && isPart(methodOf(one)));
+      /^(?:Identifier|MemberExpression|ChainExpression)$/.test(one.type) ||
+      (one.type === "CallExpression" && (sites.has(one) ? watch.isSilent(one) : isPart(methodOf(one))));
     if (!quiet && (isWhole || /^(?:Call|New)/.test(one.type)) && !followed.has(one)) {
       beside.push([one, value, isWhole]);
       watch.read(one, value, isWhole);
@@ -86,16 +105,18 @@ export function follow(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
       case "Literal":
         return literal(String(one["value"]));
       case "TemplateLiteral": {
-        const parts = watch.text(() => (one["expressions"] as Node[]).map(evaluate));
+        const settle = watch.beside();
+        const parts = (one["expressions"] as Node[]).map(evaluate);
         const texts = (one["quasis"] as { value: { raw: string } }[]).map(({ value }) => value.raw);
         if (parts.length === 0) return literal(texts.join(""));
-        return parts.length === 1 && texts.join("") === "" ? (parts[0] as Value) : made("form", texts.join("\0"), parts);
+        return parts.length === 1 && texts.join("") === "" ? (parts[0] as Value) : settle(made("form", texts.join("\0"), parts));
       }
       case "ChainExpression":
         return resolve(one["expression"] as Node);
       case "MemberExpression": {
         const [value, name] = [resolve(one["object"] as Node), keyOf(one)];
-        return name === "length" || name === "size" ? literal() : field(value, name);
+        const isCount = (name === "length" || name === "size") && !waysOf(value).some((each) => rootOf(each).kind === "approved");
+        return isCount ? literal() : field(value, name);
       }
       case "ArrayExpression":
         return argsOf(one["elements"] as (Node | null)[]);
@@ -113,22 +134,35 @@ export function follow(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
       case "ArrowFunctionExpression":
         return closure(one);
       case "ConditionalExpression":
-        quietly(true, () => of("test"));
-        return join(...choose([() => of("consequent"), () => of("alternate")]));
+        return join(
+          ...both(
+            refusedBy(quietly(true, () => of("test"))),
+            () => of("consequent"),
+            () => of("alternate"),
+          ),
+        );
       case "LogicalExpression": {
         const isAnd = one["operator"] === "&&";
         const left = quietly(quiet || isAnd, () => of("left"));
-        // The fallback for a call that was not made.
-        const isFallback = one["operator"] === "??" && watch.isApproved(left);
-        const right = maybe(() => quietly(quiet || isFallback, () => of("right")));
-        return isFallback ? left : join(isAnd ? undefined : left, right);
+        const isTruth = one["operator"] !== "??";
+        const isRight = one["operator"] !== "||";
+        const said = refusedBy(left, isTruth ? undefined : "??");
+        const right = choose([way(isRight, said, () => of("right")), way(!isRight, said, () => undefined)]) as (Value | undefined)[];
+        const value = join(isAnd ? undefined : left, ...right);
+        const refused = [said, ...right.map((each) => each && refusedBy(each))].find((each) => isTruth && each?.when === isAnd);
+        return refused === undefined ? value : { ...value, refused };
       }
       case "BinaryExpression":
       case "UnaryExpression": {
+        const operator = String(one["operator"]);
         const sides = () => (one["left"] ? ["left", "right"] : ["argument"]).map(of);
-        if (!ANSWERS.test(String(one["operator"]))) return made("form", String(one["operator"]), watch.text(sides));
-        quietly(true, sides);
-        return fresh("fact");
+        if (!ANSWERS.test(operator)) {
+          const settle = watch.beside();
+          return settle(made(operator === "+" || !one["left"] ? "form" : "computed", operator, sides()));
+        }
+        const [left, right] = quietly(true, sides) as [Value, Value | undefined];
+        const refused = compared(operator, left, right);
+        return fresh("fact", refused && { refused });
       }
       case "AssignmentExpression": {
         const [right, left, operator] = [of("right"), bare(one["left"] as Node), String(one["operator"])];
@@ -169,9 +203,10 @@ export function follow(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
   }
 
   function primitive(one: Node): Value {
-    const args = quietly(quiet && watch.isSilent(one), () => argsOf(one["arguments"] as Node[]));
+    const [isSilent, settle] = [watch.isSilent(one), watch.beside()];
+    const args = quietly(quiet && isSilent, () => argsOf(one["arguments"] as Node[]));
     const all = itemsOf(args).map(([, each]) => each);
-    return watch.answer(one, all);
+    return isSilent ? settle(watch.answer(one, all)) : watch.answer(one, all);
   }
 
   function called(one: Node): Value {
@@ -179,14 +214,15 @@ export function follow(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
     const object = callee.type === "MemberExpression" ? (callee["object"] as Node) : null;
     const root = bare(object ?? callee);
     const given = () => argsOf(one["arguments"] as Node[]);
-    if (root.type === "Identifier" && !names.ids.has(root) && root["name"] !== "input") return builtin(calleeOf(one), given());
+    const settle = watch.beside();
+    if (root.type === "Identifier" && !names.ids.has(root) && root["name"] !== "input") return settle(builtin(calleeOf(one), given()));
     const name = methodOf(one);
     const isQuiet = quiet || JUDGES.test(name);
     const target = quietly(isQuiet, () => (object === null || isPart(name) ? resolve : evaluate)(object ?? callee));
     const args = quietly(isQuiet, given);
     const answer = apply(object === null ? target : field(target, keyOf(callee)), args);
     if (answer !== undefined || ANSWERED.test(name)) followed.add(one);
-    return answer ?? method(name, target, args);
+    return answer ?? (isPart(name) ? method(name, target, args) : settle(method(name, target, args)));
   }
 
   /** What these functions answer; undefined where there is none. */
@@ -203,8 +239,8 @@ export function follow(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
     const { node, frame: up } = code as NonNullable<Value["code"]>;
     if (active.length > DEEPEST) throw new TooLong();
     if (active.filter((one) => one === node).length > 1) return made("computed", "again", [args]);
-    const before = [returns, beside] as const;
-    [returns, beside] = [[], []];
+    const before = [returns, beside, isRefused] as const;
+    [returns, beside, isRefused] = [[], [], false];
     active.push(node);
     within({ vars: new Map(), up }, () => {
       bindAll(node["params"] as Node[], args);
@@ -214,70 +250,22 @@ export function follow(body: readonly Node[], sites: ReadonlyMap<Node, number>, 
     });
     const answer = join(...returns);
     active.pop();
-    [returns, beside] = before;
+    [returns, beside, isRefused] = before;
     return answer;
   }
 
-  /** Null when the script ends in this statement or block. */
-  function execute(node: Node | null): null | undefined {
-    const inner = node?.["body"] ?? node?.["consequent"];
-    const all = Array.isArray(inner) ? (inner as Node[]) : node === null ? [] : [node];
-    for (const one of all) if (one.type === "FunctionDeclaration") declare(one["id"] as Node, closure(one));
-    for (const one of all) {
-      statement(one);
-      if (/^(?:Return|Throw)Statement$/.test(one.type)) return active.length === 0 ? null : undefined;
-    }
-    return undefined;
-  }
-
-  function statement(node: Node): void {
-    const block = (key: string) => () => execute(node[key] as Node | null);
-    const look = (key: string) => void (node[key] && quietly(true, () => evaluate(node[key] as Node)));
-    switch (node.type) {
-      case "ExpressionStatement": {
-        const one = bare(node["expression"] as Node);
-        return void (one.type === "AssignmentExpression" ? evaluate(one) : told(one));
-      }
-      case "ReturnStatement":
-        return void (node["argument"] && returns.push(told(node["argument"] as Node)));
-      case "VariableDeclaration":
-        for (const { id, init } of node["declarations"] as unknown as { id: Node; init: Node | null }[])
-          bind(id, init === null ? literal() : evaluate(init));
-        return;
-      case "IfStatement":
-        look("test");
-        return void choose([block("consequent"), block("alternate")]);
-      case "SwitchStatement":
-        look("discriminant");
-        return void choose([...(node["cases"] as Node[]).map((one) => () => execute(one)), () => undefined]);
-      case "ForOfStatement":
-      case "ForInStatement": {
-        const list = resolve(node["right"] as Node);
-        const left = node["left"] as Node;
-        const isNew = left.type === "VariableDeclaration";
-        const target = isNew ? ((left["declarations"] as Node[])[0]?.["id"] as Node) : left;
-        return void maybe(() => {
-          bind(target, node.type === "ForInStatement" ? literal() : elementOf(list), isNew ? declare : assign);
-          return block("body")();
-        });
-      }
-      case "ForStatement":
-      case "WhileStatement":
-      case "DoWhileStatement":
-        if (/^Var/.test((node["init"] as Node | undefined)?.type ?? "")) statement(node["init"] as Node);
-        else look("init");
-        look("test");
-        look("update");
-        return void maybe(block("body"));
-      case "BlockStatement":
-        return void execute(node);
-      case "LabeledStatement":
-        return statement(node["body"] as Node);
-      case "ThrowStatement":
-        return void evaluate(node["argument"] as Node);
-      default:
-    }
-  }
-
+  const { execute } = statementsOf({
+    values,
+    frames,
+    refusals,
+    evaluate,
+    resolve,
+    told,
+    quietly: (look) => quietly(true, look),
+    again,
+    closure,
+    isInFunction: () => active.length > 0,
+    answers: (value) => void (isRefused || returns.push(value)),
+  });
   execute({ type: "BlockStatement", start: 0, end: 0, body });
 }

@@ -26,7 +26,7 @@ export function framesOf(
 
   function named(name: Node): Value {
     const id = ids.get(name);
-    if (id === undefined) return name["name"] === "input" ? input : literal();
+    if (id === undefined) return name["name"] === "input" ? input : literal(String(name["name"]));
     return frameOf(id).vars.get(id) ?? fresh("answer");
   }
 

@@ -18,6 +18,15 @@ export interface Value {
   without?: readonly string[];
   isMap?: true;
   code?: { node: Node; frame: Frame };
+  /** What computed it. */
+  how?: string;
+  /** When it is `when`, nobody approved at these gates. */
+  refused?: Refused;
+}
+
+export interface Refused {
+  when: boolean;
+  gates: readonly number[];
 }
 
 /** The names of one call of a function, by id. */
@@ -72,7 +81,7 @@ export function createValues() {
   /** One value for each way to compute it from the same; of literals alone each is another. */
   function made(kind: "form" | "computed", how: string, parts: readonly Value[]): Value {
     const same = numberOf(`${how}(${parts.map((one) => sameOf(one))})`);
-    return parts.every((one) => isFixed(one)) ? fresh("literal", { same }) : { kind, id: same, same, parts };
+    return parts.every((one) => isFixed(one)) ? fresh("literal", { same }) : { kind, id: same, same, parts, how };
   }
 
   /** Any of these; a value that is not known when there are none. */
@@ -90,6 +99,7 @@ export function createValues() {
     const own = fieldsOf(value);
     const rest = own.get(SPREAD);
     if (value.kind === "object") {
+      if (own.size === 0) return literal();
       if (name === null) return join(...[...own].map(([key, one]) => (key === SPREAD ? field(one, null) : one)));
       const known = own.get(name);
       return join(known, own.get(SOME), known === undefined && rest !== undefined ? field(rest, name) : undefined);
@@ -145,6 +155,12 @@ export function createValues() {
     return [[null, join(...waysOf(value).map((one) => (one.isMap ? pair(field(one, null)) : field(one, null))))]];
   }
 
+  function rootOf(value: Value): Value {
+    let root = value;
+    while (root.of !== undefined) root = root.of;
+    return root;
+  }
+
   const elementOf = (value: Value): Value => join(...itemsOf(value).map(([, one]) => one));
   const listOf = (one: Value): Value => object([[null, one]]);
   const pair = (value: Value): Value =>
@@ -193,7 +209,7 @@ export function createValues() {
     return left.map(({ result }) => result);
   }
 
-  const objects = { field, fieldsOf, set, object, spread, without, itemsOf, elementOf, listOf, pair, listWith, after };
+  const objects = { rootOf, field, fieldsOf, set, object, spread, without, itemsOf, elementOf, listOf, pair, listWith, after };
   return { gates, fresh, literal, made, join, put, choose, ...objects };
 }
 

@@ -114,7 +114,7 @@ function capabilityOf(primitive: Primitive, given: Record<string, string>): stri
 export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] {
   return planned.map(({ name, key, at }) => {
     const field = key === "*" ? "calls[0].params" : `calls[0].params.${key}`;
-    const found = `${name} is the planned value; whoever approved may have changed it. Take it from the calls that the gate returns: ${field}.`;
+    const found = `${name} is a planned value or made of one; whoever approved may have changed it. Take it from the calls that the gate returns (${field}), name both in one text, or put it under the key planned. After a rejection there are none, and the planned value may be told.`;
     const message = name === "" ? "The script is too long to find what it tells after this gate. Move a part of it into scripts/." : found;
     return { code: "SCRIPT_PLANNED", at, remark: true as const, message };
   });
