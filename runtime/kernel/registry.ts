@@ -128,14 +128,15 @@ export function codeBeside(root: string, file: string): CodeFile[] {
   return [codeFile(root, own), ...codeBelow(root, folder)];
 }
 
-/** Code in a folder and below it, without installed packages. `deep`: also below the workspace's top. */
-export function codeBelow(root: string, folder: string, deep = folder !== ""): CodeFile[] {
+/** Code in a folder and below it, without installed packages. `deep`: also below the workspace's top. `others`: gets all other files there. */
+export function codeBelow(root: string, folder: string, deep = folder !== "", others: string[] = []): CodeFile[] {
   const found: CodeFile[] = [];
   const walk = (at: string): void => {
     for (const entry of readdirSync(join(root, at), { withFileTypes: true })) {
       const path = join(at, entry.name);
       if (entry.isDirectory() && deep && !MADE.test(path) && !isInstalled(join(root, path))) walk(path);
       else if (!entry.isDirectory() && (isCode(path) || isProgram(root, path))) found.push(codeFile(root, path));
+      else if ((entry.isFile() || entry.isSymbolicLink()) && !MADE.test(path) && !KEPT.test(path)) others.push(path.replaceAll("\\", "/"));
       if (found.length > MOST_FILES)
         throw new ClearedError(
           "PLUGIN_INVALID",

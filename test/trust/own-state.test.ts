@@ -1,4 +1,5 @@
 /** What is in `.cleared` is never code that a person has confirmed: Cleared and its tool servers write there. And `.git` leads nowhere else. */
+import { execFileSync } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
@@ -54,22 +55,56 @@ it("a database that a confirmed program keeps in .cleared may change; a program 
   expect(standing(one)).toBe("changed");
 });
 
-it.for<[path: string, text: string]>([
+it.for<[path: string, text: string, code?: string]>([
   [".cleared/lib/y", 'require("../.cleared/lib/y");\n'],
-  [".cleared/erp.db", "require('../.cleared/erp.db');\n"],
+  [".cleared/notes.txt", "require('../.cleared/notes.txt');\n"],
   [".cleared/cache/z.cjs", 'require(["..", ".cleared", "cache", "z.cjs"].join("/"));\n'],
   [".cleared/types/z.d.ts", 'import(["..", ".cleared", "types", "z.d.ts"].join("/"));\n'],
   [".cleared/lib/y.plugin", "load();\n"],
   ["lib/y", "require(`../lib/y`);\n"],
   ["data/y.txt", 'import x from "../data/y.txt";\n'],
-])("what a confirmed program could load is confirmed with it, whatever its name and its place: %s", async ([path, text]) => {
+  ["srv/y.txt", 'const load = createRequire(import.meta.url);\nload("./y.txt");\n'],
+  ["srv/y.txt", 'import(/* lazily */ "./y.txt");\n'],
+  ["lib/my own.txt", 'fork(join(here, "lib", "my own.txt"));\n'],
+  ["data/y.txt", "#!/bin/sh\n. ./data/y.txt\n", "srv/run.sh"],
+  ["srv/y.csv", '. "$(dirname "$0")/y.csv"\n', "srv/run.sh"],
+  ["lib/deep/y.txt", "cd lib/deep && . Y.txt\n", "srv/run.sh"],
+  ["srv/later", "exec node later\n", "srv/run.sh"],
+  ["agents/more.ts", "exec node agents/more.ts\n", "srv/run.sh"],
+  ["srv/y.txt", '{"main": "./y.txt"}\n', "srv/package.json"],
+  ["srv/y.txt", 'exec(open("srv/y.txt").read())\n', "srv/run.py"],
+  ["srv/y.txt", "require_relative 'y.txt'\n", "srv/run.rb"],
+])(
+  "what a confirmed program could load is confirmed with it, whatever its name and its place: %s",
+  async ([path, text, code = "srv/r.cjs"]) => {
+    const one = await workspace({ [code]: text });
+    one.write(path, "1;\n");
+    trusts(one, "mcp", `{erp: {command: run, args: [${code}]}}`);
+    confirm(one.dir);
+    expect(lookAtTrust(one.dir).code).toHaveProperty([path]);
+    expect(standing(one)).toBeNull();
+    one.write(path, "2;\n");
+    expect(standing(one)).toBe("changed");
+  },
+);
+
+it("what a confirmed program names may change where git ignores it, or Cleared writes it; once the repository tracks it, it may not", async () => {
+  const text = `const state = "./state.json", books = ["main.journal", "config.yaml", "import/receipts/a.yaml"];\nload(\`out\${state}\`);\n`;
   const one = await workspace({ "srv/r.cjs": text });
-  one.write(path, "1;\n");
+  one.write(".gitignore", `${one.read(".gitignore")}/srv/state.json\n`);
   trusts(one, "mcp", "{erp: {command: node, args: [srv/r.cjs]}}");
+  const write = () => {
+    one.write("srv/state.json", String(Math.random()));
+    one.write("config.yaml", `${one.read("config.yaml")}\n`);
+    one.write("main.journal", `${one.read("main.journal")}\n`);
+    one.write("import/receipts/a.yaml", String(Math.random()));
+    one.write("srv/state", String(Math.random()));
+  };
+  write();
   confirm(one.dir);
-  expect(lookAtTrust(one.dir).code).toHaveProperty([path]);
+  write();
   expect(standing(one)).toBeNull();
-  one.write(path, "2;\n");
+  execFileSync("git", ["add", "-f", "srv/state.json"], { cwd: one.dir });
   expect(standing(one)).toBe("changed");
 });
 

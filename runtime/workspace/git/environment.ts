@@ -2,10 +2,12 @@
  * Settings and environment of every git process. No program runs that a repository's own configuration names, because a workspace may have
  * been received as a folder, including its `.git/config`.
  */
+import { spawnSync } from "node:child_process";
 import { type Dirent, readFileSync, readdirSync, statSync } from "node:fs";
 import { devNull, homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
+import { STATE } from "../layout.ts";
 import { oddKind } from "../own-folders.ts";
 import { isEndless } from "../workspace-state.ts";
 
@@ -63,6 +65,21 @@ export function commandEnv(extra: Record<string, string>): Record<string, string
     GIT_PAGER: "cat",
     ...extra,
   };
+}
+
+/**
+ * These paths without those that neither a pull nor a commit changes: git ignores them and tracks none of them. Of `.cleared`, where all is
+ * ignored, and if git fails, none is left out.
+ */
+export function withoutIgnored(dir: string, paths: readonly string[]): readonly string[] {
+  const asked = paths.filter((path) => !path.startsWith(STATE));
+  if (asked.length === 0) return paths;
+  // It takes no literal paths, and `./` keeps each from being a pattern.
+  const [env, input] = [commandEnv({ GIT_LITERAL_PATHSPECS: "0" }), asked.map((path) => `./${path}`).join("\0")];
+  const options = { cwd: dir, env, input, timeout: 5000, maxBuffer: 2 ** 28 } as const;
+  const { status, stdout } = spawnSync("git", [...FLAGS, "check-ignore", "--stdin", "-z"], options);
+  const ignored = new Set(status === 0 ? stdout.toString().split("\0") : []);
+  return paths.filter((path) => !ignored.has(`./${path}`));
 }
 
 // These run no configurable program except hooks and the like, which are switched off above. Commands that write the index are not among them:

@@ -1,6 +1,6 @@
 /**
  * Starting git: one-shot commands, and kept-open commands for the hot path, in the environment of environment.ts.
- * Nothing else in the product starts git processes, except simple-git for the first commit (init.ts).
+ * Nothing else in the product starts git processes, except `withoutIgnored` (environment.ts), and simple-git for the first commit (init.ts).
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { constants, setPriority } from "node:os";

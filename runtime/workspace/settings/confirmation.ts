@@ -4,19 +4,20 @@
  * confirmation with it, and a pull that changes any of these ends it.
  *
  * The code: a command can load code in more ways than can be listed (`sh -c`, `python -m`, an import, NODE_OPTIONS, its working directory), so
- * everything in the workspace that looks like code counts, and every file that a command names or that code loads by its name. The scripts in
- * agents/ and scripts/ change with every proposal and run in the sandbox: they count only if a command, or code that counts, names them.
+ * everything in the workspace that looks like code counts, and every other file whose name stands in a command or in code that counts. The
+ * scripts in agents/ and scripts/ change with every proposal and run in the sandbox: they count only if a command, or code that counts, names them.
  */
 import { createHmac, hash, randomBytes } from "node:crypto";
 import { join, posix, relative, resolve } from "node:path";
-import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, renameSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, renameSync } from "node:fs";
 import type { Json, Sealer } from "../../kernel/ports.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { readTrust, type Trust, trustOf } from "./config.ts";
 import { AGENTS, ID, SCRIPTS, STATE, TRUST, FOREIGN_KEY, KEY } from "../layout.ts";
 import { assertWorkspaceState } from "../workspace-state.ts";
 import { CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
-import { behindLink, type CodeFile, codeBelow, codeBeside, codeFile, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
+import { behindLink, codeBelow, codeBeside, codeFile, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
+import { withoutIgnored } from "../git/environment.ts";
 import { takeAlong } from "./moved.ts";
 import { adoptSecrets } from "./secrets.ts";
 
@@ -92,7 +93,9 @@ export const confirmedSince = (dir: string): number => lastOf(dir)?.since ?? 0;
 // Variables that name code for an interpreter to load. A data file named in any other variable is just data of the server.
 const INTERPRETER = /^(?:node|npm|python|ruby|perl|bash|zsh|php|lua|java|ld|dyld|env$)/i;
 const DATA = /\.(?:jsonl?|csv|tsv|db|sqlite3?|ya?ml|md|log|journal)$/i;
-// Code up to this size is searched for names of scripts; larger files are bundles or binaries.
+// What Cleared writes, and what is confirmed by itself: their names may stand in code.
+const OWN = /^(?:(?:import|journal|audit)\/|(?:config|trust)\.yaml$|main\.journal$)/;
+// Code up to this size is searched for names of files; larger files are bundles or binaries.
 const READ_BYTES = 1024 * 1024;
 
 /** Hash of each file of code by path, sorted; empty if trust.yaml starts no code. @throws PLUGIN_INVALID when there are too many */
@@ -105,23 +108,36 @@ export function broughtCode(dir: string, { plugins, mcp }: Pick<Trust, "plugins"
     ...[command, ...args].flatMap(wordsIn),
     ...Object.entries(env).flatMap(([name, value]) => wordsIn(value).filter((word) => INTERPRETER.test(name) || !DATA.test(word))),
   ]);
-  const files = [...codeBelow(root, "", true), ...words.flatMap((word) => codeBeside(root, word)), ...pluginFiles(dir, plugins)];
+  const others: string[] = [];
+  const files = [...codeBelow(root, "", true, others), ...words.flatMap((word) => codeBeside(root, word)), ...pluginFiles(dir, plugins)];
   const all = new Map(files.map(({ path, hash }) => [path, hash]));
   const scripts = [...all].filter(([path]) => path.endsWith(".ts") && (path.startsWith(AGENTS) || path.startsWith(SCRIPTS)));
   for (const [path] of scripts) all.delete(path);
+  /** Scripts also by their folder, or without their ending. */
   const count = (from: string, names: string[]): void => {
     const places = names.flatMap((name) => [posix.join(from, name), posix.normalize(name)]).map((place) => place.replace(/\/$/, ""));
-    for (const [path, hash] of scripts) {
-      if (all.has(path) || !places.some((place) => [place, `${place}.ts`].includes(path) || path.startsWith(`${place}/`))) continue;
-      all.set(path, hash);
-      count(posix.dirname(path), namesIn(root, path));
-    }
+    for (const [path, hash] of scripts)
+      if (places.some((place) => [place, `${place}.ts`].includes(path) || path.startsWith(`${place}/`))) all.set(path, hash);
   };
   const inside = words.map((word) => relative(root, resolve(root, word))).filter((word) => word !== "");
   count(".", inside);
-  for (const path of all.keys()) for (const one of loadedBy(root, path, all)) all.set(one.path, one.hash); // also by what is added here
-  // A tsconfig.json includes files to type-check them, not to run them.
-  for (const path of [...all.keys()]) if (posix.basename(path) !== "tsconfig.json") count(posix.dirname(path), namesIn(root, path));
+  const known = new Set(words.flatMap((word) => namesOf(word, true)));
+  const data = others.filter((path) => !OWN.test(path) && !(path.startsWith(STATE) && DATA.test(path)));
+  const unnamed = new Map([...data, ...scripts.map(([path]) => path)].map((path) => [path, partsOf(path)]));
+  // In rounds: what is named may name more.
+  for (let searched = 0; searched < all.size; ) {
+    const last = [...all.keys()].slice(searched);
+    searched = all.size;
+    for (const path of last) {
+      // A tsconfig.json includes files to type-check them, not to run them.
+      const text = posix.basename(path) === "tsconfig.json" ? "" : textOf(root, path);
+      for (const name of namesOf(`${path} ${text}`, !QUOTING.test(path))) known.add(name);
+      count(posix.dirname(path), namesIn(text));
+    }
+    const named = [...unnamed].flatMap(([path, parts]) => (parts.every((part) => known.has(part)) ? path : []));
+    for (const path of named) unnamed.delete(path);
+    for (const path of withoutIgnored(root, named)) all.set(path, codeFile(root, path).hash);
+  }
   return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -149,26 +165,38 @@ const wordsIn = (text: string): string[] =>
     .map((word) => word.replace(/\/?[*?{[].*$/, ""))
     .filter((word) => word !== "" && word !== ".");
 
-/** The text of a file of code; null for a link, and for one that is too large. */
-function textOf(root: string, path: string): string | null {
+/** The text of a file of code, with the target of a link; empty for one that is too large. */
+function textOf(root: string, path: string): string {
   const at = join(root, path);
-  return lstatSync(at).isSymbolicLink() || statSync(at).size > READ_BYTES ? null : readFileSync(at, "utf8");
+  const target = lstatSync(at).isSymbolicLink() ? `"${readlinkSync(at)}"\n` : "";
+  const found = behindLink(at);
+  return found?.isFile() === true && found.size <= READ_BYTES ? target + readFileSync(at, "utf8") : target;
 }
 
-// Interpreters load any file by its name, whatever its ending.
-const LOADS = /\b(?:require(?:_once|_relative)?|include(?:_once)?|import|from|load|do|source)\s*\(?\s*["'`](\.[^"'`\n]+)/g;
+// Where any word may be the name of a file without an ending; in these languages it stands behind a quote or a slash.
+const QUOTING = /\.(?:[cm]?[jt]sx?|pyw?|rb|p[lm]|php|lua|r|go|rs|java|cs?|cpp|h)$/i;
 
-/** Files of the workspace that a file of code loads by name and that do not look like code. */
-function loadedBy(root: string, path: string, known: ReadonlyMap<string, string>): CodeFile[] {
-  const names = [...(textOf(root, path) ?? "").matchAll(LOADS)].map(([, name = ""]) => posix.join(posix.dirname(path), name));
-  return names
-    .filter((name) => !known.has(name) && !/^\.\.\/|\.json$/.test(name) && behindLink(join(root, name))?.isFile() === true)
-    .map((name) => codeFile(root, name));
+/** Names in a text that can be parts of a path, in any case; one without an ending, where it may be that of a file, also with a slash. */
+function namesOf(text: string, isBare: boolean): string[] {
+  const found = new Set(text.toLowerCase().match(/["'`/]?\.?[\w\u0080-\uffff-]+(?:\.[\w\u0080-\uffff-]+)*/g));
+  return [...found].flatMap((one) => {
+    const name = one.replace(/^["'`/]/, "");
+    return !name.includes(".") && (isBare || name !== one) ? [name, `/${name}`] : name;
+  });
 }
 
-/** Possible paths in a file of code: quoted texts, up to their first computed part; or the target of a link. */
-function namesIn(root: string, path: string): string[] {
-  if (lstatSync(join(root, path)).isSymbolicLink()) return [readlinkSync(join(root, path))];
-  const quoted = (textOf(root, path) ?? "").matchAll(/["'`]([^"'`\n]*(?:agents|scripts|\.)[^"'`\n]*)/g);
+/**
+ * What must stand in the code for this file to count. Its name and its folders may stand anywhere: `cd lib; . x.txt`, `"$(dirname $0)/x.txt"`
+ * and `join(here, "lib", "x.txt")` load the same file.
+ */
+function partsOf(path: string): string[] {
+  const name = posix.basename(path);
+  const [first = "", ...more] = namesOf(name, false);
+  return [...namesOf(posix.dirname(path), false), name.includes(".") ? first : `/${first}`, ...more];
+}
+
+/** Scripts that a file of code may name: quoted texts, up to their first computed part. */
+function namesIn(text: string): string[] {
+  const quoted = text.matchAll(/["'`]([^"'`\n]*(?:agents|scripts|\.)[^"'`\n]*)/g);
   return [...quoted].map(([, name = ""]) => name.replace(/\/?[?#$*{%].*$/, "")).filter((name) => /[^./]/.test(name));
 }
