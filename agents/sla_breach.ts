@@ -25,9 +25,9 @@ const quarterWith = (own: string) => script_run("total", { amounts: [own, ...ear
 fsm_enter("POLICY_CHECK");
 const breaches_in_quarter = all_known ? earlier.length + (owed ? 1 : 0) : null;
 const { strategic, disputed, account_current } = contract;
-const facts = { credit, currency: contract.currency ?? null, strategic, breaches_in_quarter, disputed, account_current };
-const verdict = policy_evaluate({ facts, about: { contract_id, owed: credit, credit: "0.00", customer: contract.party_id, breach } });
 const reason = `${breach.downtime_minutes} minutes down in ${period}, ${breach.allowed_minutes} allowed`;
+const facts = { credit, currency: contract.currency ?? null, strategic, breaches_in_quarter, disputed, account_current, reason };
+const verdict = policy_evaluate({ facts, about: { contract_id, owed: credit, credit: "0.00", customer: contract.party_id, breach } });
 const calls = owed ? [{ tool: "erp/apply_credit", params: { contract_id, period, amount: credit, reason } }] : [];
 const title = `Credit ${credit} on ${contract_id} for ${period}? ${reason}`;
 const details = { ...breach, quarter_total: quarterWith(credit), breaches_in_quarter };

@@ -11,12 +11,12 @@ import type { Call, Card, CardDraft, Decision, Json, RunRecord } from "../kernel
 import type { Header } from "../scripts/header.ts";
 import { validateInput } from "../scripts/fields.ts";
 import { nameWords } from "../rules/tools/classify.ts";
-import { mayMultiply } from "../rules/tools/harmless.ts";
+import { isHarmless } from "../rules/tools/harmless.ts";
 import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { NOBODY } from "../kernel/text.ts";
-import { addedIn, changesIn, type Edit, IN_DIGITS, isFilledIn, isUnread, keyOf } from "../rules/edits.ts";
+import { addedIn, changesIn, type Edit, IN_DIGITS, isFilledIn, isNote, isUnread, keyOf } from "../rules/edits.ts";
 import { verifyDecision } from "./signature.ts";
 
 interface Person {
@@ -217,7 +217,9 @@ function assertEdit(card: CardDraft, decision: Decision): void {
 
 // A larger quantity at the same price, another currency, or what may multiply the amount beside it, is another amount.
 const changesAmounts = (key: string, to: Json, besideAmount: boolean): boolean =>
-  saysCurrency(key, to) || nameWords(key).some((word) => MULTIPLIES.includes(word)) || (besideAmount && mayMultiply(key, to));
+  saysCurrency(key, to) ||
+  nameWords(key).some((word) => MULTIPLIES.includes(word)) ||
+  (besideAmount && !isNote(key, to) && !isHarmless([key], to));
 
 /** Refuses changes that could raise what was judged: to an amount that cannot be compared, a new figure, a quantity, a currency or the record that was judged. @throws APPROVAL_EDIT, USAGE */
 function assertReadable(card: CardDraft, changes: readonly Edit[], judged: boolean): void {

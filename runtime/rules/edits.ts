@@ -46,6 +46,8 @@ const WHOM = new Set(
   ),
 );
 
+export const isNote = (key: string, value: Json): boolean => WORDED.test(key) && typeof value === "string" && plainDecimal(value) === null;
+
 export const IN_DIGITS = "in digits with at most one point, such as 2000.00";
 
 /** True for what stands as an amount and cannot be compared: `2,000.00`. */
@@ -81,7 +83,6 @@ export function recordsIn(calls: readonly Call[], reads: readonly string[], [inp
 /** What the later calls hold and the card did not show, and is no note: nobody was asked about it. */
 export function addedIn(before: readonly Call[], after: readonly Call[]): { path: string; value: Json }[] {
   const added: { path: string; value: Json }[] = [];
-  const isNote = (key: string, value: Json) => WORDED.test(key) && typeof value === "string" && plainDecimal(value) === null;
   const walk = (old: Json | undefined, now: Json, at: string): void => {
     if (typeof now !== "object" || now === null) return;
     for (const [key, value] of Object.entries(now))

@@ -210,16 +210,16 @@ const waitsFor = async (invoice_id: string, why: string): Promise<void> => {
 test("a credit makes room for another invoice of its order only when it was settled, and is itself for a person", async () => {
   change(at, "update invoices set status = 'paid' where invoice_id = 'INV-2024-448'");
   ofOrder("CREDIT", "amount = '-52224.00', invoice_date = '2024-11-01'");
-  ofOrder("AGAIN", "invoice_date = '2024-11-05'");
+  ofOrder("INV-901", "invoice_date = '2024-11-05'");
   for (const status of ["received", "approved", "scheduled", "void"]) {
     change(at, `update invoices set status = '${status}' where invoice_id = 'CREDIT'`);
-    await waitsFor("AGAIN", "variance 53248.00 > 500");
+    await waitsFor("INV-901", "variance 53248.00 > 500");
   }
   // With it the order is invoiced as it was ordered, and yet it would be money that leaves in the other direction.
   ofOrder("LITTLE", "amount = '-100.00', invoice_date = '2024-11-04'");
   await waitsFor("LITTLE", "amount -100.00 <= 0");
   change(at, "update invoices set status = 'paid' where invoice_id = 'CREDIT'");
-  expect(await run(at, "invoice_reconciliation", { invoice_id: "AGAIN" })).toMatchObject({ outcome: "completed", result: { by: "policy" } });
+  expect(await run(at, "invoice_reconciliation", { invoice_id: "INV-901" })).toMatchObject({ outcome: "completed", result: { by: "policy" } });
 });
 
 test.each(["canceled", "closed", null])("an invoice of an order that is %s is for a person", async (status) => {

@@ -9,7 +9,7 @@ import { host, openCard, workspace, type Workspace } from "./harness.ts";
 
 export const POLICY = `process: pay
 source: test
-facts: {amount: money, kind: text}
+facts: {amount: money, kind: text, to: text, note: text}
 thresholds: {manager: "100.00"}
 rules:
   - {id: BIG, when: "amount > threshold.manager", action: require_approval, level: manager, description: a test}
@@ -28,7 +28,7 @@ input: {kind: {type: string, default: plain}, amount: {type: money, default: "12
 fsm_enter("ASSESS");
 const rate = bank_rate({ day: input.amount, failures: 0 }).rate;
 fsm_enter("POLICY_CHECK");
-policy_evaluate({ policy: "pay", facts: { amount: input.amount, kind: input.kind } });
+policy_evaluate({ policy: "pay", facts: { amount: input.amount, kind: input.kind, to: "ACME", note: "first" } });
 fsm_enter("APPROVAL_GATE");
 const answer = approval_wait({ title: "Pay ACME?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: rate, note: "first" } }], expires: "3d", remind: "1d" });
 fsm_enter("MUTATE");

@@ -16,7 +16,7 @@ afterAll(removeAll);
 
 describe("profiles", () => {
   const AUTO =
-    'approvals: {agents: {simple: {mode: auto, up_to: "100.00", currency: USD, fields: [cost_center]}, asks: {mode: auto, up_to: "10000.00", currency: USD}}}\n';
+    'approvals: {agents: {simple: {mode: auto, up_to: "100.00", currency: USD, fields: [cost_center, to]}, asks: {mode: auto, up_to: "10000.00", currency: USD, fields: [to, note]}}}\n';
 
   test.each([
     ["exactly the limit", { to: "A", amount: "100.00" }, "done"],
@@ -94,12 +94,15 @@ describe("profiles", () => {
         { amount_thousands: "5" },
         { monthly_fee: "5" },
       ],
+      ...[{ type: "P1M" }, { reference: "P1M" }, { type: "cron 0 0 1 * *" }, { method: "monatlich" }, { category: "12 Raten" }],
+      ...[{ installments_per_step: 12 }, { payments_per_line: "12" }, { priority: 2 }, { open_position: 500 }, { employee: "*" }],
+      ...[{ department: "every employee" }, { payee: "all" }, { payee: "Eve & Bob" }, { payee: "Eve\uff0cBob" }, { note: "rent of May" }],
+      ...[{ invoice_id: "INV-1..INV-9" }, { from_date: "2026-01-01", to_date: "2030-01-01" }, { reference: "12" }, { method: "wire" }],
       ...[{ account: "1000.00" }, { amount_type: "9000.00" }, { due_date: "5000" }, { status: "5000" }, { "": "a" }, { "note.x": "a" }],
     ].map((more): [string, object, string] => [JSON.stringify(more), { to: "A", amount: "1.00", ...more }, "waiting"]),
     ["what is listed as harmless, by another name", { to: "A", amount: "1.00", center: "OPS" }, "waiting"],
     ["what is listed as harmless", { to: "A", amount: "1.00", cost_center: "4100" }, "done"],
-    ["ids, days and words", { to: "K", amount: "1.00", note: "INV-2024-447, rent of May, due 2026-11-30" }, "done"],
-    ["a single one", { to: "A", amount: "1.00", currency: "USD", quantity: 1, method: "wire" }, "done"],
+    ["ids and days", { to: "K", amount: "1.00", currency: "USD", invoice_id: "INV-2024-447", pay_date: "2026-11-30" }, "done"],
     [
       "parts that add up",
       {
@@ -203,7 +206,7 @@ describe("profiles", () => {
     });
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     const { port } = server.address() as AddressInfo;
-    const tool = 'approvals: {default: {mode: "tool:boss/sign_off", up_to: "10.00", currency: USD}}\n';
+    const tool = 'approvals: {default: {mode: "tool:boss/sign_off", up_to: "10.00", currency: USD, fields: [to]}}\n';
     const { one, opened } = await made(TEAM, tool);
     await close(opened);
     one.write(

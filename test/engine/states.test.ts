@@ -7,7 +7,7 @@ import { closeAll, decide, host, openCard, removeAll, run, workspace, type Works
 
 const POLICY = `process: pay
 source: test
-facts: {amount: money, kind: text, pays: money}
+facts: {amount: money, kind: text, pays: money, to: text}
 thresholds: {manager: "100.00"}
 rules:
   - {id: BIG, when: "amount > threshold.manager", action: require_approval, level: manager, description: a test}
@@ -31,7 +31,7 @@ const ASSESSED = `fsm_enter("ASSESS");
 const pay = { to: "ACME", amount: bank_rate({ day: "x", failures: 0 }).rate };
 fsm_enter("COMPUTE");
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ policy: "pay", facts: { amount: input.amount, pays: pay.amount, kind: input.kind } });`;
+const verdict = policy_evaluate({ policy: "pay", facts: { amount: input.amount, pays: pay.amount, to: pay.to, kind: input.kind } });`;
 const GATED = `${ASSESSED}
 if (!verdict.passed) {
   fsm_enter("APPROVAL_GATE");

@@ -114,7 +114,7 @@ approval_form({ title: "Which?", fields: { ${field}: { type: "string", required:
   describe("of a process", () => {
     const limit = (amount: number) => `process: payer
 source: template
-facts: { amount: money, paid: money }
+facts: { amount: money, paid: money, to: text }
 thresholds: { limit: ${amount} }
 rules:
   - { id: OVER, when: "amount > threshold.limit", action: require_approval, level: manager, description: more than the limit }
@@ -124,7 +124,7 @@ fsm_enter("ASSESS");
 const { rate } = bank_rate({ day: "120.00", failures: 0 });
 fsm_enter("COMPUTE");
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ facts: { amount: "120.00", paid: "1.1" } });
+const verdict = policy_evaluate({ facts: { amount: "120.00", paid: "1.1", to: "ACME " + rate } });
 const payment = { to: "ACME " + rate, amount: "1.1" };
 if (!verdict.passed) {
   fsm_enter("APPROVAL_GATE");

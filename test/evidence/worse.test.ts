@@ -39,7 +39,7 @@ fsm_enter("COMPUTE");
 const amount = compute_percent_of({ amount: "120.00", pct: "100" }).result;
 fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({ facts: { amount } });
-const payment = { to: "ACME", amount };
+const payment = { to: "V-100", amount };
 if (!verdict.passed) {
   fsm_enter("APPROVAL_GATE");
   approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: payment }], expires: "1d" });
@@ -237,10 +237,10 @@ fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({ facts: { amount: pays[0] } });
 if (!verdict.passed) {
   fsm_enter("APPROVAL_GATE");
-  approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: pays[0] } }] });
+  approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to: "V-100", amount: pays[0] } }] });
 }
 fsm_enter("MUTATE");
-for (const amount of pays) bank_pay({ to: "ACME", amount });
+for (const amount of pays) bank_pay({ to: "V-100", amount });
 1;
 `;
   one.commit({ "agents/payer.ts": amounts("120.00", "5.00"), "policies/payer.yaml": limits("require_approval, level: manager") });

@@ -26,7 +26,7 @@ const BOOK = `journal_add_double({ date: "2026-11-06", description: "Book", debi
 
 const KWD = '{ amount: found.amount, currency: "KWD" }';
 const ENTRY = "{ lines: [{ account: 5030, debit: found.amount }, { account: 1010, credit: found.amount }] }";
-const PAYEES = '{ payments: ["A", "B"].map((to) => ({ to, amount: found.amount })) }';
+const PAYEES = '{ payments: ["V-1", "V-2"].map((to) => ({ to, amount: found.amount })) }';
 
 /** One call straight after its verdict, with what the record says. */
 const JUDGED: Judged[] = [
@@ -47,7 +47,7 @@ const JUDGED: Judged[] = [
   ["what is no currency of a state", "{ amount: found.amount }", '{ amount: found.amount, unit: "BTC" }', true],
   ["thousands of a currency", "{ amount: found.amount }", '{ amount: found.amount, denomination: "thousand USD" }', true],
   ["a coin by its symbol", "{ amount: found.amount }", '{ amount: found.amount, symbol: "ETH" }', true],
-  ["pieces", "{ amount: found.amount }", '{ amount: found.amount, unit: "each" }', false],
+  ["pieces", "{ amount: found.amount }", '{ amount: found.amount, unit: "each" }', true],
   ["many months of it", "{ amount: found.amount }", "{ amount: found.amount, months: 12 }", true],
   ["several payees of what was judged once", "{ amount: found.amount }", PAYEES, true],
   ["several payees, after several facts about one", "{ amount: found.amount, fee: found.amount }", PAYEES, true],
@@ -59,7 +59,7 @@ const JUDGED: Judged[] = [
   ["both sides of an entry", "{ amount: found.amount }", ENTRY, false],
   ["the other direction", "{ amount: found.amount }", '{ amount: "-" + found.amount }', true],
   ["a credit note that was judged", '{ amount: "-" + found.amount }', '{ amount: "-" + found.amount, paid: "" }', false],
-  ...["priority: 2", "discount: null, items: []", 'memo: "I-1 for USD " + found.amount', 'currency: "usd"'].map((one) =>
+  ...["discount: null, items: []", 'currency: "usd"', 'vendor: "V-100", period: "2026-11"'].map((one) =>
     row(`amount: found.amount, ${one}`, false),
   ),
   [
@@ -110,7 +110,7 @@ rules:
   - {id: BIG, when: "amount > 100.00", action: require_approval, description: a test}
 `,
   "agents/wires.ts": `${begin("{ amount: found.amount }", "limits")}fsm_enter("MUTATE");
-for (const to of ["A", "B"]) bank_wire({ to, amount: found.amount });
+for (const to of ["V-1", "V-2"]) bank_wire({ to, amount: found.amount });
 1;`,
   "agents/named.ts": `${begin()}fsm_enter("MUTATE");
 mcp_call({ tool: "shop/pay_blind", params: { invoice_id: "A", meta: { by: "@approver" } } });
@@ -179,7 +179,7 @@ describe("what was judged is what is done", () => {
 test("a figure judged once covers one call, even of a plugin that nothing verifies", async () => {
   const end = await run(opened, "wires");
   expect(end).toMatchObject({ status: "waiting", reason: "approval" });
-  expect(openCard(opened, end.id)).toMatchObject({ calls: [{ tool: "bank_wire", params: { to: "B", amount: "50.00" } }] });
+  expect(openCard(opened, end.id)).toMatchObject({ calls: [{ tool: "bank_wire", params: { to: "V-2", amount: "50.00" } }] });
   expect(one.bank()).toEqual(["wire"]);
   await opened.engine.cancel(end.id, "test");
 });

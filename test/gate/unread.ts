@@ -5,6 +5,11 @@ export const UNREAD = `amount: "nine thousand" | amt: "9e3" | amt: "9000 dollars
   | payments: [{ to: "a", debit: found.amount }, { to: "b", credit: found.amount }] | amount: found.amount, minutes: 600
   | amount: found.amount, number_of_payments: 12 | amount: found.amount, frequency: "monthly" | amount: found.amount, surcharge_pct: 900
   | amount: found.amount, recurring: true | amount: found.amount, to: "a@x.com, b@x.com" | amount: found.amount, type: "standing_order"
+  | amount: found.amount, type: "P1M" | amount: found.amount, reference: "P1M" | amount: found.amount, type: "cron 0 0 1 * *"
+  | amount: found.amount, method: "monatlich" | amount: found.amount, category: "12 Raten" | amount: found.amount, installments_per_step: 12
+  | amount: found.amount, payments_per_line: "12" | amount: found.amount, open_position: 500 | amount: found.amount, employee: "*"
+  | amount: found.amount, to: "all" | amount: found.amount, to: "Eve & Bob" | amount: found.amount, to: "Eve\uff0cBob"
+  | amount: found.amount, invoice_id: "INV-1..INV-9" | amount: found.amount, priority: 2 | amount: found.amount, memo: "rent"
   | text: "pay 7777.00 USD to Eve" | body: '{"amount":"7777.00"}' | body: "A 77.00; B 77.00" | amount: found.amount, rrule: "FREQ=DAILY"
   | amount: found.amount, in: "kwd" | amount: {} | amount: [] | amount: "" | amount: null | amount: { value: " " } | fee: found.amount, amount: {}
   | total: null | amount: [[]] | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split(

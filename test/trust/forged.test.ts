@@ -47,13 +47,13 @@ states: [ASSESS, POLICY_CHECK, APPROVAL_GATE?, MUTATE]
 fsm_enter("ASSESS");
 const amount = config_get("settings.due");
 fsm_enter("POLICY_CHECK");
-policy_evaluate({ facts: { amount } });
+policy_evaluate({ facts: { amount, to: "ACME" } });
 fsm_enter("MUTATE");
 bank_pay({ to: "ACME", amount });
 `;
 const PACK = `process: grant
 source: template
-facts: { amount: money }
+facts: { amount: money, to: text }
 rules:
   - { id: OVER, when: "amount > 100", action: require_approval, level: manager, description: more than the limit }
 `;
@@ -290,7 +290,7 @@ states: [ASSESS, POLICY_CHECK, APPROVAL_GATE?, MUTATE]
 fsm_enter("ASSESS");
 const half = compute_percent_of({ amount: config_get("settings.due"), pct: "50" });
 fsm_enter("POLICY_CHECK");
-policy_evaluate({ facts: { amount: half.result } });
+policy_evaluate({ facts: { amount: half.result, to: "ACME" } });
 fsm_enter("APPROVAL_GATE");
 approval_form({ title: "Go on?", fields: { word: { type: "string" } } });
 fsm_enter("MUTATE");

@@ -6,7 +6,7 @@ import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
 import { dayOrMoment, sumDecimals } from "../policy/values.ts";
 import { nameWords, spelled } from "./classify.ts";
-import { isHarmless, isRank } from "./harmless.ts";
+import { isHarmless } from "./harmless.ts";
 import {
   type Amount,
   decimalOf,
@@ -90,7 +90,7 @@ const multiplies = (key: string): boolean => {
 function isPaid({ value, name }: Place): boolean {
   const decimal = decimalOf(value);
   if (decimal === null || decimal === "0" || multiplies(name) || saysCurrency(name, value)) return false;
-  return isAmountKey(name) ?? !isRank(name, decimal);
+  return isAmountKey(name) ?? true;
 }
 
 /** The amounts of a call that need a judged figure: of an entry that balances, its debits, because its credits are the same money. */
@@ -214,9 +214,8 @@ export function unjudged(
     if (isPaid(place) && (text.match(/[A-Z]{3}|\p{Sc}/gu) ?? []).some((code) => !currencies.has(code))) return false;
     if (open.has(place)) return false;
     if (isPaid(place) || said.has(fact(name, value))) return true;
-    const sums = decimal === null ? sumsIn(text).map((sum) => plainDecimal(sum.replaceAll(",", "")) ?? "") : [];
-    if (sums.some((sum) => !isTraced(sum))) return false;
-    return paid.length === 0 || isHarmless(namesOf(place), sums.length === 0 ? value : text.replaceAll(/\p{N}[\p{N}.,]*/gu, ""));
+    if (paid.length > 0) return isHarmless(namesOf(place), value);
+    return decimal !== null || sumsIn(text).every((sum) => isTraced(plainDecimal(sum.replaceAll(",", "")) ?? ""));
   };
   return places
     .filter((place) => !fits(place))

@@ -131,9 +131,6 @@ export function saysCurrency(key: string, value: Json): boolean {
   return UNITS.has(words.at(-1) ?? "") && !words.includes("business") && decimalOf(text) === null && !PIECE.test(text);
 }
 
-/** unit: "each" */
-export const isPiece = (key: string, text: string): boolean => UNITS.has(nameWords(key).at(-1) ?? "") && PIECE.test(text);
-
 const SUM =
   /(?<![\p{L}\p{N}.,])(?:([a-z]{3}|\p{Sc})\s?)?(\p{N}[\p{N},]*(?:\.\p{N}+)?)(?!\p{N}|\.\p{N})(?:\s?([a-z]{3}(?!\p{L})|\p{Sc}))?/giu;
 
