@@ -36,7 +36,7 @@ type Asked = { tool: string; params: Record<string, Json> };
 async function called({ tool, params }: Asked, ctx: StepContext, alone = false): Promise<Json> {
   const { result, write, notes } = await ctx.ports.tools.call(
     { tool, params },
-    { key: ctx.key, now: ctx.now, abort: ctx.abort, leaving: ctx.leaving, writes: ctx.writes, seen: ctx.inDoubt ? undefined : ctx.seen },
+    { key: ctx.key, now: ctx.now, abort: ctx.abort, leaving: ctx.leaving, writes: ctx.writes, seen: ctx.seen, inDoubt: ctx.inDoubt },
   );
   for (const note of notes) ctx.ports.log(note);
   if (write !== null) ctx.changed({ op: "verified", write });

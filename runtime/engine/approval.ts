@@ -9,7 +9,6 @@ import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams 
 import { canonicalJson } from "../kernel/canonical.ts";
 import { clip } from "../kernel/text.ts";
 import { editsIn, editWords, scalarsOf } from "../rules/edits.ts";
-import { mayStillAct } from "./attempt.ts";
 import { LEASE_MS } from "./store/lease.ts";
 
 /** What the process adds to a card: who must decide, and what they should know. Not part of the question, so not of its hash. */
@@ -247,10 +246,9 @@ export interface Settling {
 }
 
 /**
- * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back nothing is known,
- * and a person must look. A read-back of "has not happened" is believed only once whoever began the call can no longer be executing it: not
- * before the lease time and that of the tool have passed, not while an earlier owner that may have begun it is alive, and never where the
- * answer was lost while the server lives on: a gateway that gives up, or a broken connection, says nothing about the server behind it.
+ * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back a person must look.
+ * "Has not happened" is believed only once nobody can be executing it: not before the lease time and that of the tool have passed, not while an
+ * earlier owner is alive, and never where a server that lives on has not answered: a broken connection says nothing about it.
  * @param settling null: this process began the call, and whoever carried it out has ended
  * @throws Suspend while a person has to look, or the call may still happen
  */
@@ -270,7 +268,9 @@ export async function settleDoubt(
     if (seen.harmless === true) return null;
     const grace = step.at + Math.max(LEASE_MS, seen.withinMs ?? 0);
     if (now < grace) throw new Suspend("timer", `the time in which ${primitive.name} may still happen`, { until: grace });
-    if (other === null && (step.error === null || !mayStillAct(step.error))) return null;
+    // Whoever answered with a failure is at it no more.
+    const { code, data } = step.error ?? {};
+    if (other === null && (code !== "TOOL_LOST" || data?.["ended"] === true || data?.["why"] === "TOOL_FAILED")) return null;
   }
   const question: Gate = {
     reason: "in_doubt",

@@ -1,5 +1,5 @@
 /** Making one host call: how long it may take, how often it is tried, its answer as text, and whether a failure is the run's or this process's. */
-import { ClearedError, type WireError, toWire } from "../kernel/errors.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { CommitResult, DoorCall, Effect, Json, RunRecord, Step } from "../kernel/ports.ts";
 import { type Primitive, Suspend } from "../kernel/primitive.ts";
 import type { World } from "./world.ts";
@@ -90,8 +90,7 @@ export async function retryLostCall(
 }
 
 /** Whether a call without an answer may still be under way: our wait has ended, not the work of a server that lives on. */
-export const mayStillAct = ({ code, data }: { code: string; data?: WireError["data"] | undefined }): boolean =>
-  code === "TOOL_LOST" && data?.["ended"] !== true;
+export const mayStillAct = ({ code, data }: ClearedError): boolean => code === "TOOL_LOST" && data?.["ended"] !== true;
 
 /** A result as it is recorded. A value that JSON cannot express is refused, because the step would have no result. */
 export function toText(primitive: Primitive, value: Json | undefined): string {

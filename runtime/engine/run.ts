@@ -150,12 +150,12 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           return withRetries(repeatable, step, () => callPrimitive(primitive, params, ctx, effect));
         };
         const settleLost = (lost: ClearedError) => {
-          if (!outside) return null;
+          ctx.inDoubt = true;
           const begun = { ...step, state: "intent" as const, error: toWire(lost), changes: [...decided], at: world.clock.now() };
           log.intent(begun);
           return settleDoubt(primitive, begun, ctx, mayStillAct(lost) ? world : null);
         };
-        const { value } = settled ?? (await retryLostCall(attempt, doubt !== undefined, settleLost));
+        const { value } = settled ?? (await retryLostCall(attempt, doubt !== undefined, outside ? settleLost : () => null));
         step.result = toText(primitive, value);
       } catch (error) {
         if (error instanceof Suspend || error instanceof End) return error;

@@ -911,6 +911,8 @@ export interface Tools {
       leaving?: (() => void) | undefined;
       writes?: readonly VerifiedWrite[] | undefined;
       seen?: ((read: Call) => Json | undefined) | undefined;
+      /** An earlier attempt of this call may have happened. */
+      inDoubt?: boolean;
     },
   ): Promise<ToolAnswer>;
   /** All pages of a reading tool. */

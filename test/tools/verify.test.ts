@@ -27,10 +27,12 @@ async function write(
   act: () => Json,
   declared?: VerifyDeclaration,
   earlier: VerifiedWrite[] = [],
+  inDoubt = false,
 ) {
   const calls: string[] = [];
   const result = await verifiedWrite({
     earlier,
+    inDoubt,
     call: { tool: `s/${name}`, params },
     spec: verifySpec(tool(name), declared, listed),
     read: async (call) => {
@@ -160,6 +162,15 @@ describe("a declared spec", () => {
     ["the record has nothing to compare", { read: "get_invoice" }, { I1: { vendor: "ACME" } }, () => ({ error: "no" })],
   ])("is lost and not failed if a tool answers with an error and %s", async (_, declared, store, act) => {
     await expect(write("pay_invoice", params, store, act, declared)).rejects.toMatchObject({ code: "TOOL_LOST" });
+  });
+
+  it("takes a proven refusal for the whole answer, but not if an earlier attempt may have happened", async () => {
+    const act = () => {
+      throw new ClearedError("TOOL_FAILED", "duplicate key", { data: { refused: true } });
+    };
+    const { write: seen } = await write("send_mail", {}, {}, act);
+    expect(seen.status).toBe("WRITE_FAILED");
+    await expect(write("send_mail", {}, {}, act, undefined, [], true)).rejects.toMatchObject({ code: "TOOL_LOST" });
   });
 
   it("identifies a tool that sets fields by the differences, and accepts any of several states", async () => {

@@ -198,7 +198,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       undoable: async (write) => withUndo(trust.mcp, write),
       find: async (wish, limit) => findTools(await list(), wish, limit),
       get: (tool) => safe(() => get(tool)),
-      call: (call, { key, abort, leaving, writes = [], seen }) =>
+      call: (call, { key, abort, leaving, writes = [], seen, inDoubt = false }) =>
         safe(async () => {
           const info = await get(call.tool, abort);
           if (info.class !== "mutate") {
@@ -215,6 +215,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
               spec,
               earlier: writes,
               seen,
+              inDoubt,
               read: reader(abort),
               write: async () => {
                 const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };

@@ -182,10 +182,9 @@ async function snapshot(call: Call, read: (call: Call) => Promise<Json>): Promis
  * One write with its read-back. `read` is only called with the spec's reading tool, and `write` at most once: not at all when
  * the record already shows this write, by every field its spec declares for before and after, or another amount where the write adds
  * one, unless the run itself has written it and so means to write it `again`. A tool that answers with a failure (or throws TOOL_FAILED)
- * has written nevertheless if its record has become what was asked for: VERIFIED. It is WRITE_FAILED if the error or the record
- * proves that nothing happened, or the record has changed in another way (`diff`).
- * @throws TOOL_LOST when the outcome is unknown: a failure without a conclusive record, or one that speaks of a missing answer; and any
- * other error of `write`
+ * has written nevertheless if its record has become what was asked for: VERIFIED. It is WRITE_FAILED if the error or the record proves
+ * that nothing happened, or the record has changed in another way (`diff`).
+ * @throws TOOL_LOST when the outcome is unknown: a failure without a conclusive record; and any other error of `write`
  */
 export async function verifiedWrite(options: {
   call: Call;
@@ -196,6 +195,8 @@ export async function verifiedWrite(options: {
   earlier?: readonly VerifiedWrite[];
   /** What the run last saw of the record that this reading call shows; undefined if it has not read it. */
   seen?: ((read: Call) => Json | undefined) | undefined;
+  /** An earlier attempt may have happened: no refusal of this one says that it did not. */
+  inDoubt?: boolean;
 }): Promise<{ answer: Json; write: VerifiedWrite }> {
   const { call, spec, read, write, earlier = [] } = options;
   const params = isObject(call.params) ? call.params : {};
@@ -224,7 +225,7 @@ export async function verifiedWrite(options: {
     if (!again((one) => one.params, call.params) && isDone(spec, params, early, before))
       return { answer: shown, write: { ...outcome(early, before, "its record shows it already; nothing was sent"), status: "VERIFIED" } };
     const others = again((one) => one.read?.params ?? null, early) ? "" : differingAmounts(spec, params, early, before);
-    const then = options.seen?.({ tool: spec.read, params: early });
+    const then = options.inDoubt ? undefined : options.seen?.({ tool: spec.read, params: early });
     const isMoved = then !== undefined && (spec.untouched === "different" || !isUntouched(spec, params, early, before));
     const moved = isMoved ? movedSince(recordOf(then, early), before, spec.expect(params)) : "";
     const why = others === "" ? moved : `${others} already. Put that record right, or leave it as it is`;
@@ -249,13 +250,13 @@ export async function verifiedWrite(options: {
     const moved = before !== undefined && after !== undefined && hasChanged(before, after);
     if (moved && seen.status === "VERIFIED" && compare(expected, key, before, before).status !== "VERIFIED")
       return { answer: shown, write: { ...failed, answer: `its record shows it, though it answered: ${failure}`, status: "VERIFIED" } };
-    if (moved && !late) return { answer, write: { ...failed, diff: seen.diff } };
-    if (!late && (provesNothingHappened(expected, key, before, after) || isUntouched(spec, params, key, after)))
-      return { answer, write: failed };
+    const none = provesNothingHappened(expected, key, before, after) || isUntouched(spec, params, key, after);
+    if ((moved || none) && !late) return { answer, write: { ...failed, diff: moved ? seen.diff : {} } };
   }
-  if (error?.data?.["refused"] === true) return { answer, write: failed };
+  if (error?.data?.["refused"] === true && options.inDoubt !== true) return { answer, write: failed };
   const says = failure.startsWith(call.tool) ? failure : `${call.tool}: ${failure}`;
-  throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool: call.tool, says } });
+  const data = { tool: call.tool, says, why: late ? "TOOL_TIMEOUT" : "TOOL_FAILED" };
+  throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data });
 }
 
 /** After a crash: whether a write happened. Null: unknown, because a record in between may be a write in progress. */
