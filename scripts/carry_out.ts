@@ -25,19 +25,20 @@ const passed = (approved: any) => (today === undefined || no !== null ? null : s
 const why = passed(calls);
 if (why && again === undefined) throw new Error(`${why}. Nothing was done: start the run again.`);
 if (why) return { by, no, calls: [], answers: [], made: {}, changed: "", passed: true };
-const answers: any[] = [];
-const late = (call: any) => (answers.length === 0 ? null : passed([call]));
-const trial = ({ tool, params }: any) => {
-  const problem = late({ tool, params });
+const late = (call: any) => (call === calls[0] ? null : passed([call]));
+const trial = (call: any) => {
+  const { tool, params } = call;
+  const problem = late(call);
   if (problem) return { tool, params, ok: false, problem };
   const tried = mcp_try({ tool, params });
   return { tool, params, ok: tried.ok, problem: tried.ok ? null : tried.message };
 };
 const in_time = (call: any) => {
   const problem = late(call);
-  if (problem) throw new Error(`${problem}. It was not made, after ${calls.slice(0, answers.length).map(({ tool }) => tool).join(", ")}.`);
+  if (problem) throw new Error(`${problem}. It was not made, after ${calls.slice(0, calls.indexOf(call)).map(({ tool }) => tool).join(", ")}.`);
   return mcp_call(call);
 };
+const answers = [];
 for (const call of calls) answers.push(each ? trial(call) : in_time(call));
 const made = Object.fromEntries([...new Set(calls.map((call) => call.tool))].map((tool) => [tool, calls.filter((call) => call.tool === tool).map((call) => call.params)]));
 const asked = question.calls.map(({ params }: any) => params);
