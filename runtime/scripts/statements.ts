@@ -78,9 +78,10 @@ export function statementsOf({ values, frames, refusals, evaluate, resolve, told
         return void (node["argument"] && answers(told(node["argument"] as Node)));
       case "ThrowStatement":
         return void evaluate(node["argument"] as Node);
+      // What is declared is told where its name is.
       case "VariableDeclaration":
         for (const { id, init } of node["declarations"] as unknown as { id: Node; init: Node | null }[])
-          bind(id, init === null ? literal() : evaluate(init));
+          bind(id, init === null ? literal() : resolve(init));
         return undefined;
       case "SwitchStatement": {
         const value = look("discriminant") as Value;

@@ -240,6 +240,20 @@ for (const row of input.rows ?? []) {
 `,
     wrong: [[`\${call.params.amount} to`, `\${each} to`, "7 each", "9 done"]],
   },
+  "a total that only a refusal tells": {
+    right: `const rows = input.rows ?? [];
+const asked = approval_wait({ title: "Pay?", calls: rows.map((r: any) => ({ tool: "erp/pay", params: { to: r.to, amount: r.amount } })) });
+const total = data_sum({ records: rows, field: "amount" }).sum;
+function refuse(why: string) { ctx_log(\`\${total} not paid: \${why}\`); return { paid: "0.00", total }; }
+if (asked.decision === "rejected") {
+  (refuse(asked.reason ?? ""));
+} else {
+  for (const call of asked.calls) mcp_call(call);
+  ({ paid: data_sum({ records: asked.calls.map((one: any) => one.params), field: "amount" }).sum });
+}
+`,
+    wrong: [["asked.calls.map((one: any) => one.params)", "rows", "9 data_sum"]],
+  },
   "a credit, told by what was decided": {
     right: `const credit = compute_percent_of({ amount: input.amount, pct: "10" }).result;
 const asked = approval_wait({ title: \`Credit \${credit}?\`, calls: [{ tool: "erp/apply_credit", params: { id: input.id, amount: credit } }] });
