@@ -57,7 +57,7 @@ async function unansweredRows(host: Host, tree: Tree): Promise<Question[]> {
     const receipt = await loadReceipt(tree, path, blob, []);
     if (receipt === null) continue;
     const [{ statements }, { accounts }] = [await host.config(tree), await loadChart(tree)];
-    found.push(...refusedQuestions(receipt, (card) => likelyAccount(statements, accounts, card)));
+    found.push(...refusedQuestions(receipt, (unknown) => likelyAccount(statements, accounts, unknown)));
   }
   if (found.length === 0) return [];
   const asked = new Map((["row", "account"] as const).flatMap((kind) => host.cards.list({ kind })).map((card) => [card.key, card]));

@@ -22,17 +22,18 @@ import type { Host } from "./host.ts";
  * approved. Returns the number of the proposal. @throws USAGE, ACCOUNT_UNKNOWN, CONFIG_INVALID
  */
 export async function proposeAccount(host: Host, card: Card, { by, account: given }: Decision): Promise<number> {
-  const { match, card: isCard } = card.body as unknown as Extract<RowsQuestion, { kind: "account" }>;
+  const asked = card.body as unknown as Extract<RowsQuestion, { kind: "account" }>;
+  const { match } = asked;
   const head = host.git.tree(await host.git.head());
   const { statements } = await host.config(head);
   const chart = await loadChart(head);
   // The answer for one unknown account is unlikely to be right for a second, whether or not it is applied yet.
   const taken = given === undefined ? [...statements, ...(await proposedRules(host))] : [];
-  const account = given === undefined ? likelyAccount(taken, chart.accounts, isCard) : accountOf(chart, given);
+  const account = given === undefined ? likelyAccount(taken, chart.accounts, asked) : accountOf(chart, given);
   const isOwn = (type: string | undefined) => type === "asset" || type === "liability";
   if (account === null || !isOwn(account.type)) {
     const own = chart.accounts.filter(({ type }) => isOwn(type)).map(({ id, name }) => `${id} ${name}`);
-    const usual = account === null ? likelyAccount(statements, chart.accounts, isCard) : null;
+    const usual = account === null ? likelyAccount(statements, chart.accounts, asked) : null;
     const why =
       account === null
         ? `${usual === null ? "" : `${usual.id} ${usual.name} is proposed for another one. `}Say which account it is`
@@ -49,7 +50,7 @@ export async function proposeAccount(host: Host, card: Card, { by, account: give
       cause: error,
     });
   }
-  const name = nameOf({ match, card: isCard });
+  const name = nameOf(asked);
   const title = `Statements of ${name} belong to ${account.id} ${account.name}`.slice(0, 200);
   const { proposeFiles } = await import("./proposals-api.ts");
   const made = await proposeFiles(host, { title, reason: `${by} answered card ${card.id}.`, by, files: { [CONFIG]: text } });

@@ -715,7 +715,7 @@ export interface Refused {
 
 /** A bank account without an assigned account of the books; `match`: how config.yaml would recognise its statements. */
 export type UnknownAccount = {
-  match: { bank_account?: string; bank?: string; dialect?: string; file?: string };
+  match: { bank_account?: string; bank?: string; dialect?: string; file?: string; content?: string; currency?: string };
   card: boolean;
   /** The first rows of the statement, a line each. */
   rows: string[];

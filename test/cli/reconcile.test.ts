@@ -28,9 +28,9 @@ const titles = () =>
     .map((card) => card.title)
     .sort();
 
-const decide = (card: Card, decision: "approved" | "rejected") =>
+const decide = (card: Card, decision: "approved" | "rejected", answer: { account?: string } = {}) =>
   createApi(host as Host).decide({
-    decision: signAs(join(dir, "books"), (host as Host).trust, { ...asked(card), decision, at: Date.now() }),
+    decision: signAs(join(dir, "books"), (host as Host).trust, { ...asked(card), decision, at: Date.now(), ...answer }),
   });
 
 /** Books of Ann's with this statement imported, by default one of test/statements. */
@@ -140,7 +140,7 @@ test("what a rule for an account would book is counted once, however often its s
   const { host, api } = await imported("nz_creditcard_inverted_sign.csv");
   for (let times = 0; times < 3; times++) await api.run({ agent: "ingest", input: {}, wait: true });
   const [card] = host.cards.list({ open: true, kind: "account" });
-  const { proposal: id } = await decide(card as Card, "approved");
+  const { proposal: id } = await decide(card as Card, "approved", { account: "2010" });
   const { proposal } = await api.checkProposal({ id: id ?? 0 });
   const [tried] = proposal.report?.backtests ?? [];
   expect(tried).toMatchObject({ runs: 4, counts: { changed: 4 } });
@@ -153,7 +153,7 @@ test("an unknown account is asked about again once the rule proposed for it is r
   const asks = () => host.cards.list({ open: true, kind: "account" }).map(({ title }) => title);
   const before = asks();
   const [card] = host.cards.list({ open: true, kind: "account" });
-  const { proposal } = await decide(card as Card, "approved");
+  const { proposal } = await decide(card as Card, "approved", { account: "2010" });
   await reconcileCards(host);
   // Nor does another run ask while the proposal waits.
   await api.run({ agent: "ingest", input: {}, wait: true });

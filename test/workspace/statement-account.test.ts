@@ -4,6 +4,10 @@ import { likelyAccount, matchAccount, recognised, settingsFor } from "../../runt
 import { withAnswer } from "../../runtime/workspace/statements/answered-rule.ts";
 import { type StatementRule, parseConfig } from "../../runtime/workspace/settings/config.ts";
 
+const NO_RULES = { statements: [], currency: "USD" };
+const HASH = "1b2c3d4e5f60".padEnd(64, "0");
+const named = (name: string) => ({ name, hash: HASH });
+
 describe("account", () => {
   const rules = [
     { match: { bank_account: "NL28INGB1200324416" }, account: "1020" },
@@ -12,9 +16,18 @@ describe("account", () => {
     { match: { dialect: "nz-card" }, account: "2020" },
   ] as StatementRule[];
   const bank = (id: string) => ({ id, name: `Assets:Bank:${id}`, type: "asset" as const });
-  const origin = { account: null, bank: null, currency: "USD", card: false, dialect: "generic", from: "2026-10-01", to: "2026-10-31" };
+  const origin = {
+    account: null,
+    bank: null,
+    currency: "USD",
+    card: false,
+    dialect: "generic",
+    from: "2026-10-01",
+    to: "2026-10-31",
+    rows: [],
+  };
   const account = (file: string, said: Partial<typeof origin> | { account: string } = {}, banks = ["1010", "1020"]) =>
-    matchAccount({ statements: rules, currency: "USD" }, banks.map(bank), file, { ...origin, ...said });
+    matchAccount({ statements: rules, currency: "USD" }, banks.map(bank), named(file), { ...origin, ...said });
 
   test("the first rule whose conditions all hold names it", () => {
     expect(account("x.csv", { account: "NL28 INGB 1200 3244 16" })).toBe("1020");
@@ -25,22 +38,33 @@ describe("account", () => {
     expect(settingsFor(rules, "other.csv").dialect).toBeUndefined();
   });
 
-  const asks = [
+  // A date that is not of the statement stays, and so does every number.
+  const asks = ["savings_02.csv", "giro_4711_2.csv", "big3.csv", "maya.csv", "Chase2010.csv", "giro-2026.csv", "march-checking.csv"];
+  asks.push("April Giro.csv", "giro 10 2026.csv", "giro-2011-10.csv", "konto-4711081.csv", "12345 export.csv");
+  // Such names may be those of any account's downloads: by the words of banks, by dates and counters alone.
+  const nobodys = [
+    "transactions.csv",
+    "export (1).csv",
+    "Umsätze 2.csv",
     "konto-1.csv",
-    "savings_02.csv",
-    "giro_4711_2.csv",
     "account 123.csv",
-    "big3.csv",
-    "maya.csv",
     "october.csv",
+    "May.csv",
     "2026-10.csv",
   ];
-  // A year, a month or a number alone is an account's or a name; so is a date that is not of the statement.
-  asks.push("Chase2010.csv", "giro-2026.csv", "march-checking.csv", "April Giro.csv", "May.csv", "giro 10 2026.csv", "giro-2011-10.csv");
+  nobodys.push(
+    "Umsaetze-2026-10.csv",
+    "transactions_2025.csv",
+    "Export_311026.csv",
+    "export-20261031143059.csv",
+    "x1.csv",
+    "Card_Activity.CSV",
+  );
 
   test("a rule for a statement without a number holds for its dialect and the name of its file without dates", () => {
-    const like = (file: string, known: StatementRule[] = []) => recognised(file, origin, known);
+    const like = (file: string, known: StatementRule[] = []) => recognised(named(file), origin, { statements: known, currency: "USD" }, []);
     const generic = (file: string) => ({ file, dialect: "generic" });
+    const alone = (file: string) => ({ ...generic(file), content: HASH.slice(0, 12) });
     for (const [file, pattern] of [
       ["giro-2026-10.csv", "giro-{date}.csv"],
       ["31.10.2026 giro 2.csv", "{date} giro 2.csv"],
@@ -53,25 +77,42 @@ describe("account", () => {
       ...asks.map((file) => [file, file] as const),
     ] as const)
       expect(like(file), file).toEqual(generic(pattern));
-    expect(recognised("Visa 1234 2026-10.csv", { ...origin, card: true }, [])).toEqual(generic("Visa 1234 {date}.csv"));
+    for (const file of nobodys) expect(like(file), file).toEqual(alone(file));
+    // The only card of the books can be no other.
+    const card = { id: "2010", name: "Liabilities:Credit Card", type: "liability" as const };
+    const ofCard = (cards: string[]) =>
+      recognised(
+        named("activity.csv"),
+        { ...origin, card: true },
+        NO_RULES,
+        cards.map((id) => ({ ...card, id })),
+      );
+    expect([["2010"], ["2010", "2020"], []].map(ofCard)).toEqual([generic("activity.csv"), alone("activity.csv"), alone("activity.csv")]);
+    const answered = { statements: [{ match: alone("export.csv"), account: "1010" }], currency: "USD" };
+    const found = [HASH, "2".repeat(64)].map((hash) =>
+      matchAccount(answered, ["1010", "1020"].map(bank), { name: "export.csv", hash }, origin),
+    );
+    expect(found).toEqual(["1010", null]);
+    expect(recognised(named("Visa 1234 2026-10.csv"), { ...origin, card: true }, NO_RULES, [])).toEqual(generic("Visa 1234 {date}.csv"));
     // Where the pattern would not tell two accounts apart, each file is asked about.
     const rule = (file: string, account: string) => ({ match: generic(file), account });
-    expect(like("march.csv", [rule("savings-{date}.csv", "1020")])).toEqual(generic("march.csv"));
-    expect(like("konto3.csv", [rule("konto1.csv", "1010"), rule("konto2.csv", "1020")])).toEqual(generic("konto3.csv"));
-    expect(like("konto3.csv", [rule("konto1.csv", "1010"), rule("konto2.csv", "1010")])).toEqual(generic("konto3.csv"));
-    expect(recognised("x1.ofx", { ...origin, dialect: "ofx" }, [])).toEqual({ file: "x1.ofx" });
+    expect(like("march.csv", [rule("savings-{date}.csv", "1020")])).toEqual(alone("march.csv"));
+    expect(like("konto3.csv", [rule("konto1.csv", "1010"), rule("konto2.csv", "1020")])).toEqual(alone("konto3.csv"));
+    const giros = [rule("giro-{date}.csv", "1010"), rule("giro-2026-09.csv", "1020")];
+    expect(like("giro-2026-10.csv", giros)).toEqual(alone("giro-2026-10.csv"));
+    expect(recognised(named("x1.ofx"), { ...origin, dialect: "ofx" }, NO_RULES, [])).toEqual({ ...alone("x1.ofx"), dialect: "ofx" });
   });
 
   test("a date in a rule is a date of the statement, in any form", () => {
     const dated = [{ match: { file: "giro-{date}.csv" }, account: "1010" }];
-    const found = (file: string) => matchAccount({ statements: dated, currency: "USD" }, ["1010", "1020"].map(bank), file, origin);
+    const found = (file: string) => matchAccount({ statements: dated, currency: "USD" }, ["1010", "1020"].map(bank), named(file), origin);
     for (const file of ["giro-2026-09.csv", "giro-20261031.csv", "giro-Oct 2026.csv"]) expect(found(file), file).toBe("1010");
     for (const file of ["giro-2026-12.csv", "giro-4711-22.csv", "giro-12345678.csv", "giro-joint 2026.csv", "joint giro-2026-10.csv"])
       expect(found(file), file).toBeNull();
   });
 
   test("two banks, kinds of account or formats may have one number; an IBAN is one account", () => {
-    const matched = (said: object) => recognised("x", { ...origin, account: "00 12", dialect: "ofx", ...said }, []);
+    const matched = (said: object) => recognised(named("x"), { ...origin, account: "00 12", dialect: "ofx", ...said }, NO_RULES, []);
     const found = [matched({ bank: "111 CHECKING" }), matched({ bank: "222 CHECKING" }), matched({}), matched({ dialect: "ing" })];
     expect(found).toEqual([
       { bank_account: "0012", bank: "111 CHECKING" },
@@ -81,7 +122,7 @@ describe("account", () => {
     ]);
     const answered = [{ match: { bank_account: "0012", bank: "111 CHECKING" }, account: "1010" }];
     const at = (said: object) =>
-      matchAccount({ statements: answered, currency: "USD" }, ["1010"].map(bank), "x", { ...origin, account: "0012", ...said });
+      matchAccount({ statements: answered, currency: "USD" }, ["1010"].map(bank), named("x"), { ...origin, account: "0012", ...said });
     expect([at({ bank: "111 checking" }), at({ bank: "222 CHECKING" }), at({})]).toEqual(["1010", null, null]);
     expect(matched({ account: "NL28 INGB 1200 3244 16", bank: "INGB" })).toEqual({ bank_account: "NL28INGB1200324416" });
   });
@@ -94,11 +135,31 @@ describe("account", () => {
     expect([account("other.csv"), account("other.csv", {}, [])]).toEqual([null, null]);
   });
 
+  test("a rule holds for one currency: the one that it names, else that of the books", () => {
+    const at = (file: string, rows: string[], statements: StatementRule[] = rules, bankAccount: string | null = null) => {
+      const statement = { ...origin, account: bankAccount, rows: rows.map((currency) => ({ currency })) as never };
+      return [
+        matchAccount({ statements, currency: "USD" }, ["1010"].map(bank), named(file), statement),
+        recognised(named(file), statement, NO_RULES, []),
+      ];
+    };
+    const like = (currency?: string) => ({ file: "wise.csv", dialect: "generic", ...(currency === undefined ? {} : { currency }) });
+    expect(at("chase.csv", ["EUR"])[0]).toBeNull();
+    expect(at("chase.csv", ["EUR", "USD"])[0]).toBeNull();
+    expect(at("x.csv", ["EUR"], rules, "NL28 INGB 1200 3244 16")).toEqual([null, { bank_account: "NL28INGB1200324416", currency: "EUR" }]);
+    const answered = [...rules, { match: like("EUR"), account: "1030" }];
+    expect(at("wise.csv", ["EUR", "EUR"], answered)).toEqual(["1030", like("EUR")]);
+    expect(at("wise.csv", ["USD"], answered)).toEqual(["1010", like()]);
+    expect(at("wise.csv", ["USD", "EUR"], answered)).toEqual([null, like("EUR+USD")]);
+  });
+
   test("the likely one is the only one of its kind that no rule names", () => {
     const card = { id: "2010", name: "Liabilities:Credit Card", type: "liability" as const };
-    const likely = (banks: string[], isCard: boolean) => likelyAccount(rules.slice(0, 2), [...banks.map(bank), card], isCard)?.id;
+    const likely = (banks: string[], isCard: boolean, match = {}) =>
+      likelyAccount(rules.slice(0, 2), [...banks.map(bank), card], { card: isCard, match })?.id;
     expect([likely(["1030"], false), likely(["1030"], true)]).toEqual(["1030", "2010"]);
     expect([likely(["1010"], false), likely(["1030", "1040"], false), likely([], false)]).toEqual([undefined, undefined, undefined]);
+    expect(likely(["1030"], false, { currency: "EUR" })).toBeUndefined();
   });
 
   test("bank accounts are assets below Assets:Bank", () => {
@@ -107,8 +168,8 @@ describe("account", () => {
       { id: "1200", name: "Assets:Receivable", type: "asset" as const },
       { id: "5010", name: "Expenses:Bank:Fees", type: "expense" as const },
     ];
-    expect(matchAccount({ statements: [], currency: "USD" }, accounts, "other.csv", origin)).toBe("1010");
-    expect(likelyAccount([], accounts, false)?.id).toBe("1010");
+    expect(matchAccount({ statements: [], currency: "USD" }, accounts, named("other.csv"), origin)).toBe("1010");
+    expect(likelyAccount([], accounts, { card: false, match: {} })?.id).toBe("1010");
   });
 
   test("no file pattern takes noticeable time", () => {

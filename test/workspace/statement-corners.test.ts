@@ -176,7 +176,7 @@ test.each([
   workspace.drop("a.csv", `Date,Description,Amount,Currency,Balance\n2026-11-02,A,${amount},${currency},${closing}\n`);
   workspace.files.set(
     "config.yaml",
-    `${(workspace.files.get("config.yaml") ?? "").trimEnd()}\n    dialect: generic\n    mapping: {columns: {date: Date, description: Description, amount: Amount, currency: Currency, balance: Balance}, date: YYYY-MM-DD}\n`,
+    `${(workspace.files.get("config.yaml") ?? "").replace('"*"', `"*", currency: ${currency}`).trimEnd()}\n    dialect: generic\n    mapping: {columns: {date: Date, description: Description, amount: Amount, currency: Currency, balance: Balance}, date: YYYY-MM-DD}\n`,
   );
   const [receipt] = await importAll(workspace, ["a.csv"]);
   expect(receipt).toMatchObject({ currency, new: 1, opening, closing, gap: null });

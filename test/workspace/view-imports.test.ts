@@ -170,6 +170,7 @@ describe("an import", () => {
     const name = "nationwide_uk_pound_two_columns.csv";
     workspace.files.set("importers/nationwide.yaml", readFileSync(new URL("../../importers/nationwide.yaml", import.meta.url), "utf8"));
     copyFileSync(new URL(`../statements/${name}`, import.meta.url), join(workspace.dir, "import", name));
+    workspace.files.set("config.yaml", workspace.files.get("config.yaml")?.replace('"*"', '"*", currency: GBP') ?? "");
     const [receipt] = await importAll(workspace, [name]);
     expect(receipt).toMatchObject({ currency: "GBP", rows: 4, closing: "360.23", gap: null });
     expect((await expectSound(workspace.files)).balances["Assets:Bank:Checking"]).toEqual({ GBP: "360.23" });
@@ -185,7 +186,7 @@ describe("an import", () => {
     expect(view.takeChanges().filter((change) => change.op === "review")).toMatchObject([
       {
         rows: { kind: "account", hash: receipt.hash, match: { file: "nov.csv", dialect: "generic" } },
-        title: "nov.csv: which account of the books is the account of nov.csv?",
+        title: expect.stringMatching(/^nov\.csv: which account of the books is the account of nov\.csv \(content [0-9a-f]{12}\)\?$/),
       },
     ]);
   });

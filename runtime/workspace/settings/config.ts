@@ -7,21 +7,16 @@ import { privacySchema } from "../../rules/privacy/judge.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { isTimezone } from "../../scripts/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
-import { flag, secret, size, text, wordsAt } from "./fields.ts";
+import { account, digits, flag, secret, size, text, wordsAt } from "./fields.ts";
 import { CONFIG, TRUST } from "../layout.ts";
 import { changeLimitsSchema, limitsSchema } from "./limits.ts";
 import { variables } from "./variables.ts";
 import { modelRolesSchema, modelServersSchema } from "./models.ts";
 import { approvalsSchema, changesSchema, mailAddress, peopleSchema, pluginsSchema } from "./people.ts";
 
-// An account may be written 1010, "1010" or by name; it becomes text.
-const account = z.union([z.int().positive().transform(String), z.string().trim().min(1).max(200)], {
-  error: "write an account's number or name",
-});
 const setting: z.ZodType<Json> = z.lazy(() =>
   z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(setting), z.record(z.string(), setting)]),
 );
-const digits = (form: string) => z.union([z.int().transform(String), text(form)]);
 const day = z.string({ error: "write a day as YYYY-MM-DD" }).refine(isDay, "write a calendar day as YYYY-MM-DD");
 const zone = z
   .string({ error: "write a time zone such as America/New_York" })
@@ -36,9 +31,11 @@ const statement = z.lazy(() =>
     match: z
       .strictObject({
         file: text("a file name such as chase-*.csv"),
+        content: z.string().regex(/^[0-9a-f]{12,64}$/, "write the beginning of the file's SHA-256, 12 digits at least, in quotation marks"),
         bank_account: digits("the bank's account number"),
         bank: digits("the bank's number and the account's kind, as an OFX file names them"),
         dialect: text("the name of a dialect in importers/"),
+        currency: z.string().regex(/^[A-Z]{3}(?:\+[A-Z]{3})*$/, "write the statement's currency, such as EUR; of several EUR+USD"),
       })
       .partial()
       .refine((match) => Object.keys(match).length > 0, "name a file pattern, a bank_account, a bank, a dialect, or several of them"),

@@ -15,6 +15,12 @@ export const text = (what: string, most = 200) =>
     .min(1, `write ${what}`)
     .max(most);
 
+// An account may be written 1010, "1010" or by name; it becomes text.
+export const account = z.union([z.int().positive().transform(String), z.string().trim().min(1).max(200)], {
+  error: "write an account's number or name",
+});
+export const digits = (form: string) => z.union([z.int().transform(String), text(form)]);
+
 export const flag = () => z.boolean({ error: "write true or false" });
 
 export const secret = () =>

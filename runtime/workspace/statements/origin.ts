@@ -7,7 +7,14 @@ import type { Config, StatementRule } from "../settings/config.ts";
 import type { Statement } from "./proof.ts";
 
 /** What a statement says about its origin. */
-export type Origin = Pick<Statement, "account" | "bank" | "card" | "currency" | "dialect" | "from" | "to">;
+export type Origin = Pick<Statement, "account" | "bank" | "card" | "currency" | "dialect" | "from" | "to" | "rows">;
+type Rules = Pick<Config, "statements" | "currency">;
+/** `hash`: of its content. */
+type Named = { name: string; hash: string };
+
+/** The currency of a statement, or all of its rows: `EUR+USD`. */
+const currencyOf = ({ currency, rows }: Origin): string =>
+  rows.length === 0 ? currency : [...new Set(rows.map((row) => row.currency))].sort().join("+");
 
 /** Accounts that banks send statements of, but for cards. */
 export const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
@@ -21,49 +28,89 @@ export function settingsFor(rules: readonly StatementRule[], file: string): { di
 }
 
 /**
- * The books' account of a statement: that of the first rule whose conditions all hold. Without a rule, a statement that names its account, is
- * of a card or in another currency than the books belongs to none until a person decides; any other belongs to the only bank account, if there
- * is exactly one. Null: unknown.
+ * The books' account of a statement: that of the first rule whose conditions all hold; a rule that names no currency is for that of the books.
+ * Without a rule, a statement that names its account, is of a card or in another currency than the books belongs to none until a person decides;
+ * any other belongs to the only bank account, if there is exactly one. Null: unknown.
  */
-export function matchAccount(
-  { statements: rules, currency }: Pick<Config, "statements" | "currency">,
-  accounts: Account[],
-  file: string,
-  statement: Origin,
-): string | null {
+export function matchAccount({ statements: rules, currency }: Rules, accounts: Account[], file: Named, statement: Origin): string | null {
   const { account, bank, card, dialect } = statement;
   const rule = rules.find(
     ({ match }) =>
       Object.keys(match).length > 0 &&
-      (match.file === undefined || fits(match.file, file, statement)) &&
+      (match.currency ?? currency) === currencyOf(statement) &&
+      (match.file === undefined || fits(match.file, file.name, statement)) &&
+      (match.content === undefined || file.hash.startsWith(match.content)) &&
       (match.dialect === undefined || match.dialect === dialect) &&
       (match.bank === undefined || (bank !== null && plainId(match.bank) === plainId(bank))) &&
       (match.bank_account === undefined || (account !== null && plainId(match.bank_account) === plainId(account))),
   );
   if (rule !== undefined) return rule.account;
   const [only, second] = accounts.filter(isBank);
-  return account === null && !card && statement.currency === currency && only !== undefined && second === undefined ? only.id : null;
+  return account === null && !card && currencyOf(statement) === currency && only !== undefined && second === undefined ? only.id : null;
 }
 
 /**
  * The conditions by which a rule of config.yaml would recognize the account of such statements, of later months too. A bank has one dialect for
- * all its accounts and cards, so where no number tells them apart, the file's name does, without its dates; if it cannot, each file is asked about.
+ * all its accounts and cards, so where no number tells them apart, the file's name does, without its dates. If any account's download may have
+ * the name, the rule is for the content of this file alone, and the next one is asked about, unless the books have a single card.
  */
-export function recognised(file: string, statement: Origin, rules: readonly StatementRule[]): UnknownAccount["match"] {
-  const { account, bank, dialect } = statement;
+export function recognised(
+  { name, hash }: Named,
+  statement: Origin,
+  { statements: rules, currency: own }: Rules,
+  accounts: readonly Account[],
+): UnknownAccount["match"] {
+  const { account, bank, card, dialect } = statement;
+  const currency = currencyOf(statement);
+  const foreign = currency === own ? {} : { currency };
   // Two banks may give two accounts one number, but for an IBAN.
   const within = bank === null ? { dialect } : { bank };
-  if (account !== null) return { bank_account: plainId(account), ...(IBAN.test(plainId(account)) ? {} : within) };
+  if (account !== null) return { bank_account: plainId(account), ...(IBAN.test(plainId(account)) ? {} : within), ...foreign };
   // No pattern in a name may become one in the rule.
-  const name = file.replaceAll("*", "?");
-  if (dialect === "ofx") return { file: name };
-  const like = withoutDates(name, statement);
+  const plain = name.replaceAll("*", "?");
+  const like = withoutDates(plain, statement);
   const others = rules.filter(
-    ({ match }) => (match.dialect ?? dialect) === dialect && match.file !== undefined && withoutDates(match.file) === like,
+    ({ match }) =>
+      (match.dialect ?? dialect) === dialect &&
+      (match.currency ?? own) === currency &&
+      match.file !== undefined &&
+      match.content === undefined &&
+      withoutDates(match.file) === like,
   );
   const isOfMany = new Set(others.map((one) => one.account)).size > 1;
-  const isNamed = /\p{L}/u.test(like.replaceAll(ANY_DATE, "").replace(/\.[a-z]+$/i, ""));
-  return { file: isOfMany || !isNamed ? name : like, dialect };
+  const isOnly = card && currency === own && accounts.filter(isCard).length === 1;
+  if (!isOfMany && (isOnly || tellsAccount(like))) return { file: like, dialect, ...foreign };
+  return { file: plain, dialect, content: hash.slice(0, SHORT_HASH), ...foreign };
+}
+
+const isCard = ({ type, name }: Account): boolean => type === "liability" && /\bcard\b/i.test(name);
+const SHORT_HASH = 12;
+
+// Words that banks and people put into the names of any account's downloads, without accents; not those of months.
+const ANYBODYS = new Set(
+  `account accounts activity all and bank banking balance balances booking bookings card cards copy credit csv data date debit detail details
+  download downloads entries export exported file files for from full history last list month monthly movements my new online ofx operations
+  payments period qfx qif quarter recent report statement statements summary transaction transactions transfers txn txns txt web year yearly
+  abrechnung auszug auszuege auszuge bewegungen bis buchung buchungen buchungsliste datei karte karten kontoauszug kontoauszuege kontoauszuge
+  konto konten kontobewegungen kontoumsaetze kontoumsatze kopie kreditkarte monat saldo transaktionen umsaetze umsatz umsatze umsatzanzeige
+  umsatzliste umsatzuebersicht von zahlungen afschrift afschriften bij mutaties overzicht rekening rekeningafschrift transacties
+  carte compte comptes des ecritures extrait historique les mouvements releve releves telechargement virements
+  conta cuenta descarga estratto extracto extrato listado lista mis movimenti movimentos movimientos operaciones operazioni tarjeta
+  transacciones transacoes`.split(/\s+/),
+);
+// Lengths that no year, date or time of day has.
+const LONG_NUMBER = /(?<!\d)(?:(?!(?:19|20)\d\d(?!\d))\d{4}|\d{5}|\d{7}|\d{9,11}|\d{13}|\d{15,})(?!\d)/;
+
+/** Whether a name without its dates says whose it is: by a word that not any download may have, or a number as accounts have. */
+function tellsAccount(like: string): boolean {
+  const rest = like.replaceAll(ANY_DATE, " ").replace(/\.[a-z]+$/i, "");
+  const words =
+    rest
+      .normalize("NFD")
+      .replace(/\p{M}/gu, "")
+      .toLowerCase()
+      .match(/\p{L}{3,}/gu) ?? [];
+  return LONG_NUMBER.test(rest) || words.some((word) => !ANYBODYS.has(word) && !new RegExp(`^(?:${MONTH})$`).test(word));
 }
 
 const IBAN = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/;
@@ -106,9 +153,13 @@ const monthAt = (year = "", month: number | string): number => Number(year.slice
 const fits = (pattern: string, file: string, statement?: Origin): boolean =>
   matchesGlob(pattern, file) || (pattern.includes(ANY_DATE) && matchesGlob(pattern, withoutDates(file, statement)));
 
-/** The account that a person most likely means: the only one of its kind, if no rule names it yet; else null. */
-export function likelyAccount(rules: readonly StatementRule[], accounts: Account[], card: boolean): Account | null {
-  const isCard = ({ type, name }: Account) => type === "liability" && /\bcard\b/i.test(name);
+/** The account that a person most likely means: in the currency of the books the only one of its kind, if no rule names it yet; else null. */
+export function likelyAccount(
+  rules: readonly StatementRule[],
+  accounts: Account[],
+  { card, match }: Pick<UnknownAccount, "card" | "match">,
+): Account | null {
+  if (match.currency !== undefined) return null;
   const [only, second] = accounts.filter(card ? isCard : isBank);
   if (only === undefined || second !== undefined) return null;
   return rules.some(({ account }) => account === only.id || account === only.name) ? null : only;

@@ -11,7 +11,7 @@ import type { Parsed } from "./parsed-statement.ts";
 import { ALL_ROWS, type KeptReceipt } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Statement } from "./proof.ts";
-import type { StatementRule } from "../settings/config.ts";
+import type { Config } from "../settings/config.ts";
 import { recognised } from "./origin.ts";
 
 type Review = Extract<Change, { op: "review" }>;
@@ -89,16 +89,17 @@ const MOST_SHOWN = 5;
  * left out.
  */
 export function unknownAccounts(
-  file: string,
+  file: { name: string; hash: string },
   statements: readonly Statement[],
-  rules: readonly StatementRule[],
+  config: Pick<Config, "statements" | "currency">,
+  accounts: readonly Account[],
   left: readonly object[],
 ): Refused[] {
-  const groups = Map.groupBy(statements, (one) => JSON.stringify(recognised(file, one, rules)));
+  const groups = Map.groupBy(statements, (one) => JSON.stringify(recognised(file, one, config, accounts)));
   return [...groups.values()].flatMap((group): Refused[] => {
     const [first] = group;
     if (first === undefined) return [];
-    const match = recognised(file, first, rules);
+    const match = recognised(file, first, config, accounts);
     if (left.some((one) => canonicalJson(one) === canonicalJson(match))) return [];
     const rows = group.flatMap((one) => one.rows);
     const message = `It is not known to which account of the books ${nameOf({ match, card: first.card })} belongs. Answer its card in \`cleared queue\`, or add to config.yaml under statements: - match: ${JSON.stringify(match)} with its account.`;
@@ -107,12 +108,19 @@ export function unknownAccounts(
   });
 }
 
-/** `card 4111`, `account NL28INGB1200324416`, `the account of giro-*.csv`, `the card of chase-card statements` */
+/** `card 4111`, `account NL28INGB1200324416 in EUR`, `the account of giro-{date}.csv`, `the account of export.csv (content 1b2c3d4e5f60)` */
 export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">): string {
-  if (match.bank_account !== undefined) {
-    return `${card ? "card" : "account"} ${match.bank_account}${match.bank === undefined ? "" : ` of bank ${match.bank}`}`;
-  }
-  return match.file === undefined ? `the card of ${match.dialect} statements` : `the ${card ? "card" : "account"} of ${match.file}`;
+  const { bank_account, bank, file, content, currency } = match;
+  const kind = card ? "card" : "account";
+  const numbered = `${kind} ${bank_account}${bank === undefined ? "" : ` of bank ${bank}`}`;
+  const name = bank_account === undefined ? `the ${kind} of ${file}` : numbered;
+  return `${name}${currency === undefined ? "" : ` in ${currency}`}${content === undefined ? "" : ` (content ${content})`}`;
+}
+
+/** For which later files an answer holds, where only their name can say. */
+function reachOf({ file, content, dialect, currency = "" }: UnknownAccount["match"]): string {
+  if (content === undefined) return `every ${`${currency} ${dialect}`.trim()} file that is called ${file}, from now on`;
+  return "this file alone, because any account's download may be called so; that of a file named after its account, as checking-2026-10.csv, holds for later ones";
 }
 
 /** The card for an account that no rule names. `likely`: the account of the books that it probably is. */
@@ -120,6 +128,7 @@ function accountQuestion(file: string, hash: string, { match, card, rows }: Unkn
   const then = "the rule is proposed for config.yaml, and its statements are booked once that is approved";
   const body = {
     file: `${IMPORT}${file}`,
+    ...(match.file === undefined ? {} : { "the answer holds for": reachOf(match) }),
     approve: `${likely === null ? "" : `${likely.id} ${likely.name} if it is proposed for no other, or `}the account that you name; ${then}`,
     reject: "none of them; nothing of it that lies in import/ is booked",
   };
@@ -140,16 +149,14 @@ const MOST_CARDS = 25;
 /** Questions about refused rows: one each, or one for all. `likely`: the account of the books that an unknown one probably is; `guess`: text of a likely dialect. */
 export function refusedQuestions(
   { file, hash, refused }: Pick<Receipt, "file" | "hash" | "refused">,
-  likely: (card: boolean) => Account | null,
+  likely: (unknown: UnknownAccount) => Account | null,
   guess: Parsed["guess"] = null,
 ): Review[] {
   const card = (title: string, { line, code, message }: Refused): Review => {
     const body = { file: `${IMPORT}${file}`, line, code, message, ...(guess === null ? {} : { dialect: guess }) };
     return reviewOf(title, body, { row: { hash, line } });
   };
-  const accounts = refused.flatMap(({ account }) =>
-    account === undefined ? [] : [accountQuestion(file, hash, account, likely(account.card))],
-  );
+  const accounts = refused.flatMap(({ account }) => (account === undefined ? [] : [accountQuestion(file, hash, account, likely(account))]));
   const unread = refused.filter(({ account }) => account === undefined);
   const [first] = unread;
   if (first === undefined || unread.length <= MOST_CARDS) return [...accounts, ...unread.map((row) => card(titleOf(file, row), row))];

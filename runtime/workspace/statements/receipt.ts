@@ -78,7 +78,7 @@ const values = () =>
     encode: (all) => byDay(Object.entries(all)),
   });
 
-const matchSchema = () => z.strictObject({ bank_account: z.string(), bank: z.string(), file: z.string(), dialect: z.string() }).partial();
+const matchSchema = () => z.partialRecord(z.enum(["bank_account", "bank", "file", "content", "dialect", "currency"]), z.string());
 
 /** Data of a statement, beyond its visible receipt, with which the books are compared later. */
 const recordSchema = () =>

@@ -136,7 +136,6 @@ export function createImports(context: ImportsContext): ImportsView {
   const read = async (name: string, all: boolean): Promise<{ parsed: Parsed; rows: Row[] }> => {
     const opened = await open(name);
     const { hash, found, refused, guess, earlier } = opened;
-    const { statements: rules } = context.config;
     const { accounts } = await loadChart(await overlay.head());
     const closed = (await context.closed()) ?? "";
     const dialect = [...new Set(found.map((one) => one.dialect))].join(", ");
@@ -151,14 +150,14 @@ export function createImports(context: ImportsContext): ImportsView {
     };
     const ids = new Set<string>();
     const rows: Row[] = [];
-    const byAccount = (statements: readonly Statement[]) =>
-      Map.groupBy(statements, (one) => matchAccount(context.config, accounts, name, one));
-    const groups = byAccount(found);
+    const byAccount = (statements: readonly Statement[], content: string) =>
+      Map.groupBy(statements, (one) => matchAccount(context.config, accounts, { name, hash: content }, one));
+    const groups = byAccount(found, hash);
     const before = await receiptOf(hash);
     const isPart = before?.later !== undefined;
     const left = before?.record.left_accounts ?? [];
     // Statements of accounts that config.yaml does not name are not booked; the others of the file are.
-    parsed.refused.unshift(...unknownAccounts(name, groups.get(null) ?? [], rules, left));
+    parsed.refused.unshift(...unknownAccounts({ name, hash }, groups.get(null) ?? [], context.config, accounts, left));
     for (const [account, statements] of groups) {
       if (account === null) continue;
       for (const warning of isPart ? [] : statements.flatMap((one) => one.warnings))
@@ -195,7 +194,7 @@ export function createImports(context: ImportsContext): ImportsView {
       });
     }
     if (parsed.later === 0 && unfinished?.opened === opened) unfinished = null;
-    for (const [account, statements] of earlier === null ? [] : byAccount(earlier.statements)) {
+    for (const [account, statements] of earlier === null ? [] : byAccount(earlier.statements, earlier.hash)) {
       if (account === null) continue;
       const gone = toKeyedRows(statements, account).filter(({ row }) => !ids.has(row.id));
       const booked = await overlay.existing(gone.map(({ row }) => row.id));

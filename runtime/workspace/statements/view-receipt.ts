@@ -4,7 +4,7 @@
  * runs over it have booked; a run that books nothing new leaves an existing receipt unchanged.
  */
 import type { ClearedError } from "../../kernel/errors.ts";
-import type { AskedRow, Entry, Refused, Tree } from "../../kernel/ports.ts";
+import type { AskedRow, Entry, Refused, Tree, UnknownAccount } from "../../kernel/ports.ts";
 import { negated } from "../books/amounts.ts";
 import { goneFrom, receiptsAbout, receiptTree } from "../books/claims.ts";
 import type { Config } from "../settings/config.ts";
@@ -69,7 +69,7 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
   const isOld = ({ line }: Refused): boolean => before?.later !== undefined && before.refused.some((row) => row.line === line);
   const refused = whole.refused.filter((row) => !isOld(row));
   const { accounts } = await loadChart(await overlay.head());
-  const likely = (card: boolean) => likelyAccount(context.config.statements, accounts, card);
+  const likely = (unknown: UnknownAccount) => likelyAccount(context.config.statements, accounts, unknown);
   for (const card of refusedQuestions({ file: name, hash: found.hash, refused }, likely, found.guess)) overlay.record(card);
   return receipt;
 }
