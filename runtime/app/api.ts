@@ -221,7 +221,11 @@ export function createApi(host: Host) {
     /** Adopts closed runs that are in git and not in the store. */
     reindex: async () => ({ runs: await (await import("../engine/store/packing.ts")).adoptBundles(host.packing) }),
     /** Books manually deleted rows again, or excludes them permanently. @throws USAGE, GIT_STATE, JOURNAL_* */
-    revive: async (p: { names: string[]; leave: boolean; by: string }) => (await import("./rows.ts")).revive(host, named(p)),
+    revive: async (p: { names: string[]; leave: boolean; by: string }) => {
+      const revived = await (await import("./rows.ts")).revive(host, named(p));
+      await (await import("./reconcile.ts")).reconcileCards(host);
+      return revived;
+    },
     /** Opens a card that asks where a confirmed entry belongs; it is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */
     correction: async (p: { entry: string; account?: string }) => (await import("./rows.ts")).askCorrection(host, p),
 

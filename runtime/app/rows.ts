@@ -22,7 +22,7 @@ import { sameQuestions } from "../workspace/statements/questions.ts";
 import { ALL_ROWS, type KeptReceipt, receiptFromYaml } from "../workspace/statements/receipt.ts";
 import { excerpt } from "../workspace/statements/cells.ts";
 import type { Host } from "./host.ts";
-import { askingFor, closeAccount, isAnswered } from "./statement-accounts.ts";
+import { askingFor, closeAccount, isAnswered, reopened } from "./statement-accounts.ts";
 import { assertCommitted } from "./work-tree.ts";
 
 /**
@@ -117,7 +117,8 @@ export async function goneFindings(git: Git, head: Tree): Promise<Finding[]> {
 }
 
 /**
- * Books rows again that somebody deleted from the books, or excludes them permanently. `names`: ids of entries, file names of statements, or
+ * Books rows again that somebody deleted from the books, or excludes them permanently; an account of a statement that a person left out is asked
+ * about again. `names`: ids of entries, file names of statements, or
  * the beginning of a statement's hash. @throws USAGE, GIT_STATE, JOURNAL_ENTRY_MISSING, JOURNAL_*
  */
 export async function revive(
@@ -125,23 +126,36 @@ export async function revive(
   { names, leave, by }: { names: readonly string[]; leave: boolean; by: string },
 ): Promise<{ entries: string[]; commit: string | null }> {
   const { git } = host;
-  const ids = await idsOf(host.dir, git.tree(await git.head()), names);
+  const isLeft = ({ file, hash, record }: KeptReceipt) =>
+    !leave && record.left_accounts !== undefined && names.some((name) => isOf(name, { file, hash }));
+  const left = (await allReceipts(git.tree(await git.head()))).filter(isLeft);
+  const rows = names.filter((name) => !left.some((one) => isOf(name, one)));
+  const ids = await idsOf(host.dir, git.tree(await git.head()), rows);
   const past = leave ? new Map<string, Entry>() : await pastOf(git, ids);
   const result = await git.commit({
     message: leave ? `correct: leave out ${ids.length} deleted entries` : `correct: bring back ${ids.length} deleted entries`,
     trailers: { "Approved-by": by },
-    build: async (head) => (leave ? leaveOut(head, ids) : reviveRows(head, ids, past, { by }, await host.config(head))),
+    build: async (head) => {
+      if (leave) return leaveOut(head, ids);
+      const asking = reopened((await allReceipts(head)).filter(isLeft));
+      return ids.length === 0 ? asking : new Map([...(await reviveRows(head, ids, past, { by }, await host.config(head))), ...asking]);
+    },
   });
   const commit = committedOrRefused(result, "try again");
+  await (await import("../change/proposals/undo.ts")).bringBack(host, left);
   await followRows(host);
   return { entries: ids, commit };
 }
+
+/** A statement's file name, or the beginning of its hash. */
+const isOf = (name: string, { file, hash }: Pick<KeptReceipt, "file" | "hash">): boolean =>
+  file === name || (/^[0-9a-f]{7,64}$/.test(name) && hash.startsWith(name));
 
 async function idsOf(dir: string, head: Tree, names: readonly string[]): Promise<string[]> {
   const receipts = await allReceipts(head);
   const found = new Set<string>();
   for (const name of names) {
-    const own = receipts.filter(({ file, hash }) => file === name || (/^[0-9a-f]{7,64}$/.test(name) && hash.startsWith(name)));
+    const own = receipts.filter((one) => isOf(name, one));
     const claimed = isEntryId(name) ? [name] : own.flatMap(claimedBy);
     const there = await existingIn(head, claimed);
     const gone = claimed.filter((id) => !there.has(id));

@@ -12,7 +12,7 @@ import { type StatementRule, parseConfig } from "../workspace/settings/config.ts
 import { CONFIG, receiptFile } from "../workspace/layout.ts";
 import { isSameMatch, itemOf, withAnswer } from "../workspace/statements/answered-rule.ts";
 import { likelyAccount } from "../workspace/statements/origin.ts";
-import { nameOf } from "../workspace/statements/questions.ts";
+import { nameOf, unknownAccount } from "../workspace/statements/questions.ts";
 import { type KeptReceipt, receiptToYaml } from "../workspace/statements/receipt.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
 import type { Host } from "./host.ts";
@@ -87,4 +87,14 @@ export async function closeAccount(head: Tree, match: UnknownAccount["match"]): 
     files.set(receiptFile(hash), receiptToYaml({ ...rest, hash, refused: refused.filter((one) => !isAbout(one, key)), record: left }));
   }
   return files;
+}
+
+/** The receipts of these statements, as they ask again about the accounts that a person has left out. */
+export function reopened(receipts: readonly KeptReceipt[]): Map<string, string | null> {
+  const texts = receipts.map((receipt): [string, string] => {
+    const { left_accounts = [], ...record } = receipt.record;
+    const again = left_accounts.map((match) => unknownAccount({ match, card: false, rows: [] }));
+    return [receiptFile(receipt.hash), receiptToYaml({ ...receipt, refused: [...receipt.refused, ...again], record })];
+  });
+  return new Map(texts);
 }

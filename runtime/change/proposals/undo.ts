@@ -141,7 +141,7 @@ function settleCards({ cards, clock }: UndoWorld, { kind, id }: UndoTarget): voi
 }
 
 /** Moves the statements from import/processed/ to import/, wherever their content is now; one that is already there stays. */
-async function bringBack({ dir, folder }: UndoWorld, statements: UndoPlan["statements"]): Promise<void> {
+export async function bringBack({ dir, folder }: Pick<UndoWorld, "dir" | "folder">, statements: UndoPlan["statements"]): Promise<void> {
   if (statements.length === 0) return;
   const there = new Set((await filesIn(dir, IMPORT)).map(({ hash }) => hash));
   for (const file of await filesIn(dir, PROCESSED)) {

@@ -102,10 +102,15 @@ export function unknownAccounts(
     const match = recognised(file, first, config, accounts);
     if (left.some((one) => canonicalJson(one) === canonicalJson(match))) return [];
     const rows = group.flatMap((one) => one.rows);
-    const message = `It is not known to which account of the books ${nameOf({ match, card: first.card })} belongs. Answer its card in \`cleared queue\`, or add to config.yaml under statements: - match: ${JSON.stringify(match)} with its account.`;
-    const account = { match, card: first.card, rows: upTo(rows.map(lineOf), MOST_SHOWN) };
-    return [{ line: 0, code: "STATEMENT_ACCOUNT", message, account }];
+    return [unknownAccount({ match, card: first.card, rows: upTo(rows.map(lineOf), MOST_SHOWN) })];
   });
+}
+
+/** As a refused line of a receipt. */
+export function unknownAccount(account: UnknownAccount): Refused {
+  const rule = JSON.stringify(account.match);
+  const message = `It is not known to which account of the books ${nameOf(account)} belongs. Answer its card in \`cleared queue\`, or add to config.yaml under statements: - match: ${rule} with its account.`;
+  return { line: 0, code: "STATEMENT_ACCOUNT", message, account };
 }
 
 /** `card 4111`, `account NL28INGB1200324416 in EUR`, `the account of giro-{date}.csv`, `the account of export.csv (content 1b2c3d4e5f60)` */
