@@ -137,7 +137,12 @@ describe("account", () => {
 
   test("a rule holds for one currency: the one that it names, else that of the books", () => {
     const at = (file: string, rows: string[], statements: StatementRule[] = rules, bankAccount: string | null = null) => {
-      const statement = { ...origin, account: bankAccount, rows: rows.map((currency) => ({ currency })) as never };
+      const statement = {
+        ...origin,
+        account: bankAccount,
+        currency: rows[0] ?? "USD",
+        rows: rows.map((currency) => ({ currency })) as never,
+      };
       return [
         matchAccount({ statements, currency: "USD" }, ["1010"].map(bank), named(file), statement),
         recognised(named(file), statement, NO_RULES, []),
@@ -147,6 +152,8 @@ describe("account", () => {
     expect(at("chase.csv", ["EUR"])[0]).toBeNull();
     expect(at("chase.csv", ["EUR", "USD"])[0]).toBeNull();
     expect(at("x.csv", ["EUR"], rules, "NL28 INGB 1200 3244 16")).toEqual([null, { bank_account: "NL28INGB1200324416", currency: "EUR" }]);
+    // A payment abroad is one of the account that the statement names.
+    expect(at("x.csv", ["USD", "EUR"], rules, "NL28 INGB 1200 3244 16")[0]).toBe("1020");
     const answered = [...rules, { match: like("EUR"), account: "1030" }];
     expect(at("wise.csv", ["EUR", "EUR"], answered)).toEqual(["1030", like("EUR")]);
     expect(at("wise.csv", ["USD"], answered)).toEqual(["1010", like()]);

@@ -12,9 +12,9 @@ type Rules = Pick<Config, "statements" | "currency">;
 /** `hash`: of its content. */
 type Named = { name: string; hash: string };
 
-/** The currency of a statement, or all of its rows: `EUR+USD`. */
-const currencyOf = ({ currency, rows }: Origin): string =>
-  rows.length === 0 ? currency : [...new Set(rows.map((row) => row.currency))].sort().join("+");
+/** The currency of a statement; of one that states neither account nor currency all of its rows: `EUR+USD`. OFX states one, also where payments were made abroad. */
+const currencyOf = ({ account, currency, dialect, rows }: Origin): string =>
+  account !== null || dialect === "ofx" || rows.length === 0 ? currency : [...new Set(rows.map((row) => row.currency))].sort().join("+");
 
 /** Accounts that banks send statements of, but for cards. */
 export const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
