@@ -188,7 +188,10 @@ async function readOnce(path: string): Promise<{ bytes: Buffer; modified: Date }
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) throw new ClearedError("FILE_MISSING", `${path} does not exist.`);
     if (!found.isFile())
-      throw new ClearedError("FILE_INVALID", `${path} is a ${found.isDirectory() ? "folder" : "special file"}, not a statement.`);
+      throw new ClearedError(
+        "FILE_INVALID",
+        `${path} is a ${found.isDirectory() ? "folder" : "special file"}, not a statement. Name a file, or put it into ${IMPORT}.`,
+      );
     if (found.size > SIZE_LIMIT)
       throw new ClearedError(
         "FILE_TOO_LARGE",

@@ -9,7 +9,7 @@ import { allReceipts } from "../workspace/books/claims.ts";
 import { accountOf } from "../workspace/books/invariants.ts";
 import { loadChart } from "../workspace/books/months.ts";
 import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
-import { CONFIG, receiptFile } from "../workspace/layout.ts";
+import { CONFIG, MAIN_JOURNAL, receiptFile } from "../workspace/layout.ts";
 import { isSameMatch, itemOf, withAnswer } from "../workspace/statements/answered-rule.ts";
 import { likelyAccount } from "../workspace/statements/origin.ts";
 import { nameOf, unknownAccount } from "../workspace/statements/questions.ts";
@@ -32,13 +32,16 @@ export async function proposeAccount(host: Host, card: Card, { by, account: give
   const account = given === undefined ? likelyAccount(taken, chart.accounts, asked) : accountOf(chart, given);
   const isOwn = (type: string | undefined) => type === "asset" || type === "liability";
   if (account === null || !isOwn(account.type)) {
-    const own = chart.accounts.filter(({ type }) => isOwn(type)).map(({ id, name }) => `${id} ${name}`);
     const usual = account === null ? likelyAccount(statements, chart.accounts, asked) : null;
+    const own = chart.accounts.filter(({ type, id }) => isOwn(type) && id !== usual?.id).map(({ id, name }) => `${id} ${name}`);
     const why =
       account === null
-        ? `${usual === null ? "" : `${usual.id} ${usual.name} is proposed for another one. `}Say which account it is`
+        ? `${usual === null ? "" : `${usual.id} ${usual.name} is proposed for another one; name it again only if it is the same account. `}Say which account it is`
         : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
-    throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.name} --account NUMBER\`, one of ${own.join(", ")}.`);
+    throw new ClearedError(
+      "USAGE",
+      `${why}: \`cleared approve ${card.name} --account NUMBER\` with ${[...own, `one that you add to ${MAIN_JOURNAL} and commit`].join(" or ")}.`,
+    );
   }
   const rule = { match, account: account.id };
   const text = withAnswer((await head.read(CONFIG)) ?? "", rule);

@@ -116,7 +116,7 @@ export const CODES = {
       "Add the key to config.yaml and commit it, or correct the script.",
     ],
     FILE_MISSING: ["The file does not exist.", "Check the name; statements are relative to import/, other files to the current folder."],
-    FILE_INVALID: ["The path is not a file that may be used here.", "Use a regular file inside the workspace folder the message names."],
+    FILE_INVALID: ["The path is not a file that may be used here.", "Use a regular file, in the place the message names."],
     FILE_UNFINISHED: [
       "The file is still being written: its content is changing, or a program has it open for writing.",
       "Wait until the download or copy has ended, then import it again.",
@@ -138,7 +138,7 @@ export const CODES = {
     ],
     STATEMENT_ACCOUNT: [
       "The account of the statement is not known.",
-      "Answer its card, or add it under statements: in config.yaml and commit that.",
+      "Answer its card and approve the proposal of that, or add it under statements: in config.yaml and commit that.",
     ],
     JOURNAL_UNBALANCED: ["The legs of an entry do not add up to zero.", "Correct the amounts; the message shows the difference."],
     JOURNAL_LEG: ["A leg needs either a debit or a credit, with a positive amount.", "Give each leg exactly one positive amount."],
@@ -146,7 +146,10 @@ export const CODES = {
     JOURNAL_DATE: ["A date is not a real calendar day, or lies outside its month's file.", "Write dates as YYYY-MM-DD."],
     JOURNAL_KEY: ["An entry has neither a known reference nor a key.", "Pass the row's `reference`, or a stable `key`."],
     JOURNAL_ENTRY_MISSING: ["No entry has that id.", "Ids are in journal/ and on the cards of `cleared queue`; scripts use journal_query."],
-    JOURNAL_STATUS: ["The entry's status does not allow this change.", "`cleared correct ENTRY --account NUMBER` moves a confirmed entry."],
+    JOURNAL_STATUS: [
+      "The entry's status does not allow this change.",
+      "Cards decide entries that wait, and `cleared correct` moves booked ones; no other entry changes its account.",
+    ],
     JOURNAL_ASSERTION: ["A balance assertion in the books fails.", "Compare it with the bank; `cleared verify` shows the difference."],
     JOURNAL_FORM: ["The journal text is not in the canonical form.", "`cleared verify` shows the line; restore it from git or correct it."],
     JOURNAL_ROW_GONE: [
@@ -156,7 +159,7 @@ export const CODES = {
     JOURNAL_DUPLICATE: ["Two entries carry the same id.", "Remove the copy; `cleared verify` shows both lines."],
     ACCOUNT_UNKNOWN: [
       "No account has that number or name.",
-      "Use the account the message suggests, or add it to main.journal and commit that: only what is committed counts.",
+      "Use an account of main.journal, by its number or whole name, or add it there as the others are and commit that: only what is committed counts.",
     ],
     CASE_INVALID: ["Invalid case file.", "Restore the line that is shown from git; a case is written by `cleared cases add`, not by hand."],
     CASE_UNKNOWN: ["No case has that name.", "`cleared cases` lists them."],
@@ -190,7 +193,10 @@ export const CODES = {
       "The change cannot be undone in its present state; nothing was changed.",
       "Do what the message names first, or revert single commits with plain git.",
     ],
-    GIT_STATE: ["The repository is in a state that does not allow commits.", "Finish or abort git's operation, or check out the branch."],
+    GIT_STATE: [
+      "The repository is in a state that does not allow commits.",
+      "Do what the message says; where it names git's own operation, finish or abort that.",
+    ],
     WORKSPACE_CONFLICT: ["Someone else changed a file after the run read it.", "Start the run again; it will read the new content."],
     PLUGIN_INVALID: ["A plugin cannot be loaded.", "Correct the file the message names; `cleared doctor` lists plugins."],
     PAYROLL_ACCOUNT: [

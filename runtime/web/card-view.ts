@@ -233,7 +233,7 @@ function accountSelect(id: string, accounts: readonly Account[], unless: string,
   return html`<p class="field"><label for="${id}-account">Account</label><select id="${id}-account" name="account"${unless === CHOOSE ? " required" : ""}><option value="">${unless}</option>${accounts.map(
     (account) =>
       html`<option value="${account.id}" ${account.id === chosen ? "selected" : ""}>${account.id} ${plain(account.name, 100)}</option>`,
-  )}</select></p>`;
+  )}</select>${unless === CHOOSE ? html` <span class="faint">one that is missing: add it to main.journal as the others are, and commit that</span>` : nothing}</p>`;
 }
 
 /** A button that asks where a confirmed entry belongs; for a moved entry, another that makes a rule from it. */

@@ -1,5 +1,5 @@
 /** What a tool server that is not trusted may write and must not read, for its jail (sandbox/jail.ts). */
-import { lstatSync, mkdirSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
@@ -9,7 +9,7 @@ import { CONFIRMED, namesIn, readOr, runtimeFolder, userState } from "./own-fold
 /**
  * Places of a tool server in a workspace. `hidden`: what it must not read, folders and the key file that CLEARED_KEY names. `writes`: the
  * folders in which it may write, from the workspace, from the user's home with `~/`, or absolute. `programs`: files that its command names.
- * @throws FILE_INVALID when a folder of `writes:` is behind a link: what a person confirmed is its name.
+ * @throws FILE_INVALID when a folder of `writes:` is a file, or behind a link: what a person confirmed is its name.
  */
 export function placesOf(dir: string, server: { command?: string | undefined; args: readonly string[]; writes: readonly string[] }) {
   const folders = server.writes.map((path) => {
@@ -17,7 +17,11 @@ export function placesOf(dir: string, server: { command?: string | undefined; ar
     return withoutLinks(fromHome ? join(homedir(), path.slice(1)) : resolve(dir, path), fromHome ? homedir() : dir, path);
   });
   // Made first: a folder that does not exist can be neither shown to a server that starts now, nor hidden from it.
-  for (const path of [runtimeFolder(), ...folders]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  for (const path of [runtimeFolder(), ...folders]) {
+    if (existsSync(path) && !statSync(path).isDirectory())
+      throw new ClearedError("FILE_INVALID", `${path} in writes: is not a folder. Name a folder in ${TRUST}.`);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  }
   const named = ["CLEARED_KEY", "CLEARED_AGE_IDENTITY"].flatMap((name) => process.env[name] || []);
   const hidden = [
     ...[dir, ...workspacesHere()].map((one) => join(one, STATE)),

@@ -113,6 +113,15 @@ describe("in the jail", () => {
     },
   );
 
+  test("a file in the place of a folder of writes: is named", async () => {
+    const bad = hostile("probe", CLASSES, 10_000, { trusted: false });
+    mkdirSync(join(bad.dir, "data"), { recursive: true });
+    writeFileSync(join(bad.dir, "data/mail"), "");
+    await expect(run(bad.trust, bad).call("bad/get_invoice", {})).rejects.toMatchObject({
+      message: expect.stringMatching(/^bad: .*data\/mail in writes: is not a folder/),
+    });
+  });
+
   test("a trusted one runs as its user's own program", async () => {
     const { told } = await probed(true);
     expect(told).toMatchObject({

@@ -137,7 +137,11 @@ export async function correctable(head: Tree, id: string): Promise<Entry> {
   const kind = ownKind(entry);
   if (entry.status === "pending-review")
     throw unfit(entry.id, "waits to be confirmed. `cleared queue` has its card; `cleared approve N --account NUMBER` moves it there.");
-  if (kind !== null) throw unfit(entry.id, `is ${kind === "void" ? "a reversal" : "a stated balance"} and cannot be corrected.`);
+  if (kind !== null)
+    throw unfit(
+      entry.id,
+      `is ${kind === "void" ? "a reversal" : "a stated balance"} and cannot be corrected. \`cleared undo import\` takes back what an import booked.`,
+    );
   const reversal = await reversalOf(entry, monthsOf(head));
   if (reversal !== null) throw unfit(entry.id, `has been voided by ${reversal}, so its account no longer matters.`);
   return entry;

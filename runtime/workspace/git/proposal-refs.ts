@@ -150,7 +150,7 @@ async function assertRemote(dir: string, remote: string): Promise<void> {
   if (names.includes(remote) && /^[\w][\w.-]*$/.test(remote)) return;
   throw new ClearedError(
     "GIT_STATE",
-    `This repository has no remote "${remote.slice(0, 100)}".${didYouMean(remote, names)} \`git remote add\` names one.`,
+    `This repository has no remote "${remote.slice(0, 100)}".${didYouMean(remote, names)} ${names.join("") === "" ? "`git remote add` adds one." : `It has ${names.join(", ")}: \`cleared proposals sync REMOTE\`.`}`,
   );
 }
 
