@@ -135,7 +135,7 @@ describe("account", () => {
     expect([account("other.csv"), account("other.csv", {}, [])]).toEqual([null, null]);
   });
 
-  test("a rule holds for one currency: the one that it names, else that of the books", () => {
+  test("a rule holds for the currency that it names, one for a number, a content or a mapping for theirs, any other for that of the books", () => {
     const at = (file: string, rows: string[], statements: StatementRule[] = rules, bankAccount: string | null = null) => {
       const statement = {
         ...origin,
@@ -151,13 +151,18 @@ describe("account", () => {
     const like = (currency?: string) => ({ file: "wise.csv", dialect: "generic", ...(currency === undefined ? {} : { currency }) });
     expect(at("chase.csv", ["EUR"])[0]).toBeNull();
     expect(at("chase.csv", ["EUR", "USD"])[0]).toBeNull();
-    expect(at("x.csv", ["EUR"], rules, "NL28 INGB 1200 3244 16")).toEqual([null, { bank_account: "NL28INGB1200324416", currency: "EUR" }]);
+    expect(at("x.csv", ["EUR"], rules, "NL28 INGB 1200 3244 16")).toEqual([
+      "1020",
+      { bank_account: "NL28INGB1200324416", currency: "EUR" },
+    ]);
     // A payment abroad is one of the account that the statement names.
     expect(at("x.csv", ["USD", "EUR"], rules, "NL28 INGB 1200 3244 16")[0]).toBe("1020");
     const answered = [...rules, { match: like("EUR"), account: "1030" }];
     expect(at("wise.csv", ["EUR", "EUR"], answered)).toEqual(["1030", like("EUR")]);
     expect(at("wise.csv", ["USD"], answered)).toEqual(["1010", like()]);
-    expect(at("wise.csv", ["USD", "EUR"], answered)).toEqual([null, like("EUR+USD")]);
+    expect(at("wise.csv", ["USD", "EUR"], answered)).toEqual([null, like("any")]);
+    expect(at("wise.csv", ["USD", "EUR"], [...rules, { match: like("any"), account: "1030" }])[0]).toBe("1030");
+    expect(at("wise.csv", ["EUR"], [{ match: { file: "wise.csv" }, account: "1030", mapping: { currency: "EUR" } }])[0]).toBe("1030");
   });
 
   test("the likely one is the only one of its kind that no rule names", () => {

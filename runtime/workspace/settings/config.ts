@@ -35,7 +35,7 @@ const statement = z.lazy(() =>
         bank_account: digits("the bank's account number"),
         bank: digits("the bank's number and the account's kind, as an OFX file names them"),
         dialect: text("the name of a dialect in importers/"),
-        currency: z.string().regex(/^[A-Z]{3}(?:\+[A-Z]{3})*$/, "write the statement's currency, such as EUR; of several EUR+USD"),
+        currency: z.string().regex(/^(?:[A-Z]{3}|any)$/, "write the statement's currency, such as EUR, or any"),
       })
       .partial()
       .refine((match) => Object.keys(match).length > 0, "name a file pattern, a bank_account, a bank, a dialect, or several of them"),

@@ -12,9 +12,19 @@ type Rules = Pick<Config, "statements" | "currency">;
 /** `hash`: of its content. */
 type Named = { name: string; hash: string };
 
-/** The currency of a statement; of one that states neither account nor currency all of its rows: `EUR+USD`. OFX states one, also where payments were made abroad. */
-const currencyOf = ({ account, currency, dialect, rows }: Origin): string =>
-  account !== null || dialect === "ofx" || rows.length === 0 ? currency : [...new Set(rows.map((row) => row.currency))].sort().join("+");
+const ANY_CURRENCY = "any";
+
+/** The currency of a statement; `any` of one that states neither account nor currency and has rows in several. OFX states one, also where payments were made abroad. */
+function currencyOf({ account, currency, dialect, rows }: Origin): string {
+  const [first = currency, ...more] = account !== null || dialect === "ofx" ? [] : new Set(rows.map((row) => row.currency));
+  return more.length === 0 ? first : ANY_CURRENCY;
+}
+
+/** The currency of the statements of a rule: as it says; any where it names the account or the file's content; else that of the books. */
+function currencyFor({ match, mapping }: StatementRule, own: string): string {
+  const mapped = (mapping as { currency?: string } | undefined)?.currency;
+  return match.currency ?? mapped ?? (match.bank_account === undefined && match.content === undefined ? own : ANY_CURRENCY);
+}
 
 /** Accounts that banks send statements of, but for cards. */
 export const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
@@ -28,16 +38,15 @@ export function settingsFor(rules: readonly StatementRule[], file: string): { di
 }
 
 /**
- * The books' account of a statement: that of the first rule whose conditions all hold; a rule that names no currency is for that of the books.
- * Without a rule, a statement that names its account, is of a card or in another currency than the books belongs to none until a person decides;
+ * The books' account of a statement: that of the first rule whose conditions all hold, and which is for its currency (`currencyFor`). Without a rule, a statement that names its account, is of a card or in another currency than the books belongs to none until a person decides;
  * any other belongs to the only bank account, if there is exactly one. Null: unknown.
  */
 export function matchAccount({ statements: rules, currency }: Rules, accounts: Account[], file: Named, statement: Origin): string | null {
   const { account, bank, card, dialect } = statement;
   const rule = rules.find(
-    ({ match }) =>
+    ({ match, ...more }) =>
       Object.keys(match).length > 0 &&
-      (match.currency ?? currency) === currencyOf(statement) &&
+      [ANY_CURRENCY, currencyOf(statement)].includes(currencyFor({ match, ...more }, currency)) &&
       (match.file === undefined || fits(match.file, file.name, statement)) &&
       (match.content === undefined || file.hash.startsWith(match.content)) &&
       (match.dialect === undefined || match.dialect === dialect) &&
@@ -70,9 +79,9 @@ export function recognised(
   const plain = name.replaceAll("*", "?");
   const like = withoutDates(plain, statement);
   const others = rules.filter(
-    ({ match }) =>
+    ({ match, ...more }) =>
       (match.dialect ?? dialect) === dialect &&
-      (match.currency ?? own) === currency &&
+      [ANY_CURRENCY, currency].includes(currencyFor({ match, ...more }, own)) &&
       match.file !== undefined &&
       match.content === undefined &&
       withoutDates(match.file) === like,

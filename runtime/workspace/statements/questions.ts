@@ -119,7 +119,7 @@ export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">):
   const kind = card ? "card" : "account";
   const numbered = `${kind} ${bank_account}${bank === undefined ? "" : ` of bank ${bank}`}`;
   const name = bank_account === undefined ? `the ${kind} of ${file}` : numbered;
-  return `${name}${currency === undefined ? "" : ` in ${currency}`}${content === undefined ? "" : ` (content ${content})`}`;
+  return `${name}${currency === undefined ? "" : ` in ${currency === "any" ? "several currencies" : currency}`}${content === undefined ? "" : ` (content ${content})`}`;
 }
 
 /** For which later files an answer holds, where only their name can say. */
