@@ -8,7 +8,8 @@ import { type Refused, type Value, type Values, waysOf } from "./values.ts";
 const CALLS = /^(?:calls|made)$/;
 /** Fields of which any value says that nothing was called: the reason for a no, and that a day has passed. */
 const SAYS_NO = /^(?:no|passed)$/;
-const DECISIONS: Record<string, boolean> = { rejected: true, approved: false, edited: false };
+/** Whether nothing was changed where the decision is this one; what is not approved may be edited. */
+const DECISIONS: Record<string, boolean> = { rejected: true, approved: true, edited: false };
 /** `??` is for what stands after it. */
 const NOTHING = /^(?:null|undefined|0|[?]{2})$/;
 

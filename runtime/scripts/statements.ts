@@ -87,7 +87,7 @@ export function statementsOf({ values, frames, refusals, evaluate, resolve, told
         const value = look("discriminant") as Value;
         const cases = node["cases"] as Node[];
         const says = cases.map((one) => one["test"] && compared("===", value, evaluate(one["test"] as Node))) as (Refused | undefined)[];
-        // Beside the case of a yes, `default` is that of a no.
+        // Beside the case of an edit, `default` has none.
         const yes = says.find((one) => one?.when === false);
         const ways = cases.map((one, i) => way(one["test"] !== null, one["test"] ? says[i] : yes, () => execute(one)));
         return void choose([...ways, () => undefined]);
