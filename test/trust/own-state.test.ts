@@ -79,6 +79,7 @@ it.for<[path: string, text: string, code?: string]>([
   async ([path, text, code = "srv/r.cjs"]) => {
     const one = await workspace({ [code]: text });
     one.write(path, "1;\n");
+    if (!path.startsWith(".cleared")) execFileSync("git", ["add", path], { cwd: one.dir });
     trusts(one, "mcp", `{erp: {command: run, args: [${code}]}}`);
     confirm(one.dir);
     expect(lookAtTrust(one.dir).code).toHaveProperty([path]);
@@ -88,13 +89,14 @@ it.for<[path: string, text: string, code?: string]>([
   },
 );
 
-it("what a confirmed program names may change where git ignores it, or Cleared writes it; once the repository tracks it, it may not", async () => {
-  const text = `const state = "./state.json", books = ["main.journal", "config.yaml", "import/receipts/a.yaml"];\nload(\`out\${state}\`);\n`;
+it("what a confirmed program names may change where git ignores it, where it is data that git does not track, or Cleared writes it; once the repository tracks it, it may not", async () => {
+  const text = `const state = "./state.json", log = "payments.log", books = ["main.journal", "config.yaml", "import/receipts/a.yaml"];\nload(\`out\${state}\`);\n`;
   const one = await workspace({ "srv/r.cjs": text });
   one.write(".gitignore", `${one.read(".gitignore")}/srv/state.json\n`);
   trusts(one, "mcp", "{erp: {command: node, args: [srv/r.cjs]}}");
   const write = () => {
     one.write("srv/state.json", String(Math.random()));
+    one.write("payments.log", String(Math.random()));
     one.write("config.yaml", `${one.read("config.yaml")}\n`);
     one.write("main.journal", `${one.read("main.journal")}\n`);
     one.write("import/receipts/a.yaml", String(Math.random()));
@@ -104,8 +106,11 @@ it("what a confirmed program names may change where git ignores it, or Cleared w
   confirm(one.dir);
   write();
   expect(standing(one)).toBeNull();
-  execFileSync("git", ["add", "-f", "srv/state.json"], { cwd: one.dir });
-  expect(standing(one)).toBe("changed");
+  for (const path of ["srv/state.json", "payments.log"]) {
+    execFileSync("git", ["add", "-f", path], { cwd: one.dir });
+    expect(standing(one)).toBe("changed");
+    execFileSync("git", ["reset", "-q", path], { cwd: one.dir });
+  }
 });
 
 it("a trust.yaml that an older version accepted, and that is refused now, is no longer confirmed", async () => {

@@ -68,18 +68,20 @@ export function commandEnv(extra: Record<string, string>): Record<string, string
 }
 
 /**
- * These paths without those that neither a pull nor a commit changes: git ignores them and tracks none of them. Of `.cleared`, where all is
- * ignored, and if git fails, none is left out.
+ * These paths without those that no pull brings and no commit holds: what git ignores, and data that it does not track, which programs write. Of
+ * `.cleared`, where all is ignored, and if git fails, none is left out.
  */
-export function withoutIgnored(dir: string, paths: readonly string[]): readonly string[] {
-  const asked = paths.filter((path) => !path.startsWith(STATE));
-  if (asked.length === 0) return paths;
-  // It takes no literal paths, and `./` keeps each from being a pattern.
-  const [env, input] = [commandEnv({ GIT_LITERAL_PATHSPECS: "0" }), asked.map((path) => `./${path}`).join("\0")];
-  const options = { cwd: dir, env, input, timeout: 5000, maxBuffer: 2 ** 28 } as const;
-  const { status, stdout } = spawnSync("git", [...FLAGS, "check-ignore", "--stdin", "-z"], options);
-  const ignored = new Set(status === 0 ? stdout.toString().split("\0") : []);
-  return paths.filter((path) => !ignored.has(`./${path}`));
+export function withoutOwn(dir: string, paths: readonly string[], isData: (path: string) => boolean): readonly string[] {
+  if (paths.every((path) => path.startsWith(STATE))) return paths;
+  const options = { cwd: dir, env: commandEnv({}), timeout: 5000, maxBuffer: 2 ** 28 } as const;
+  const { status, stdout } = spawnSync("git", [...FLAGS, "ls-files", "-z", "-t", "-c", "-o", "--exclude-standard"], options);
+  if (status !== 0) return paths;
+  const listed = stdout.toString().split("\0");
+  const [untracked, tracked] = [[], []] as [string[], string[]];
+  for (const one of listed) (one.startsWith("?") ? untracked : tracked).push(one.slice(2));
+  const [held, seen, nested] = [new Set(tracked), new Set(untracked), untracked.filter((one) => one.endsWith("/"))];
+  const isUntracked = (path: string) => seen.has(path) || nested.some((one) => path.startsWith(one));
+  return paths.filter((path) => path.startsWith(STATE) || held.has(path) || (isUntracked(path) && !isData(path)));
 }
 
 // These run no configurable program except hooks and the like, which are switched off above. Commands that write the index are not among them:

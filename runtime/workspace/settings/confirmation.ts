@@ -17,7 +17,7 @@ import { AGENTS, ID, SCRIPTS, STATE, TRUST, FOREIGN_KEY, KEY } from "../layout.t
 import { assertWorkspaceState } from "../workspace-state.ts";
 import { CONFIRMED, keepFor, keptFor, makeOwnFolder, readIfThere, writePrivate } from "../own-folders.ts";
 import { behindLink, codeBelow, codeBeside, codeFile, pluginFiles, NO_CODE, leadsIntoState } from "../../kernel/registry.ts";
-import { withoutIgnored } from "../git/environment.ts";
+import { withoutOwn } from "../git/environment.ts";
 import { takeAlong } from "./moved.ts";
 import { adoptSecrets } from "./secrets.ts";
 
@@ -136,7 +136,7 @@ export function broughtCode(dir: string, { plugins, mcp }: Pick<Trust, "plugins"
     }
     const named = [...unnamed].flatMap(([path, parts]) => (parts.every((part) => known.has(part)) ? path : []));
     for (const path of named) unnamed.delete(path);
-    for (const path of withoutIgnored(root, named)) all.set(path, codeFile(root, path).hash);
+    for (const path of withoutOwn(root, named, (one) => DATA.test(one))) all.set(path, codeFile(root, path).hash);
   }
   return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
