@@ -58,7 +58,9 @@ test.each<[status: number, body: string, pay: string, look: string]>([
 const failed = (code: number, message: string) => `{"jsonrpc":"2.0","id":ID,"error":{"code":${code},"message":"${message}"}}`;
 const says = (text: string) => `{"jsonrpc":"2.0","id":ID,"result":{"isError":true,"content":[{"type":"text","text":"${text}"}]}}`;
 test.each<[status: number, body: string, pay: string, look: string]>([
-  [200, failed(-32602, "no such account"), "WRITE_FAILED", "WRITE_FAILED"],
+  [200, failed(-32601, "no such tool"), "WRITE_FAILED", "WRITE_FAILED"],
+  // Some SDKs say so of what a tool answered after its act.
+  [200, failed(-32602, "invalid structured content"), "TOOL_LOST", "WRITE_FAILED"],
   [200, failed(-32603, "internal error"), "TOOL_LOST", "WRITE_FAILED"],
   [200, failed(-32602, "timed out"), "late", "late"],
   [200, failed(-32001, "no answer"), "late", "late"],

@@ -153,11 +153,12 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
 }
 
 const isTask = (answer: Task | Message): answer is Task => "artifacts" in answer;
-/** An error of JSON-RPC or A2A that rejects; -32006 is an invalid answer. */
+/** An error of JSON-RPC or A2A that rejects, before a task is made; -32006 is an invalid answer. */
 function rejects(error: unknown): boolean {
   const { envelopeCode: code, message } = error as { envelopeCode?: unknown; message: string };
   if (typeof code !== "number") return false;
-  return isRefusal(code, message) || (code <= -32001 && code >= -32009 && code !== -32006 && !isUnanswered(message));
+  const isOwn = (code <= -32001 && code >= -32009 && code !== -32006) || code === -32602 || code === -32600;
+  return isRefusal(code, message) || (isOwn && !isUnanswered(message));
 }
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 

@@ -23,8 +23,9 @@ const BEFORE = words(
 );
 const LISTS = words("lines entries payments transfers invoices expenses");
 
-/** Not what a duration or a repeat looks like: P1M, PT1H, R12, x12. */
-const ID = /^(?!R?\d*P\d|R?\d*PT\d|[RX]\d+$)[A-Z]{1,4}[-_]?\d[A-Z\d]*(?:[-_]\d[A-Z\d]*){0,2}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+/** Letters and digits apart, or many digits: not what a duration or a repeat looks like (P1M, R12, x-12, per12). */
+const ID =
+  /^(?!P[-_]?T?\d+[DHMSWY]$|[RX][-_]?\d\d?$)[A-Z]{1,4}(?:[-_]\d|\d{3})[A-Z\d]*(?:[-_]\d[A-Z\d]*){0,2}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const DIGITS = /^\d{4,34}$/;
 const DAY = /^\d{4}-\d\d(?:-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?)?$/;
 
@@ -37,8 +38,10 @@ export function isHarmless(names: readonly string[], value: Json): boolean {
   const [all, text] = [nameWords(key), String(value ?? "").trim()];
   if (isAmountKey(key) === true)
     return all.every((word) => MONEY.has(word) || isKnown(word)) && (value === null || plainDecimal(value) !== null);
+  // Names may be those of payees, also without a value: to: {Eve: "", Bob: ""}.
+  if (text === "") return names.length === 1 || isHolder(key);
   // Filled in with whoever decides, and why.
-  if (text === "" || text === "@approver" || text === "@reason" || isCurrency(key)) return true;
+  if (text === "@approver" || text === "@reason" || isCurrency(key)) return true;
   const last = all.at(-1) ?? "";
   if (typeof value === "boolean" || !all.slice(0, -1).every(isKnown)) return false;
   if (DAYS.has(last)) return DAY.test(text) && all.slice(0, -1).every((word) => BEFORE.has(word));

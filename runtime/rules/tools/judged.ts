@@ -201,7 +201,8 @@ export function unjudged(
     const { value, name } = place;
     const [text, decimal, money] = [String(value), decimalOf(value), isAmountKey(name)];
     if (saysCurrency(name, value)) return value === null || currencies.has(text) || currencies.has(text.toUpperCase());
-    if (value === null || typeof value === "object" || text.trim() === "") return !lacksAmount(place);
+    if (value === null || typeof value === "object" || text.trim() === "")
+      return !lacksAmount(place) && (paid.length === 0 || isHarmless(namesOf(place), value));
     if (multiplies(name)) {
       const times = signedDecimalOf(value) ?? "";
       // Units may be cents.
