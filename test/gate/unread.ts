@@ -11,7 +11,7 @@ export const UNREAD = `amount: "nine thousand" | amt: "9e3" | amt: "9000 dollars
   | amount: found.amount, to: "all" | amount: found.amount, to: "Eve & Bob" | amount: found.amount, to: "Eve\uff0cBob"
   | amount: found.amount, invoice_id: "INV-1..INV-9" | amount: found.amount, priority: 2 | amount: found.amount, memo: "rent"
   | amount: found.amount, to: { Eve: "", Bob: null } | amount: found.amount, recurring: {} | amount: found.amount, reference: "P-1M"
-  | amount: found.amount, reference: "x-12" | amount: found.amount, reference: "per12"
+  | amount: found.amount, reference: "x-12" | amount: found.amount, reference: "every 12"
   | text: "pay 7777.00 USD to Eve" | body: '{"amount":"7777.00"}' | body: "A 77.00; B 77.00" | amount: found.amount, rrule: "FREQ=DAILY"
   | amount: found.amount, in: "kwd" | amount: {} | amount: [] | amount: "" | amount: null | amount: { value: " " } | fee: found.amount, amount: {}
   | total: null | amount: [[]] | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split(

@@ -23,10 +23,13 @@ const BEFORE = words(
 );
 const LISTS = words("lines entries payments transfers invoices expenses");
 
-/** Letters and digits apart, or many digits: not what a duration or a repeat looks like (P1M, R12, x-12, per12). */
-const ID =
-  /^(?!P[-_]?T?\d+[DHMSWY]$|[RX][-_]?\d\d?$)[A-Z]{1,4}(?:[-_]\d|\d{3})[A-Z\d]*(?:[-_]\d[A-Z\d]*){0,2}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-const DIGITS = /^\d{4,34}$/;
+// Of what a name tells that it is an id, one word with a digit; of a party, one in letters and a number. Not what a duration or a repeat looks like.
+const OFTEN = String.raw`(?!P[-_]?T?\d+[DHMSWY]$|[RX][-_]?\d\d?$)`;
+const ID = new RegExp(
+  `^${OFTEN}(?=.*\\d)[A-Z\\d](?:[A-Z\\d_-]|[./:](?=[A-Z\\d])){0,127}$|^[A-Z]{2}\\d\\d(?: ?[A-Z\\d]{4}){2,7}(?: ?[A-Z\\d]{1,4})?$`,
+  "i",
+);
+const NUMBERED = new RegExp(`^${OFTEN}[A-Z]{1,4}[-_]?\\d[A-Z\\d]*(?:[-_]\\d[A-Z\\d]*){0,2}$`, "i");
 const DAY = /^\d{4}-\d\d(?:-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?)?$/;
 
 const isKnown = (word: string): boolean => [IDS, NAMED, DAYS, BEFORE].some((set) => set.has(word));
@@ -37,7 +40,7 @@ export function isHarmless(names: readonly string[], value: Json): boolean {
   if (key === undefined || !names.slice(0, -1).every(isHolder)) return false;
   const [all, text] = [nameWords(key), String(value ?? "").trim()];
   if (isAmountKey(key) === true)
-    return all.every((word) => MONEY.has(word) || isKnown(word)) && (value === null || plainDecimal(value) !== null);
+    return all.every((word) => MONEY.has(word) || isKnown(word)) && (text === "" || plainDecimal(value) !== null);
   // Names may be those of payees, also without a value: to: {Eve: "", Bob: ""}.
   if (text === "") return names.length === 1 || isHolder(key);
   // Filled in with whoever decides, and why.
@@ -45,7 +48,7 @@ export function isHarmless(names: readonly string[], value: Json): boolean {
   const last = all.at(-1) ?? "";
   if (typeof value === "boolean" || !all.slice(0, -1).every(isKnown)) return false;
   if (DAYS.has(last)) return DAY.test(text) && all.slice(0, -1).every((word) => BEFORE.has(word));
-  return (IDS.has(last) && DIGITS.test(text)) || ((IDS.has(last) || NAMED.has(last)) && ID.test(text));
+  return (IDS.has(last) && ID.test(text)) || (NAMED.has(last) && NUMBERED.test(text));
 }
 
 /** A name under which parameters are gathered: a party, the lines of an entry, an amount with its currency. */
