@@ -23,13 +23,13 @@ const BEFORE = words(
 );
 const LISTS = words("lines entries payments transfers invoices expenses");
 
-// Of what a name tells that it is an id, one word with a digit; of a party, one in letters and a number. Not what a duration or a repeat looks like.
-const OFTEN = String.raw`(?!P[-_]?T?\d+[DHMSWY]$|[RX][-_]?\d\d?$)`;
-const ID = new RegExp(
-  `^${OFTEN}(?=.*\\d)[A-Z\\d](?:[A-Z\\d_-]|[./:](?=[A-Z\\d])){0,127}$|^[A-Z]{2}\\d\\d(?: ?[A-Z\\d]{4}){2,7}(?: ?[A-Z\\d]{1,4})?$`,
-  "i",
-);
-const NUMBERED = new RegExp(`^${OFTEN}[A-Z]{1,4}[-_]?\\d[A-Z\\d]*(?:[-_]\\d[A-Z\\d]*){0,2}$`, "i");
+// Not what a repeat or a duration looks like, nor a small number or a sum.
+const NO_ID = String.raw`(?!P[-_]?T?\d+[DHMSWY]$|[RX][-_]?\d\d?$|\d\d?$|\d+\.\d+$)`;
+/** One word with a digit, or an IBAN as it is printed: under a name that says it is an id. */
+const ID = new RegExp(`^${NO_ID}(?=.*\\d)[A-Z\\d](?:[A-Z\\d_-]|[./:](?=[A-Z\\d])){0,127}$`, "i");
+const IBAN = /^[A-Z]{2}\d\d(?: ?[A-Z\d]{4}){2,7}(?: ?[A-Z\d]{1,4})?$/;
+/** Letters and a number: under the name of a party. */
+const NUMBERED = new RegExp(`^${NO_ID}[A-Z]{1,4}[-_]?\\d[A-Z\\d]*(?:[-_]\\d[A-Z\\d]*){0,2}$`, "i");
 const DAY = /^\d{4}-\d\d(?:-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?)?$/;
 
 const isKnown = (word: string): boolean => [IDS, NAMED, DAYS, BEFORE].some((set) => set.has(word));
@@ -48,7 +48,7 @@ export function isHarmless(names: readonly string[], value: Json): boolean {
   const last = all.at(-1) ?? "";
   if (typeof value === "boolean" || !all.slice(0, -1).every(isKnown)) return false;
   if (DAYS.has(last)) return DAY.test(text) && all.slice(0, -1).every((word) => BEFORE.has(word));
-  return (IDS.has(last) && ID.test(text)) || (NAMED.has(last) && NUMBERED.test(text));
+  return (IDS.has(last) && (ID.test(text) || IBAN.test(text))) || (NAMED.has(last) && NUMBERED.test(text));
 }
 
 /** A name under which parameters are gathered: a party, the lines of an entry, an amount with its currency. */
