@@ -39,11 +39,29 @@ describe("account", () => {
   });
 
   // A date that is not of the statement stays, and so does every number.
-  const asks = ["savings_02.csv", "giro_4711_2.csv", "big3.csv", "maya.csv", "Chase2010.csv", "giro-2026.csv", "march-checking.csv"];
-  asks.push("April Giro.csv", "giro 10 2026.csv", "giro-2011-10.csv", "konto-4711081.csv", "12345 export.csv");
-  // Such names may be those of any account's downloads: by the words of banks, by dates and counters alone.
+  const asks = [
+    "savings_02.csv",
+    "giro_4711_2.csv",
+    "bank-N26.csv",
+    "maya.csv",
+    "giro-2026.csv",
+    "march-checking.csv",
+    "MySavingsHistory.csv",
+  ];
+  asks.push("April Giro.csv", "giro 10 2026.csv", "giro-2011-10.csv", "konto-4711081.csv", "12345 export.csv", "statement-12345678.csv");
+  const BOOKS = ["Giro", "Savings", "Maya", "Checking", "N26", "Übersicht 1"].map((name) => ({
+    ...bank("1"),
+    name: `Assets:Bank:${name}`,
+  }));
+  BOOKS.push({ ...bank("2"), name: "Assets:Übersicht 2" });
+  // Such names may be those of any account's downloads: no word of one account's name, and no number of one.
   const nobodys = [
     "transactions.csv",
+    "AccountHistory.csv",
+    "stmt.csv",
+    "Umsatzübersicht.csv",
+    "Chase2010.csv",
+    "31122026.csv",
     "export (1).csv",
     "Umsätze 2.csv",
     "konto-1.csv",
@@ -62,14 +80,15 @@ describe("account", () => {
   );
 
   test("a rule for a statement without a number holds for its dialect and the name of its file without dates", () => {
-    const like = (file: string, known: StatementRule[] = []) => recognised(named(file), origin, { statements: known, currency: "USD" }, []);
+    const like = (file: string, known: StatementRule[] = []) =>
+      recognised(named(file), origin, { statements: known, currency: "USD" }, BOOKS);
     const generic = (file: string) => ({ file, dialect: "generic" });
     const alone = (file: string) => ({ ...generic(file), content: HASH.slice(0, 12) });
     for (const [file, pattern] of [
       ["giro-2026-10.csv", "giro-{date}.csv"],
       ["31.10.2026 giro 2.csv", "{date} giro 2.csv"],
       ["Chase1234_Activity_20261031.csv", "Chase1234_Activity_{date}.csv"],
-      ["Chase2010_Activity_20261031.csv", "Chase2010_Activity_{date}.csv"],
+      ["Chase2010_Giro_20261031.csv", "Chase2010_Giro_{date}.csv"],
       ["giro-20-19-10_2026-10_11.csv", "giro-20-19-10_{date}_11.csv"],
       ["Savings Oct 2026 (2).csv", "Savings {date} (2).csv"],
       ["10-31-2026_April_giro_2026-10-01.csv", "{date}_April_giro_{date}.csv"],
@@ -145,7 +164,7 @@ describe("account", () => {
       };
       return [
         matchAccount({ statements, currency: "USD" }, ["1010"].map(bank), named(file), statement),
-        recognised(named(file), statement, NO_RULES, []),
+        recognised(named(file), statement, NO_RULES, [{ ...bank("1030"), name: "Assets:Wise" }]),
       ];
     };
     const like = (currency?: string) => ({ file: "wise.csv", dialect: "generic", ...(currency === undefined ? {} : { currency }) });

@@ -14,9 +14,9 @@ type Named = { name: string; hash: string };
 
 const ANY_CURRENCY = "any";
 
-/** The currency of a statement; `any` of one that states neither account nor currency and has rows in several. OFX states one, also where payments were made abroad. */
-function currencyOf({ account, currency, dialect, rows }: Origin): string {
-  const [first = currency, ...more] = account !== null || dialect === "ofx" ? [] : new Set(rows.map((row) => row.currency));
+/** The currency of a statement; `any` of one with rows in several. OFX states one, also where payments were made abroad. */
+function currencyOf({ currency, dialect, rows }: Origin): string {
+  const [first = currency, ...more] = dialect === "ofx" ? [] : new Set(rows.map((row) => row.currency));
   return more.length === 0 ? first : ANY_CURRENCY;
 }
 
@@ -43,19 +43,23 @@ export function settingsFor(rules: readonly StatementRule[], file: string): { di
  */
 export function matchAccount({ statements: rules, currency }: Rules, accounts: Account[], file: Named, statement: Origin): string | null {
   const { account, bank, card, dialect } = statement;
-  const rule = rules.find(
-    ({ match, ...more }) =>
+  const own = currencyOf(statement);
+  const fitting = rules.filter(
+    ({ match }) =>
       Object.keys(match).length > 0 &&
-      [ANY_CURRENCY, currencyOf(statement)].includes(currencyFor({ match, ...more }, currency)) &&
       (match.file === undefined || fits(match.file, file.name, statement)) &&
       (match.content === undefined || file.hash.startsWith(match.content)) &&
       (match.dialect === undefined || match.dialect === dialect) &&
       (match.bank === undefined || (bank !== null && plainId(match.bank) === plainId(bank))) &&
       (match.bank_account === undefined || (account !== null && plainId(match.bank_account) === plainId(account))),
   );
+  // A number that all rules give to one account is that one's, whatever its rows are in.
+  const numbered = fitting.filter(({ match }) => match.bank_account !== undefined);
+  const isOne = new Set(numbered.map((one) => one.account)).size === 1;
+  const rule = fitting.find((one) => [ANY_CURRENCY, own].includes(currencyFor(one, currency))) ?? (isOne ? numbered[0] : undefined);
   if (rule !== undefined) return rule.account;
   const [only, second] = accounts.filter(isBank);
-  return account === null && !card && currencyOf(statement) === currency && only !== undefined && second === undefined ? only.id : null;
+  return account === null && !card && own === currency && only !== undefined && second === undefined ? only.id : null;
 }
 
 /**
@@ -88,38 +92,37 @@ export function recognised(
   );
   const isOfMany = new Set(others.map((one) => one.account)).size > 1;
   const isOnly = card && currency === own && accounts.filter(isCard).length === 1;
-  if (!isOfMany && (isOnly || tellsAccount(like))) return { file: like, dialect, ...foreign };
+  if (!isOfMany && (isOnly || tellsAccount(like, accounts))) return { file: like, dialect, ...foreign };
   return { file: plain, dialect, content: hash.slice(0, SHORT_HASH), ...foreign };
 }
 
 const isCard = ({ type, name }: Account): boolean => type === "liability" && /\bcard\b/i.test(name);
 const SHORT_HASH = 12;
 
-// Words that banks and people put into the names of any account's downloads, without accents; not those of months.
-const ANYBODYS = new Set(
-  `account accounts activity all and bank banking balance balances booking bookings card cards copy credit csv data date debit detail details
-  download downloads entries export exported file files for from full history last list month monthly movements my new online ofx operations
-  payments period qfx qif quarter recent report statement statements summary transaction transactions transfers txn txns txt web year yearly
-  abrechnung auszug auszuege auszuge bewegungen bis buchung buchungen buchungsliste datei karte karten kontoauszug kontoauszuege kontoauszuge
-  konto konten kontobewegungen kontoumsaetze kontoumsatze kopie kreditkarte monat saldo transaktionen umsaetze umsatz umsatze umsatzanzeige
-  umsatzliste umsatzuebersicht von zahlungen afschrift afschriften bij mutaties overzicht rekening rekeningafschrift transacties
-  carte compte comptes des ecritures extrait historique les mouvements releve releves telechargement virements
-  conta cuenta descarga estratto extracto extrato listado lista mis movimenti movimentos movimientos operaciones operazioni tarjeta
-  transacciones transacoes`.split(/\s+/),
-);
-// Lengths that no year, date or time of day has.
-const LONG_NUMBER = /(?<!\d)(?:(?!(?:19|20)\d\d(?!\d))\d{4}|\d{5}|\d{7}|\d{9,11}|\d{13}|\d{15,})(?!\d)/;
+// Words of account names that say nothing of one account.
+const COMMON = new Set("account bank card credit debit konto".split(" "));
+// As accounts have: of lengths that no year, date or time of day has, or of eight digits that are no date.
+const LONG_NUMBER =
+  /(?<!\d)(?:(?!(?:19|20)\d\d(?!\d))\d{4}|\d{5}|\d{7}|(?!(?:19|20)\d{6}|\d{4}(?:19|20)\d\d)\d{8}|\d{9,11}|\d{13}|\d{15,})(?!\d)/;
 
-/** Whether a name without its dates says whose it is: by a word that not any download may have, or a number as accounts have. */
-function tellsAccount(like: string): boolean {
+/** Whether a name without its dates says whose it is: by a word of one account's name in the books, or by a number. Any other may be any download's. */
+function tellsAccount(like: string, accounts: readonly Account[]): boolean {
   const rest = like.replaceAll(ANY_DATE, " ").replace(/\.[a-z]+$/i, "");
-  const words =
-    rest
-      .normalize("NFD")
-      .replace(/\p{M}/gu, "")
-      .toLowerCase()
-      .match(/\p{L}{3,}/gu) ?? [];
-  return LONG_NUMBER.test(rest) || words.some((word) => !ANYBODYS.has(word) && !new RegExp(`^(?:${MONTH})$`).test(word));
+  const known = accounts
+    .filter(({ type }) => type === "asset" || type === "liability")
+    .map(({ name }) => wordsOf(name.split(":").at(-1) ?? ""));
+  const isOfOne = (word: string) => !COMMON.has(word) && known.filter((one) => one.has(word)).length === 1;
+  return LONG_NUMBER.test(rest) || [...wordsOf(rest)].some(isOfOne);
+}
+
+/** In small letters without accents: `AccountHistory N26` has three. */
+function wordsOf(text: string): ReadonlySet<string> {
+  const plain = text
+    .normalize("NFD")
+    .replace(/\p{M}/gu, "")
+    .replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
+    .toLowerCase();
+  return new Set(plain.match(/(?=[\p{N}]*\p{L})[\p{L}\p{N}]{2,}/gu));
 }
 
 const IBAN = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/;

@@ -124,7 +124,8 @@ export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">):
 
 /** For which later files an answer holds, where only their name can say. */
 function reachOf({ file, content, dialect, currency = "" }: UnknownAccount["match"]): string {
-  if (content === undefined) return `every ${`${currency} ${dialect}`.trim()} file that is called ${file}, from now on`;
+  if (content === undefined)
+    return `every ${currency === "any" ? dialect : `${currency} ${dialect}`.trim()} file that is called ${file}, from now on`;
   return "this file alone, because any account's download may be called so; that of a file named after its account, as checking-2026-10.csv, holds for later ones";
 }
 
