@@ -9,6 +9,7 @@ import { canonicalJson } from "../kernel/canonical.ts";
 import { committedOrRefused } from "../engine/attempt.ts";
 import { NOTHING_ASKED, toReleased } from "../engine/store/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
+import { count } from "../kernel/text.ts";
 import type { Card, Change, Decision, Entry, Finding, Git, Refused, Released, RowsQuestion, RunRecord, Tree } from "../kernel/ports.ts";
 import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/books/claims.ts";
 import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/books/decisions.ts";
@@ -19,7 +20,7 @@ import { filesIn } from "../workspace/statements/import-files.ts";
 import { IMPORT, PROCESSED, receiptFile } from "../workspace/layout.ts";
 import { findEntry, loadMonth, monthOfId } from "../workspace/books/months.ts";
 import { sameQuestions } from "../workspace/statements/questions.ts";
-import { ALL_ROWS, type KeptReceipt, receiptFromYaml } from "../workspace/statements/receipt.ts";
+import { ALL_ROWS, type KeptReceipt, isOpenReceipt, receiptFromYaml } from "../workspace/statements/receipt.ts";
 import { excerpt } from "../workspace/statements/cells.ts";
 import type { Host } from "./host.ts";
 import { askingFor, closeAccount, isAnswered, reopened } from "./statement-accounts.ts";
@@ -133,7 +134,10 @@ export async function revive(
   const ids = await idsOf(host.dir, git.tree(await git.head()), rows);
   const past = leave ? new Map<string, Entry>() : await pastOf(git, ids);
   const result = await git.commit({
-    message: leave ? `correct: leave out ${ids.length} deleted entries` : `correct: bring back ${ids.length} deleted entries`,
+    message:
+      ids.length === 0
+        ? `correct: ask again about the accounts of ${count(left.length, "statement")}`
+        : `correct: ${leave ? "leave out" : "bring back"} ${ids.length} deleted entries`,
     trailers: { "Approved-by": by },
     build: async (head) => {
       if (leave) return leaveOut(head, ids);
@@ -160,19 +164,23 @@ async function idsOf(dir: string, head: Tree, names: readonly string[]): Promise
     const there = await existingIn(head, claimed);
     const gone = claimed.filter((id) => !there.has(id));
     if (gone.length === 0) {
-      const file = own[0]?.file ?? name;
-      const again = `\`cleared import ${PROCESSED}${file}\` books what the books lack of it`;
-      const isThere = claimed.length === 0 && /^[\w.-]+$/.test(file) && existsSync(join(dir, PROCESSED, file));
-      const why = isThere
-        ? `No row of ${file} is in the books; ${again}.`
-        : isEntryId(name) || own.length > 0
-          ? `Nothing of ${name} is missing: its entries are in the books.`
-          : `"${name.slice(0, 60)}" is neither the id of an entry nor a statement that was imported. \`cleared verify\` names what is missing.`;
-      throw new ClearedError("USAGE", why);
+      throw new ClearedError("USAGE", whyNone(dir, name, own, claimed.length));
     }
     for (const id of gone) found.add(id);
   }
   return [...found];
+}
+
+/** Why nothing of this name can be booked again or left out. `own`: the receipts that it names. */
+function whyNone(dir: string, name: string, own: readonly KeptReceipt[], claimed: number): string {
+  const file = own[0]?.file ?? name;
+  if (own.some(isOpenReceipt))
+    return `What the books lack of ${file} is not deleted, it waits: answer its cards in \`cleared queue\`; \`cleared import\` then books it.`;
+  if (own.some(({ record }) => record.left_accounts !== undefined)) return `The account of ${file} is left out already.`;
+  if (claimed === 0 && /^[\w.-]+$/.test(file) && existsSync(join(dir, PROCESSED, file)))
+    return `No row of ${file} is in the books; \`cleared import ${PROCESSED}${file}\` books what the books lack of it.`;
+  if (isEntryId(name) || own.length > 0) return `Nothing of ${name} is missing: its entries are in the books.`;
+  return `"${name.slice(0, 60)}" is neither the id of an entry nor a statement that was imported. \`cleared verify\` names what is missing.`;
 }
 
 /** Opens cards for open questions of statements in import/, and closes those that the books, or an open proposal, have answered. */

@@ -86,7 +86,8 @@ export async function closeAccount(head: Tree, match: UnknownAccount["match"]): 
   const key = canonicalJson(match);
   const files = new Map<string, string>();
   for (const { hash, refused, record, ...rest } of await askingFor(head, match)) {
-    const left = { ...record, left_accounts: [...(record.left_accounts ?? []), match] };
+    const about = refused.flatMap((one) => (one.account !== undefined && isAbout(one, key) ? [one.account] : []));
+    const left = { ...record, left_accounts: [...(record.left_accounts ?? []), ...about] };
     files.set(receiptFile(hash), receiptToYaml({ ...rest, hash, refused: refused.filter((one) => !isAbout(one, key)), record: left }));
   }
   return files;
@@ -96,8 +97,8 @@ export async function closeAccount(head: Tree, match: UnknownAccount["match"]): 
 export function reopened(receipts: readonly KeptReceipt[]): Map<string, string | null> {
   const texts = receipts.map((receipt): [string, string] => {
     const { left_accounts = [], ...record } = receipt.record;
-    const again = left_accounts.map((match) => unknownAccount({ match, card: false, rows: [] }));
-    return [receiptFile(receipt.hash), receiptToYaml({ ...receipt, refused: [...receipt.refused, ...again], record })];
+    const refused = [...left_accounts.map(unknownAccount), ...receipt.refused];
+    return [receiptFile(receipt.hash), receiptToYaml({ ...receipt, refused, record })];
   });
   return new Map(texts);
 }

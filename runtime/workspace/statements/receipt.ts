@@ -80,6 +80,8 @@ const values = () =>
 
 const matchSchema = () => z.partialRecord(z.enum(["bank_account", "bank", "file", "content", "dialect", "currency"]), z.string());
 
+const accountSchema = () => z.strictObject({ match: matchSchema(), card: z.boolean(), rows: z.array(z.string()) });
+
 /** Data of a statement, beyond its visible receipt, with which the books are compared later. */
 const recordSchema = () =>
   z.strictObject({
@@ -106,8 +108,8 @@ const recordSchema = () =>
     same: values(),
     // Ids of entries that were deleted by hand, and that a person decided to leave out.
     left_out: ids(),
-    // Accounts of its statements that a person said are none of the books.
-    left_accounts: z.array(matchSchema()).optional(),
+    // Accounts of its statements that a person said are none of the books, as they were asked about.
+    left_accounts: z.array(accountSchema()).optional(),
   });
 
 export const NOTHING_RECORDED: KeptReceipt["record"] = { stated: [], booked: {}, known: [], same: {}, left_out: [] };
@@ -133,13 +135,7 @@ const receiptSchema = () =>
         line: z.int().min(0),
         code: z.string(),
         message: z.string(),
-        account: z
-          .strictObject({
-            match: matchSchema(),
-            card: z.boolean(),
-            rows: z.array(z.string()),
-          })
-          .optional(),
+        account: accountSchema().optional(),
       }),
     ),
     unbooked: z.array(z.string()),

@@ -155,7 +155,7 @@ export function createImports(context: ImportsContext): ImportsView {
     const groups = byAccount(found, hash);
     const before = await receiptOf(hash);
     const isPart = before?.later !== undefined;
-    const left = before?.record.left_accounts ?? [];
+    const left = (before?.record.left_accounts ?? []).map(({ match }) => match);
     // Statements of accounts that config.yaml does not name are not booked; the others of the file are.
     parsed.refused.unshift(...unknownAccounts({ name, hash }, groups.get(null) ?? [], context.config, accounts, left));
     for (const [account, statements] of groups) {
