@@ -41,7 +41,7 @@ export async function toImport({ git, dir }: Pick<Host, "git" | "dir">, head: Tr
   if (later !== undefined) return { ...file, mark: ` ${later} left` };
   const paths = [...new Set(refused.flatMap(dependsOn))];
   if (paths.length > 0 && before !== file.name && !existsSync(join(dir, IMPORT, before))) return { ...file, mark: ` named ${file.name}` };
-  const written = paths.length === 0 ? null : await firstOf(git, head, path);
+  const written = paths.length === 0 ? null : await triedAt(git, head, path);
   if (written === null) return null;
   const now = await listing(head, paths);
   if ((await listing(git.tree(written.commit), paths)) === now) return null;
@@ -51,13 +51,19 @@ export async function toImport({ git, dir }: Pick<Host, "git" | "dir">, head: Tr
 // A receipt is written a few times for each part of its statement.
 const MOST_WRITTEN = 1000;
 
-/** The commit that first wrote the receipt as it is at HEAD: an undo that restores an old refusal has not tried the file. */
-async function firstOf(git: Git, head: Tree, path: string): Promise<LogEntry | null> {
-  const blob = await head.blob(path);
-  for (const one of (await git.log({ limit: MOST_WRITTEN, path })).reverse())
-    if ((await git.tree(one.commit).blob(path)) === blob) return one;
-  return null;
+/**
+ * The commit in which a run last left the receipt as it is at HEAD, but for what answers and `revive` rewrote since: they have not tried the file.
+ * Nor has an undo that restores an old receipt: its run counts.
+ */
+async function triedAt(git: Git, head: Tree, path: string): Promise<LogEntry | null> {
+  const log = (await git.log({ limit: MOST_WRITTEN, path })).reverse();
+  const blobs = await Promise.all(log.map(({ commit }) => git.tree(commit).blob(path)));
+  let at = blobs.indexOf(await head.blob(path));
+  while (at > 0 && !hasTried(log[at])) at = blobs.indexOf(blobs[at - 1] ?? null);
+  return log[at] ?? null;
 }
+
+const hasTried = (one?: LogEntry): boolean => one?.trailers["Run"] !== undefined || one?.trailers["Failed-run"] !== undefined;
 
 /** Whether the file lay here, or was committed, before this folder was first confirmed: where that came from it may have been processed. */
 async function wasHereBefore({ dir, git }: Pick<Host, "dir" | "git">, path: string): Promise<boolean> {
