@@ -6,8 +6,11 @@ export interface Link {
   run: string;
   agent: string;
   task: string;
-  /** Its last known state. `sent`: no task id is known yet; `ended`: not canceled with its run; `given_up`: not polled any more. */
-  state: "sent" | "working" | "auth-required" | "input-required" | "ended" | "given_up";
+  /**
+   * Its last known state. `sent`: no task id is known yet; `in_doubt`: sent again only after a person's no; `ended`: not canceled with its run;
+   * `given_up`: not polled any more.
+   */
+  state: "sent" | "in_doubt" | "working" | "auth-required" | "input-required" | "ended" | "given_up";
   /** Since when it is working, ms; its timeout does not run while it waits for its own people. */
   at: number;
   /** How long it may work, ms. */

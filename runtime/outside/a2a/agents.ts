@@ -83,19 +83,32 @@ export function createRemoteAgents(options: {
       { data: { open } },
     );
 
-  /** Null if it is unknown whether the task was accepted. */
-  const give = async (remote: Remote, call: RemoteCall, key: string, reads: boolean, harmless: boolean, abort: AbortSignal) => {
+  /** Null if it is unknown whether the task was accepted: once a send was lost (`inDoubt`: an earlier one), a later refusal does not tell. */
+  const give = async (
+    remote: Remote,
+    call: RemoteCall,
+    key: string,
+    reads: boolean,
+    harmless: boolean,
+    inDoubt: boolean,
+    abort: AbortSignal,
+  ) => {
     const { text, data, skill } = call;
+    let doubt = inDoubt;
     for (let tries = 1; ; tries++) {
       try {
         return await remote.send({ id: uuidOf("message", key), context: uuidOf("context", key), text, data, skill }, abort);
       } catch (error) {
-        if (abort.aborted || (error instanceof ClearedError && error.code === "REMOTE_REFUSED")) throw error;
-        const never = error instanceof ClearedError && error.code === "REMOTE_DOWN";
-        const found = never ? null : await remote.find(uuidOf("context", key), abort);
+        if (abort.aborted) throw error;
+        const code = error instanceof ClearedError ? error.code : "";
+        const [refused, never] = [code === "REMOTE_REFUSED", code === "REMOTE_DOWN"];
+        doubt ||= !refused && !never;
+        const found = doubt ? await remote.find(uuidOf("context", key), abort) : null;
         if (found !== null) return found;
-        if (!never && !harmless) return null;
-        if (tries >= SENDS) throw never ? error : lost(call.agent, error, !reads);
+        if (refused || tries >= SENDS || (doubt && !harmless)) {
+          if (doubt && !reads) return null;
+          throw refused || never ? error : lost(call.agent, error, false);
+        }
         await new Promise((done) => setTimeout(done, 200 * 2 ** tries));
       }
     }
@@ -132,16 +145,19 @@ export function createRemoteAgents(options: {
         let link = linkOf(database, key);
         if (link?.state === "given_up") return { is: "given_up" };
         let task: RemoteTask | null = null;
-        if (link === undefined || link.state === "sent") {
+        if (link === undefined || link.state === "sent" || link.state === "in_doubt") {
           const harmless = reads || spec.idempotent;
           let sent = link?.sent ?? 0;
-          if (inDoubt && !harmless) task = await remote.find(uuidOf("context", key), abort);
+          if (inDoubt && (!harmless || link?.state === "in_doubt")) task = await remote.find(uuidOf("context", key), abort);
           else {
             leaving?.();
             keep(given("sent", ++sent));
-            task = await give(remote, call, key, reads, harmless, abort);
+            task = await give(remote, call, key, reads, harmless, inDoubt, abort);
           }
-          if (task === null) return { is: "unknown", sent };
+          if (task === null) {
+            keep(given("in_doubt", sent));
+            return { is: "unknown", sent };
+          }
           if (task.id === "") return ended(task);
           link = keep({ ...given("working", sent), task: task.id, seal: sealOf({ key, agent, task: task.id }) });
         }
@@ -187,8 +203,9 @@ export function createRemoteAgents(options: {
         const message = { id: uuidOf(question, key), context: uuidOf("context", key), task: link.task, ...said };
         await remote.send(message, abort).catch(async (error: unknown) => {
           // An earlier answer may have arrived already.
-          if ((await remote.get(link.task, abort)).question?.id !== question) return;
-          throw error instanceof ClearedError ? error : lost(agent, error, true);
+          const now = await remote.get(link.task, abort).catch(() => null);
+          if (now !== null && now.question?.id !== question) return;
+          throw error instanceof ClearedError && error.code === "REMOTE_REFUSED" ? error : lost(agent, error, true);
         });
         keep({ ...link, state: "working", at: clock.now(), answered: question });
       }),
@@ -219,7 +236,7 @@ export function createRemoteAgents(options: {
       for (const link of linksLeft(database)) {
         looks.delete(link.key);
         // It may have ended long ago, which is just as good.
-        if (!["ended", "given_up", "sent"].includes(link.state) && isOurs(link))
+        if (!["ended", "given_up", "sent", "in_doubt"].includes(link.state) && isOurs(link))
           await remoteOf(link.agent)
             .then((remote) => remote.cancel(link.task, AbortSignal.timeout(LOOK_PATIENCE_MS)))
             .catch(() => null);
