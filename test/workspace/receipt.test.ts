@@ -126,6 +126,11 @@ test("any text in a receipt is preserved", () => {
   );
 });
 
+test("a receipt of an older version, which kept of an account that was left out only how it is recognized, is read", () => {
+  const text = receiptToYaml(receipt).replace("  left_out: {}\n", '  left_out: {}\n  left_accounts:\n    - bank_account: "9100"\n');
+  expect(receiptFromYaml(text, "a.yaml").record.left_accounts).toEqual([{ match: { bank_account: "9100" }, card: false, rows: [] }]);
+});
+
 test("an edited, invalid receipt is reported with its error", () => {
   for (const text of [
     "",

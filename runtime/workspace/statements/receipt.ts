@@ -108,8 +108,8 @@ const recordSchema = () =>
     same: values(),
     // Ids of entries that were deleted by hand, and that a person decided to leave out.
     left_out: ids(),
-    // Accounts of its statements that a person said are none of the books, as they were asked about.
-    left_accounts: z.array(accountSchema()).optional(),
+    // Accounts of its statements that a person said are none of the books, as they were asked about; older receipts have the match alone.
+    left_accounts: z.array(accountSchema().or(matchSchema().transform((match) => ({ match, card: false, rows: [] })))).optional(),
   });
 
 export const NOTHING_RECORDED: KeptReceipt["record"] = { stated: [], booked: {}, known: [], same: {}, left_out: [] };
