@@ -14,7 +14,7 @@ import { LEASE_MS } from "./store/lease.ts";
 /** What the process adds to a card: who must decide, and what they should know. Not part of the question, so not of its hash. */
 export type Demands = Pick<
   CardDraft,
-  "level" | "levels" | "approvals" | "not_by" | "requesters" | "started_by" | "brief" | "state" | "records"
+  "level" | "levels" | "approvals" | "not_by" | "requesters" | "requested_at" | "started_by" | "brief" | "state" | "records"
 >;
 
 /** Who may decide, by trust.yaml and the ladder of today. */

@@ -16,7 +16,8 @@ import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { NOBODY } from "../kernel/text.ts";
-import { addedIn, changesIn, type Edit, IN_DIGITS, isFilledIn, isNote, isUnread, keyOf } from "../rules/edits.ts";
+import { addedIn, changesIn, type Edit, IN_DIGITS, isFilledIn, isNote, isUnread, keyOf, leavesOf } from "../rules/edits.ts";
+import type { RunState } from "./access.ts";
 import { verifyDecision } from "./signature.ts";
 
 interface Person {
@@ -78,9 +79,20 @@ export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by" | "approv
 }
 
 /** What keeps whoever requested a case from approving it, in words. */
-export const notRequester = ({ requesters }: Pick<CardDraft, "requesters">): string =>
-  requesters === undefined ? "" : `not ${requesters.join(", ")}, who requested it: two people, or one who ${APART}`;
-const APART = "has an id under ids: in trust.yaml";
+export const notRequester = ({ requesters, requested_at }: Requested): string =>
+  requesters === undefined ? "" : `not ${requesters.join(", ")}, who requested it: two people, or one who ${apart(requested_at)}`;
+const apart = (servers: readonly string[] = []): string =>
+  `has an id ${servers.length === 0 ? "" : `at ${servers.join(" and ")} `}under ids: in trust.yaml`;
+type Requested = Pick<CardDraft, "requesters" | "requested_at">;
+
+/** The tool servers whose records gave the run these ids; none if one of them is not known to be a server's, as where the input has it, too. */
+export function serversOf(ids: readonly string[], { seen, texts: [input = "null"] }: Pick<RunState, "seen" | "texts">): string[] {
+  const said = (value: Json) => new Set([...leavesOf([["", value]]).values()].map((one) => String(one).trim()));
+  const given = said(JSON.parse(input) as Json);
+  const reads = [...seen].map(([call, value]) => ({ tool: (JSON.parse(call) as [string])[0], said: said(value) }));
+  const found = ids.map((id) => (given.has(id) ? [] : reads.filter((one) => one.said.has(id) && one.tool.includes("/"))));
+  return found.some((of) => of.length === 0) ? [] : [...new Set(found.flat().map(({ tool }) => tool.slice(0, tool.indexOf("/"))))];
+}
 
 /** Names of those who may decide this card. */
 export function ableTo(
@@ -101,11 +113,17 @@ function requesterIdOf({ name, ids }: Person, { requesters = [] }: Pick<CardDraf
   return requesters.find((id) => own.includes(id.toLowerCase()));
 }
 
-/** Whether trust.yaml tells a person from whoever requested the case: that is another of its people, or this one has an id wherever anybody has. */
-export function isApart(person: Person, { requesters = [] }: Pick<CardDraft, "requesters">, people: readonly Person[]): boolean {
-  const servers = people.flatMap(({ ids }) => Object.keys(ids ?? {}));
-  const isKnown = servers.length > 0 && servers.every((server) => Object.hasOwn(person.ids ?? {}, server));
-  return isKnown || requesters.every((id) => people.some((one) => requesterIdOf(one, { requesters: [id] }) !== undefined));
+/**
+ * Whether trust.yaml tells a person from whoever requested the case: that is another of its people, or this one has an id, each at the servers
+ * that the requester's id is from; where that is not known, wherever anybody has one.
+ */
+function isApart(person: Person, { requesters = [], requested_at }: Requested, people: readonly Person[]): boolean {
+  const servers = requested_at ?? [...new Set(people.flatMap(({ ids }) => Object.keys(ids ?? {})))];
+  const at = ({ ids = {} }: Person) =>
+    Object.fromEntries(servers.flatMap((one) => (Object.hasOwn(ids, one) ? [[one, ids[one] ?? ""]] : [])));
+  const isKnown = servers.length > 0 && Object.keys(at(person)).length === servers.length;
+  const isOnes = (id: string) => people.some((one) => requesterIdOf({ ...one, ids: at(one) }, { requesters: [id] }) !== undefined);
+  return isKnown || requesters.every(isOnes);
 }
 
 /** A person who is alone in trust.yaml and has no roles counts as having all of them. */
@@ -143,7 +161,7 @@ export function createAuthority(people: readonly Person[], ladder: Ladder): Auth
       const alone = approvers.length < 2 && !approvers.every((one) => isApart(one, card, people));
       return [
         ...levelsOf(card).filter((level) => !approvers.some((one) => meets(one, level, people, ladder))),
-        ...(alone ? [`a second person, or by one who ${APART}`] : []),
+        ...(alone ? [`a second person, or by one who ${apart(card.requested_at)}`] : []),
       ];
     },
   };

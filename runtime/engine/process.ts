@@ -18,7 +18,7 @@ import { recordsIn } from "../rules/edits.ts";
 import { canonical, type RunState } from "./access.ts";
 import { findBrokenSum, findHole, findUntracedAmount, notJudged } from "./call-faults.ts";
 import type { Demands } from "./approval.ts";
-import { couldBeAnybodys, notAlone, starterOf } from "./authority.ts";
+import { couldBeAnybodys, notAlone, serversOf, starterOf } from "./authority.ts";
 
 /**
  * Who must decide a card, and the brief that goes with it. The policy's demands apply whatever the script asks for.
@@ -105,13 +105,14 @@ export function whoMay(
   const requesters = verdict?.requesters ?? [];
   const approvals = Math.max(verdict?.approvals ?? 1, requesters.includes(NOBODY) ? 2 : 1);
   const named = requesters.filter((one) => one !== NOBODY);
+  const at = serversOf(named, state);
   const levels = [...new Set([...(verdict?.levels ?? []), ...(card.level === null ? [] : [card.level])])];
   return {
     level: verdict?.level ?? card.level,
     ...(levels.length === 0 ? {} : { levels }),
     ...(approvals > 1 ? { approvals } : {}),
     ...(barred ? notAlone(by, approvals) : {}),
-    ...(named.length === 0 ? {} : { requesters: named }),
+    ...(named.length === 0 ? {} : { requesters: named, ...(at.length === 0 ? {} : { requested_at: at }) }),
     records: recordsIn(card.calls, [...state.seen.keys()], state.texts),
   };
 }

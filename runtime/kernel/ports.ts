@@ -411,6 +411,8 @@ export interface CardDraft {
   not_by?: string;
   /** Who else may not decide: the ids, at a tool server, of whoever requested the case, as its record says. */
   requesters?: string[];
+  /** The tool servers that these ids are from, if that is known. */
+  requested_at?: string[];
   /** Who requested the run, in words: a person, another agent and its own requester, or the owner of a task. */
   started_by?: string;
   /** Current state of the run's machine, with the header's line for it: `APPROVAL_GATE: a manager looks`. */

@@ -2,7 +2,7 @@
  * The check of policies/: each pack, the cases written with its rules, and whether scripts give facts by the names that the rules use. Pure
  * functions over the candidate's tree.
  */
-import { ableTo, isApart } from "../../engine/authority.ts";
+import { ableTo } from "../../engine/authority.ts";
 import { type At, didYouMean } from "../../kernel/errors.ts";
 import type { KnownKeys } from "../../kernel/ports.ts";
 import { namesIn } from "../../rules/policy/condition.ts";
@@ -57,7 +57,7 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
     }
     const { people } = subject.trust;
     const { requester } = pack.set;
-    const unknown = requester === undefined ? [] : people.filter((one) => !isApart(one, { requesters: [""] }, people));
+    const unknown = requester === undefined ? [] : people.filter(({ ids = {} }) => Object.keys(ids).length === 0);
     if (unknown.length > 0) {
       const message = `Whoever has the id that ${requester} gives may not approve, and nothing tells ${unknown.map(({ name }) => name).join(", ")} from them, so two people must. Give each an id under ids: in trust.yaml, such as {erp: E-1002}; their name where they have none there.`;
       findings.push({ code: "APPROVAL_SELF", at: placeOf(file, ["requester"]), message, remark: true });
