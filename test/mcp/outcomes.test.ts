@@ -46,6 +46,8 @@ test.each<[status: number, body: string, pay: string, look: string]>([
   [200, '{"error":"it failed","detail":{"code":504}}', "late", "late"],
   [200, '{"success":false,"message":"socket hang up"}', "late", "late"],
   [400, '{"error":"request timed out upstream"}', "late", "late"],
+  [400, '{"error":"sometimes outside of the limits"}', "WRITE_FAILED", "WRITE_FAILED"],
+  [401, '{"error":"session_timeout"}', "WRITE_FAILED", "WRITE_FAILED"],
   [408, '{"error":"took too long"}', "late", "late"],
   [409, '{"error":"conflict"}', "TOOL_LOST", "TOOL_LOST"],
   [303, '{"error":"see there"}', "TOOL_LOST", "TOOL_LOST"],
