@@ -9,7 +9,7 @@ const AT_THE_DOOR = [401, 403, 405, 411, 413, 414, 415, 428, 429, 431, 451];
 const CODES = [-32700, -32601];
 
 const UNANSWERED =
-  /^50[234]\b|(?:\b(?:http|status|code)\b["\s:#=-]{0,4}|\berror\b[\s:#=-]{0,3})(?:408|499|5\d\d)\b(?![.,]\d)|(?<![a-z])tim(?:e[ds]?|ing)[ _-]?outs?(?![a-z])|deadline.exceeded|bad.gateway|service.unavailable|temporar.{0,9}(?:unavailable|error|fail)|\bE(?:CONN|PIPE)|socket hang|connection.(?:reset|closed|lost|aborted)|broken pipe|network error|fetch failed/i;
+  /^50[234]\b|(?:\b(?:http|status|code)\b["\s:#=-]{0,4}|\berror\b[\s:#=-]{0,3})(?:408|499|5\d\d)\b(?![.,]\d)|(?<!some)tim(?:e[ds]?|ing)[ _-]?out|deadline.exceeded|bad.gateway|service.unavailable|temporar.{0,9}(?:unavailable|error|fail)|\bE(?:CONN|PIPE)|socket hang|connection.(?:reset|closed|lost|aborted)|broken pipe|network error|fetch failed/i;
 
 /** Words of somebody who waited in vain for another's answer: what was asked of that one may happen still. */
 export const isUnanswered = (text: string): boolean => UNANSWERED.test(text);
