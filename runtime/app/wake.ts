@@ -56,9 +56,9 @@ async function lookAfar({ database, engine, afar }: Host): Promise<void> {
   }
 }
 
-/** Who may decide follows trust.yaml: after a change of people, each run that waits for one asks again, and its card names them. */
+/** Who may decide, and whose yes is enough, follows trust.yaml: after any change of people, each run that waits for one asks again, and its card names them. */
 async function askAnew({ database, engine, trust }: Host): Promise<void> {
-  const now = canonicalJson(trust.people.map(({ name, roles }) => [name, roles]));
+  const now = canonicalJson(trust.people);
   const before = getFact(database, PEOPLE);
   if (before === now) return;
   if (before !== null)

@@ -24,7 +24,8 @@ export const run: Command = async ({ output, dir }, _, options) => {
     if (name.trim() === "") throw new ClearedError("USAGE", 'Give the name of the person: `cleared trust --new-key "Ana Ruiz"`.');
     const { half, key } = personKey();
     const file = keepKey(half, key);
-    output.lines([`  - name: ${JSON.stringify(name)}`, `    key: ${half}`]);
+    const ids = "    # ids: {erp: E-1002}  # their id at each tool server, or their name: else they may be who requested a case";
+    output.lines([`  - name: ${JSON.stringify(name)}`, `    key: ${half}`, ids]);
     output.line(`Add these lines to trust.yaml under people:, and confirm them with \`cleared trust\`. The private key is in ${file}.`);
     output.result({ name, key: half, file });
     return;
