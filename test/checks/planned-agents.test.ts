@@ -146,7 +146,7 @@ const ordered = priced(asked.calls.map((call: any) => call.params));
         "pieces: lines.reduce((n: any, one: any) => n.plus(one.quantity), new Decimal(0)).toString(), articles:",
         "13 lines.reduce",
       ],
-      ['case "rejected"', 'case "approved"', "2 one.price"],
+      ['case "rejected"', 'case "edited"', "2 one.price"],
     ],
   },
   "a payment for each row": {
