@@ -198,10 +198,8 @@ test("an edited call is validated against its tool before the approval counts", 
     code: "USAGE",
     message: expect.stringMatching(/amount takes type string, pattern \^/),
   });
-  await expect(edit({ credit_days: "1.5" })).rejects.toMatchObject({
-    code: "USAGE",
-    message: expect.stringMatching(/credit_days takes type integer/),
-  });
+  // Beside an amount it could be another one.
+  await expect(edit({ credit_days: "1.5" })).rejects.toMatchObject({ code: "APPROVAL_EDIT" });
   expect(at.opened.cards.list({ open: true, run: id })).toHaveLength(1);
   expect(await edit({ amount: "60.00" })).toMatchObject({ error: null, status: "done", outcome: "completed" });
   expect(at.paid()).toEqual(["I-1 60.00"]);

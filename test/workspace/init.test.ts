@@ -63,6 +63,7 @@ test.each(["PREFIX", "EDITOR", "PAGER", "SSH_ASKPASS", "GIT_DIR", "GIT_TEMPLATE_
   async (name) => {
     vi.stubEnv(name, "/usr");
     await initWorkspace(dir, { name: "Acme", from: STARTER, person: "Pat" });
+    vi.unstubAllEnvs();
     expect(sh("git", "status", "--porcelain")).toBe("");
   },
 );

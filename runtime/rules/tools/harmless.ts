@@ -19,7 +19,7 @@ const DAYS = words("date on at period");
 const BEFORE = words(
   `ar ap invoice payment transfer transaction order po purchase expense claim contract dispute plan subscription incident case ticket line journal
   ledger entry document request idempotency external internal original routing credit debit due pay paid value booking booked posting posted
-  issue issued execution effective created submitted requested approved decided net gross`,
+  issue issued execution effective delivery ship needed created submitted requested approved decided net gross`,
 );
 const LISTS = words("lines entries payments transfers invoices expenses");
 
