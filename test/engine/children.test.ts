@@ -7,25 +7,25 @@ import { abandon, close, closeAll, decide, host, removeAll, run, start, workspac
 const header = (uses: string, more = "") => `/*\nname: Test\ndescription: test\nuses: [${uses}]\n${more}*/\n`;
 const STATES = "states: [ASSESS, POLICY_CHECK, APPROVAL_GATE?, MUTATE]\n";
 const TO_MUTATE = `fsm_enter("ASSESS"); fsm_enter("POLICY_CHECK");
-policy_evaluate({ policy: "open", facts: { ok: true, step: 7 } });
+policy_evaluate({ policy: "open", facts: { ok: true } });
 fsm_enter("MUTATE");\n`;
 
 const FILES: Record<string, string> = {
   "policies/open.yaml":
-    "process: open\nsource: test\nfacts: {ok: boolean, step: integer}\nrules:\n  - {id: NOT_OK, when: '!ok', action: require_approval, level: manager, description: a test}\n",
+    "process: open\nsource: test\nfacts: {ok: boolean}\nrules:\n  - {id: NOT_OK, when: '!ok', action: require_approval, level: manager, description: a test}\n",
   "agents/parent.ts": `${header("fsm, policy, journal, compute, ctx, agent:asks", STATES)}const fee = compute_prorated_for_period({ total: "12.00", period_num: 1, total_periods: 12 });
 ${TO_MUTATE}journal_add_double({ date: "2026-11-06", description: "Parent", debit_account: 5030, credit_account: 1010, amount: fee, key: "parent" });
-const child = agent_call({ agent: "asks", input: { step: 7 } });
+const child = agent_call({ agent: "asks", input: { order: "A-7" } });
 ctx_log("child " + child.status);
 ({ child });
 `,
-  "agents/asks.ts": `${header("approval, ctx", "input: {step: {type: integer, required: true}}\n")}const answer = approval_wait({ title: "Go on with " + String(input.step) + "?", calls: [] });
-({ decision: answer.decision, step: input.step });
+  "agents/asks.ts": `${header("approval, ctx", "input: {order: {type: string, required: true}}\n")}const answer = approval_wait({ title: "Go on with " + input.order + "?", calls: [] });
+({ decision: answer.decision, order: input.order });
 `,
   "agents/looks.ts": `${header("ctx", "mutates: false\n")}({ day: ctx_today() });\n`,
   "agents/reads.ts": `${header("fsm, agent:looks", "states: [ASSESS]\n")}fsm_enter("ASSESS");\n({ child: agent_call({ agent: "looks" }) });\n`,
-  "agents/early.ts": `${header("fsm, agent:asks", STATES)}fsm_enter("ASSESS");\nagent_call({ agent: "asks", input: { step: 7 } });\n`,
-  "agents/stranger.ts": `${header("fsm, policy, agent:looks", STATES)}${TO_MUTATE}agent_call({ agent: "asks", input: { step: 7 } });\n`,
+  "agents/early.ts": `${header("fsm, agent:asks", STATES)}fsm_enter("ASSESS");\nagent_call({ agent: "asks", input: { order: "A-7" } });\n`,
+  "agents/stranger.ts": `${header("fsm, policy, agent:looks", STATES)}${TO_MUTATE}agent_call({ agent: "asks", input: { order: "A-7" } });\n`,
   "agents/loops.ts": `${header("fsm, policy, agent:loops", STATES)}${TO_MUTATE}({ child: agent_call({ agent: "loops" }) });\n`,
 };
 let one: Workspace;
@@ -52,12 +52,12 @@ test("the caller's writes are committed first, it waits without a slot, and cont
   expect(waiting).toMatchObject({ status: "waiting", reason: "child" });
   expect(one.git("log", "-1", "--format=%(trailers:key=Run,valueonly)").trim()).toBe(waiting.id);
   const child = await childOf(waiting.id);
-  expect(child).toMatchObject({ agent: "asks", status: "waiting", reason: "approval", input: { step: 7 } });
+  expect(child).toMatchObject({ agent: "asks", status: "waiting", reason: "approval", input: { order: "A-7" } });
   await decide(opened, child.id, "approved");
   const end = await opened.engine.result(waiting.id, { ended: true, timeoutMs: 100_000 });
   expect(end).toMatchObject({
     status: "done",
-    result: { child: { run: child.id, status: "done", outcome: "completed", result: { decision: "approved", step: 7 }, error: null } },
+    result: { child: { run: child.id, status: "done", outcome: "completed", result: { decision: "approved", order: "A-7" }, error: null } },
   });
 });
 
