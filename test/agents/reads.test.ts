@@ -80,10 +80,10 @@ test("a renamed column is corrected once, completely, in keys and values; an unc
   expect([odd.code, odd.message]).toEqual(["TOOL_FAILED", expect.stringMatching(/has no column "amount". It has invoice_id, .*total_amount.*: correct the script/)]);
 });
 
-test("a read that fails briefly is repeated, a write is not", async () => {
+test("a read that fails briefly is repeated, a write where its key makes it once", async () => {
   const at = await reading("failing=3");
   expect(await told(at, "call", "get_invoice", INV)).toMatchObject({ code: null, answer: { amount: "52340.00" } });
   for (const _ of [2, 3]) expect(await told(at, "call", "get_invoice", INV)).toMatchObject({ code: null });
   const write = await told(at, "write", "approve_invoice", INV);
-  expect([write.code, changes(at)]).toEqual(["TOOL_FAILED", []]);
+  expect([write.code, changes(at).length]).toEqual([null, 1]);
 });

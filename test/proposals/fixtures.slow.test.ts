@@ -31,7 +31,7 @@ states:
   APPROVAL_GATE?: a manager looks
   MUTATE: pay
 examples:
-  - {to: ACME, amount: "120.00"}
+  - {to: A-17, amount: "120.00"}
 */
 fsm_enter("ASSESS");
 fsm_enter("COMPUTE");
@@ -77,8 +77,8 @@ beforeAll(async () => {
   // A person confirms the Amazon entry as it was booked.
   const card = owner.cards.list({ open: true, kind: "entry" }).find(({ title }) => title.startsWith("AMZN"));
   await decideCard(owner, signAs(one.dir, owner.trust, { ...asked(card as never), decision: "approved", at: owner.clock.now() }));
-  expect(await run(owner, "pay_supplier", { to: "ACME", amount: "80.00" })).toMatchObject({ outcome: "completed", error: null });
-  const asking = await run(owner, "pay_supplier", { to: "ACME", amount: "120.00" });
+  expect(await run(owner, "pay_supplier", { to: "A-17", amount: "80.00" })).toMatchObject({ outcome: "completed", error: null });
+  const asking = await run(owner, "pay_supplier", { to: "A-17", amount: "120.00" });
   expect((await decide(owner, asking.id, "approved")).outcome).toBe("completed");
 });
 afterAll(removeAll);
