@@ -119,17 +119,20 @@ export async function goneFindings(git: Git, head: Tree): Promise<Finding[]> {
 
 /**
  * Books rows again that somebody deleted from the books, or excludes them permanently; an account of a statement that a person left out is asked
- * about again. `names`: ids of entries, file names of statements, or
- * the beginning of a statement's hash. @throws USAGE, GIT_STATE, JOURNAL_ENTRY_MISSING, JOURNAL_*
+ * about again. `names`: ids of entries, file names of statements, or the beginning of a statement's hash. @throws USAGE, GIT_STATE, JOURNAL_ENTRY_MISSING, JOURNAL_*
  */
 export async function revive(
   host: Host,
   { names, leave, by }: { names: readonly string[]; leave: boolean; by: string },
 ): Promise<{ entries: string[]; commit: string | null }> {
   const { git } = host;
-  const isLeft = ({ file, hash, record }: KeptReceipt) =>
-    !leave && record.left_accounts !== undefined && names.some((name) => isOf(name, { file, hash }));
-  const left = (await allReceipts(git.tree(await git.head()))).filter(isLeft);
+  const { bringBack } = await import("../change/proposals/undo.ts");
+  const isNamed = (one: KeptReceipt) => !leave && names.some((name) => isOf(name, one));
+  const isLeft = (one: KeptReceipt) => isNamed(one) && one.record.left_accounts !== undefined;
+  const named = (await allReceipts(git.tree(await git.head()))).filter(isNamed);
+  const left = named.filter(isLeft);
+  // One that was killed has asked again, and has not moved the file.
+  await bringBack(host, named.filter(isOpenReceipt));
   const rows = names.filter((name) => !left.some((one) => isOf(name, one)));
   const ids = await idsOf(host.dir, git.tree(await git.head()), rows);
   const past = leave ? new Map<string, Entry>() : await pastOf(git, ids);
@@ -146,7 +149,7 @@ export async function revive(
     },
   });
   const commit = committedOrRefused(result, "try again");
-  await (await import("../change/proposals/undo.ts")).bringBack(host, left);
+  await bringBack(host, left);
   await followRows(host);
   return { entries: ids, commit };
 }
@@ -163,9 +166,7 @@ async function idsOf(dir: string, head: Tree, names: readonly string[]): Promise
     const claimed = isEntryId(name) ? [name] : own.flatMap(claimedBy);
     const there = await existingIn(head, claimed);
     const gone = claimed.filter((id) => !there.has(id));
-    if (gone.length === 0) {
-      throw new ClearedError("USAGE", whyNone(dir, name, own, claimed.length));
-    }
+    if (gone.length === 0) throw new ClearedError("USAGE", whyNone(dir, name, own, claimed.length));
     for (const id of gone) found.add(id);
   }
   return [...found];

@@ -266,6 +266,8 @@ else {
     wrong: [
       ['asked.decision === "edited" ? asked.calls[0].params.amount : credit', "credit", "6 credit"],
       ['=== "edited"', '!== "edited"', "6 credit"],
+      // What is not approved may be edited.
+      [' && asked.decision !== "edited"', "", "3 credit"],
     ],
   },
 };

@@ -28,11 +28,13 @@ async function write(
   declared?: VerifyDeclaration,
   earlier: VerifiedWrite[] = [],
   inDoubt = false,
+  seen?: Json,
 ) {
   const calls: string[] = [];
   const result = await verifiedWrite({
     earlier,
     inDoubt,
+    seen: seen === undefined ? undefined : () => seen,
     call: { tool: `s/${name}`, params },
     spec: verifySpec(tool(name), declared, listed),
     read: async (call) => {
@@ -75,6 +77,14 @@ describe("a declared spec", () => {
       diff: {},
     });
     expect(calls).toEqual(["s/get_invoice", "s/pay_invoice", "s/get_invoice"]);
+  });
+
+  it("is unknown, and not sent again, where an earlier attempt may have happened and the record has moved since the run saw it", async () => {
+    const store: Store = { I1: { ...(invoice()["I1"] as Store), status: "disputed" } };
+    let sent = 0;
+    const again = write("pay_invoice", params, store, () => ({ ok: ++sent }), PAY, [], true, invoice()["I1"]);
+    await expect(again).rejects.toMatchObject({ code: "TOOL_LOST", message: expect.stringMatching(/not sent again: .*disputed/) });
+    expect(sent).toBe(0);
   });
 
   it("is MISMATCH with each differing field, if nothing or something else happened", async () => {

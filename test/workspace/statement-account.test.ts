@@ -174,6 +174,12 @@ describe("account", () => {
       "1020",
       { bank_account: "NL28INGB1200324416", currency: "EUR" },
     ]);
+    // A number that all rules give to one account is that one's; where they give it to several, the currency decides.
+    const number = { bank_account: "NL28INGB1200324416" };
+    const eur = [{ match: { ...number, currency: "EUR" }, account: "1030" }];
+    const both = [...eur, { match: { ...number, currency: "GBP" }, account: "1040" }];
+    const of = (rows: string[], known: StatementRule[]) => at("x.csv", rows, known, "NL28 INGB 1200 3244 16")[0];
+    expect([of(["EUR", "USD"], eur), of(["GBP"], eur), of(["GBP"], both), of(["CHF"], both)]).toEqual(["1030", "1030", "1040", null]);
     // A payment abroad is one of the account that the statement names.
     expect(at("x.csv", ["USD", "EUR"], rules, "NL28 INGB 1200 3244 16")[0]).toBe("1020");
     const answered = [...rules, { match: like("EUR"), account: "1030" }];

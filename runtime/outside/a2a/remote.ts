@@ -7,7 +7,7 @@ import { SendMessageRequest, type Message, type Part, type Task, TaskState } fro
 import { type Client, ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } from "@a2a-js/sdk/client";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json, RemoteCall } from "../../kernel/ports.ts";
-import { isRefusal, isUnanswered } from "../../rules/tools/refusal.ts";
+import { provesRefusal, isUnanswered } from "../../rules/tools/refusal.ts";
 import type { Fetch } from "../mcp/addresses.ts";
 import { forPeople, mustBeShallow, parseJson } from "../mcp/answer.ts";
 
@@ -58,7 +58,7 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
     });
     const { status } = answer;
     if (status < 200 || status >= 300) {
-      const refused = isRefusal(status, await answer.text());
+      const refused = provesRefusal(status, await answer.text());
       if (!refused) throw new Error(`it answers ${status}`);
       if (status === 429) throw down(`it answers ${status}`);
       throw new ClearedError("REMOTE_REFUSED", `${name} refuses the request with ${status}. Look at its token and address in trust.yaml.`);
@@ -158,7 +158,7 @@ function rejects(error: unknown): boolean {
   const { envelopeCode: code, message } = error as { envelopeCode?: unknown; message: string };
   if (typeof code !== "number") return false;
   const isOwn = (code <= -32001 && code >= -32009 && code !== -32006) || code === -32602 || code === -32600;
-  return isRefusal(code, message) || (isOwn && !isUnanswered(message));
+  return provesRefusal(code, message) || (isOwn && !isUnanswered(message));
 }
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 

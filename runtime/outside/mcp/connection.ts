@@ -2,7 +2,7 @@
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { afterAwake } from "../../kernel/processes.ts";
-import { isRefusal, isUnanswered } from "../../rules/tools/refusal.ts";
+import { provesRefusal, isUnanswered } from "../../rules/tools/refusal.ts";
 import { forPeople } from "./answer.ts";
 
 /** A tool as its server describes it; all of it is untrusted text. */
@@ -87,7 +87,7 @@ export function meaningOf(error: ClearedError, where: string, write: boolean): C
 /** The meaning of an HTTP status for a call that was sent. */
 export function statusError(status: number, body: string): ClearedError {
   const says = body.trim() === "" ? "" : `: ${forPeople(body)}`;
-  const refused = isRefusal(status, body);
+  const refused = provesRefusal(status, body);
   if (refused && status < 400) {
     return new ClearedError("TOOL_REFUSED", `The server points to another address${says}. Name that address itself.`, { data: { status } });
   }

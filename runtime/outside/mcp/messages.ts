@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
-import { isRefusal } from "../../rules/tools/refusal.ts";
+import { provesRefusal } from "../../rules/tools/refusal.ts";
 import { fromText, isTooDeep, mustBeShallow } from "./answer.ts";
 import { type ListedTool, clearedIn, statusError, toolFailed } from "./connection.ts";
 import type { Stdio } from "./stdio.ts";
@@ -86,7 +86,7 @@ export function errorOf(error: unknown, { ended, stdio }: { ended: boolean; stdi
     if (ended && error.code === ErrorCode.ConnectionClosed)
       return new ClearedError("TOOL_LOST", `The server ended before it answered.${saidBy(stdio)}`, { data: { ended: true } });
     if (error.code === ErrorCode.RequestTimeout) return new ClearedError("TOOL_TIMEOUT", text);
-    return toolFailed(text.replace(/^MCP error -?\d+: /, ""), fieldsOf(error.data), isRefusal(error.code, text));
+    return toolFailed(text.replace(/^MCP error -?\d+: /, ""), fieldsOf(error.data), provesRefusal(error.code, text));
   }
   const name = error instanceof Error ? error.constructor.name : "";
   // Recognized by name, because a copy of the SDK inside another package has its own classes.

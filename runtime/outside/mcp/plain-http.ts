@@ -6,7 +6,7 @@ import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { createSlots } from "../../kernel/turns.ts";
 import type { Json } from "../../kernel/ports.ts";
-import { isRefusal } from "../../rules/tools/refusal.ts";
+import { provesRefusal } from "../../rules/tools/refusal.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 import type { Fetch } from "./addresses.ts";
 import { forPeople, isTooDeep, parseJson } from "./answer.ts";
@@ -99,7 +99,7 @@ function bodyOf(text: string, { status }: Response, write: boolean): Json {
   }
   const fault = isObject(value) ? value["error"] : undefined;
   const ok = status >= 200 && status < 300;
-  const refused = isRefusal(status, text);
+  const refused = provesRefusal(status, text);
   // A write answered with any other status may have been carried out, whatever its body says.
   if (fault && (ok || refused || !write))
     throw toolFailed(typeof fault === "string" ? fault : JSON.stringify(fault), value as Record<string, Json>, refused);

@@ -4,6 +4,7 @@
  */
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Json } from "../../kernel/ports.ts";
+import { ibanLength } from "../privacy/checksums.ts";
 import { nameWords } from "./classify.ts";
 import { isAmountKey, isCurrency, MONEY } from "./trace.ts";
 
@@ -25,9 +26,8 @@ const LISTS = words("lines entries payments transfers invoices expenses");
 
 // Not what a repeat or a duration looks like, nor a small number or a sum.
 const NO_ID = String.raw`(?!P[-_]?T?\d+[DHMSWY]$|[RX][-_]?\d\d?$|\d\d?$|\d+\.\d+$)`;
-/** One word with a digit, or an IBAN as it is printed: under a name that says it is an id. */
+/** One word with a digit: under a name that says it is an id. */
 const ID = new RegExp(`^${NO_ID}(?=.*\\d)[A-Z\\d](?:[A-Z\\d_-]|[./:](?=[A-Z\\d])){0,127}$`, "i");
-const IBAN = /^[A-Z]{2}\d\d(?: ?[A-Z\d]{4}){2,7}(?: ?[A-Z\d]{1,4})?$/;
 /** Letters and a number: under the name of a party. */
 const NUMBERED = new RegExp(`^${NO_ID}[A-Z]{1,4}[-_]?\\d[A-Z\\d]*(?:[-_]\\d[A-Z\\d]*){0,2}$`, "i");
 const DAY = /^\d{4}-\d\d(?:-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?)?$/;
@@ -48,7 +48,7 @@ export function isHarmless(names: readonly string[], value: Json): boolean {
   const last = all.at(-1) ?? "";
   if (typeof value === "boolean" || !all.slice(0, -1).every(isKnown)) return false;
   if (DAYS.has(last)) return DAY.test(text) && all.slice(0, -1).every((word) => BEFORE.has(word));
-  return (IDS.has(last) && (ID.test(text) || IBAN.test(text))) || (NAMED.has(last) && NUMBERED.test(text));
+  return (IDS.has(last) && (ID.test(text) || ibanLength(text) === text.length)) || (NAMED.has(last) && NUMBERED.test(text));
 }
 
 /** A name under which parameters are gathered: a party, the lines of an entry, an amount with its currency. */

@@ -14,9 +14,9 @@ const UNANSWERED =
 /** Words of somebody who waited in vain for another's answer: what was asked of that one may happen still. */
 export const isUnanswered = (text: string): boolean => UNANSWERED.test(text);
 
-export const isRefusal = (code: number, text: string): boolean =>
+export const provesRefusal = (code: number, text: string): boolean =>
   AT_THE_DOOR.includes(code) || ((STATUSES.includes(code) || CODES.includes(code)) && !isUnanswered(text));
 
 /** Nobody knows whether the write of this tool happened. `why`: the code of what it ended with. */
-export const unknown = (tool: string, says: string, why = "TOOL_FAILED"): ClearedError =>
+export const outcomeUnknown = (tool: string, says: string, why = "TOOL_FAILED"): ClearedError =>
   new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool, says, why } });

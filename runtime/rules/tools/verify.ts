@@ -21,7 +21,7 @@ import {
   type Snapshot,
   wrongId,
 } from "./compare.ts";
-import { isUnanswered, unknown } from "./refusal.ts";
+import { isUnanswered, outcomeUnknown } from "./refusal.ts";
 import { failureIn, fieldNamed, type Fields, isObject, matches, objectsIn, own, propertiesOf, requiredOf } from "./shape.ts";
 
 /** `verify:` of a tool in trust.yaml. A value `$x` is the call's parameter x. */
@@ -228,7 +228,7 @@ export async function verifiedWrite(options: {
     const then = options.seen?.({ tool: spec.read, params: early });
     const isMoved = then !== undefined && (spec.untouched === "different" || !isUntouched(spec, params, early, before));
     const moved = isMoved ? movedSince(recordOf(then, early), before, spec.expect(params)) : "";
-    if (options.inDoubt === true && moved !== "") throw unknown(call.tool, `${call.tool} was not sent again: ${spec.read} shows ${moved}`);
+    if (options.inDoubt === true && moved !== "") throw outcomeUnknown(call.tool, `not sent again: ${spec.read} shows ${moved}`);
     const why = others === "" ? moved : `${others} already. Put that record right, or leave it as it is`;
     const error = `nothing was sent: ${spec.read} shows ${why}`;
     if (why !== "") return { answer: { error }, write: { ...outcome(early, before, JSON.stringify({ error })), status: "WRITE_FAILED" } };
@@ -256,7 +256,7 @@ export async function verifiedWrite(options: {
   }
   if (error?.data?.["refused"] === true && options.inDoubt !== true) return { answer, write: failed };
   const says = failure.startsWith(call.tool) ? failure : `${call.tool}: ${failure}`;
-  throw unknown(call.tool, says, late ? "TOOL_TIMEOUT" : "TOOL_FAILED");
+  throw outcomeUnknown(call.tool, says, late ? "TOOL_TIMEOUT" : "TOOL_FAILED");
 }
 
 /** After a crash: whether a write happened. Null: unknown, because a record in between may be a write in progress. */

@@ -108,8 +108,7 @@ export function unknownAccounts(
 
 /** As a refused line of a receipt. */
 export function unknownAccount(account: UnknownAccount): Refused {
-  const rule = JSON.stringify(account.match);
-  const message = `It is not known to which account of the books ${nameOf(account)} belongs. Answer its card in \`cleared queue\` and approve the proposal that its answer makes, or add to config.yaml under statements: - match: ${rule} with its account.`;
+  const message = `It is not known to which account of the books ${nameOf(account)} belongs. Answer its card in \`cleared queue\` and approve the proposal that its answer makes, or add to config.yaml under statements: - match: ${JSON.stringify(account.match)} with its account.`;
   return { line: 0, code: "STATEMENT_ACCOUNT", message, account };
 }
 
