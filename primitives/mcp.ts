@@ -92,7 +92,7 @@ export const mcp_call = definePrimitive({
     return found.class === "mutate" ? { simulated: true, tool: p.tool, params: p.params } : called(p, ctx);
   },
   readBack: async ({ tool, params }, ctx) => {
-    const seen = await ctx.ports.tools.readBack({ tool, params }, { abort: ctx.abort });
+    const seen = await ctx.ports.tools.readBack({ tool, params }, { key: ctx.key, abort: ctx.abort });
     if (seen?.happened !== true) return seen === null ? null : { ...seen, happened: false };
     const answer = "its record shows it; the answer was lost when the run was interrupted";
     ctx.changed({ op: "verified", write: await ctx.ports.tools.undoable({ ...NOT_READ, tool, params, status: "VERIFIED", answer }) });

@@ -127,9 +127,9 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       options.onTrustChanged?.(error);
       throw error;
     };
-    const tools = createToolPool({ trust, dir, mayStart: () => assertTrust(true) });
+    const tools = createToolPool({ trust, dir, sent, mayStart: () => assertTrust(true) });
     opened.push(() => tools.close());
-    const afar = createRemoteAgents({ trust, database, clock, secrets: () => readSecrets(dir), sealer: () => sealerOf(dir) });
+    const afar = createRemoteAgents({ trust, database, clock, sent, secrets: () => readSecrets(dir), sealer: () => sealerOf(dir) });
     const rechecks = createRechecks(clock, () => made);
     const host: Omit<Host, "close"> = assemble({
       ports: {

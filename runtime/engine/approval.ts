@@ -1,15 +1,14 @@
 /**
  * Gates: where a run stops until a person has answered. A gate belongs to one step of one run, opens one card, and is decided by the
- * valid signals in its list. Also settles a call in doubt: by its key, then its read-back, then a person. Never by a guess.
+ * valid signals in its list.
  */
 import { createHash } from "node:crypto";
 import { ClearedError } from "../kernel/errors.ts";
-import type { Answers, Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../kernel/ports.ts";
-import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../kernel/primitive.ts";
+import type { Answers, Call, CardDraft, Change, Decision, Json, RunLog, RunRecord } from "../kernel/ports.ts";
+import { End, type Gate, Suspend } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { clip } from "../kernel/text.ts";
 import { editsIn, editWords, scalarsOf } from "../rules/edits.ts";
-import { LEASE_MS } from "./store/lease.ts";
 
 /** What the process adds to a card: who must decide, and what they should know. Not part of the question, so not of its hash. */
 export type Demands = Pick<
@@ -82,8 +81,7 @@ export interface Asking {
  */
 export async function passGate({ log, seq, now, ...asking }: Asking, gate: Gate, demands: Partial<Demands>): Promise<Passed> {
   const { expires: _, ...question } = gate.card;
-  const asked = hashOf(question);
-  const name = `gate_${seq}_${asked}`;
+  const name = gateOf(seq, gate.card);
   const card = { ...gate.card, ...demands, run: log.run.id, gate: name };
   const answers = log.signals(name).map((signal) => signal.payload as unknown as Decision);
   const counted = await count({ log, ...asking }, card, answers);
@@ -94,7 +92,7 @@ export async function passGate({ log, seq, now, ...asking }: Asking, gate: Gate,
   }
   if (card.expires !== null && now >= card.expires) throw new End("expired", `Nobody answered "${card.title}" in time.`, { gate: name });
   const seen = answers.length;
-  log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card, seen }]);
+  log.release([{ kind: "card", key: `${log.run.id}/${seq}/${hashOf(question)}`, card, seen }]);
   throw new Suspend(gate.reason, card.title, { gate: name, seen, ...(card.expires === null ? {} : { until: card.expires }) });
 }
 
@@ -112,6 +110,9 @@ export async function recount(asking: Omit<Asking, "now">, { given }: Decided, d
 }
 
 const hashOf = (question: unknown): string => createHash("sha256").update(canonicalJson(question)).digest("hex").slice(0, 12);
+
+/** The name of the gate that asks this at this step. */
+export const gateOf = (seq: number, { expires: _, ...question }: Gate["card"]): string => `gate_${seq}_${hashOf(question)}`;
 
 /** The decision of people, else of a profile, with the signed answers behind it; null while there is none. */
 async function count(
@@ -233,68 +234,4 @@ export function tally(card: CardDraft, decisions: readonly Decision[], authority
     };
   }
   return { decision: null, calls, people: names() };
-}
-
-/** After this many attempts without an answer a person is asked, even where one more would be harmless. */
-const LOST_ATTEMPTS = 3;
-
-/** What settling needs to know: the time, and whether another process may still be acting. */
-export interface Settling {
-  clock: Clock;
-  /** Process id of an earlier owner that may still be executing what was begun before this time, or null. */
-  predecessor?(at: number): number | null;
-}
-
-/**
- * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back a person must look.
- * "Has not happened" is believed only once nobody can be executing it: not before the lease time and that of the tool have passed, not while an
- * earlier owner is alive, and never where a server that lives on has not answered: a broken connection says nothing about it.
- * @param settling null: this process began the call, and whoever carried it out has ended
- * @throws Suspend while a person has to look, or the call may still happen
- */
-export async function settleDoubt(
-  primitive: Primitive,
-  step: Step,
-  ctx: StepContext,
-  settling: Settling | null,
-): Promise<{ value: Json } | null> {
-  if (primitive.idempotent !== undefined) return null;
-  const params = parseParams(primitive, JSON.parse(step.params) as Json);
-  const seen = await (async () => primitive.readBack?.(params, ctx))().catch(() => null);
-  if (seen?.happened === true) return { value: seen.result as Json };
-  const other = settling?.predecessor?.(step.at) ?? null;
-  const now = settling?.clock.now() ?? Number.POSITIVE_INFINITY;
-  if (seen?.happened === false && step.attempts < LOST_ATTEMPTS) {
-    if (seen.harmless === true) return null;
-    const grace = step.at + Math.max(LEASE_MS, seen.withinMs ?? 0);
-    if (now < grace) throw new Suspend("timer", `the time in which ${primitive.name} may still happen`, { until: grace });
-    // Whoever answered with a failure is at it no more.
-    const { code, data } = step.error ?? {};
-    if (other === null && (code !== "TOOL_LOST" || data?.["ended"] === true || data?.["why"] === "TOOL_FAILED")) return null;
-  }
-  const question: Gate = {
-    reason: "in_doubt",
-    card: {
-      kind: "in_doubt",
-      title: `Did ${primitive.name} happen?`,
-      body: {
-        question: `${step.error === null ? "The computer stopped while this call was under way." : "Nobody knows whether this call happened."} Look outside: approve if it happened, reject if it did not (then it is made now). A suspended Cleared process on this machine may have begun it: resume or end that process before you reject.`,
-        ...(step.error === null ? {} : { said: step.error.message }),
-        key: ctx.key,
-        attempt: step.attempts,
-      },
-      calls: [{ tool: primitive.name, params: JSON.parse(step.params) as Json }],
-      level: null,
-      expires: null,
-    },
-  };
-  try {
-    const decision = await ctx.gate(question);
-    if (decision.decision === "rejected") return null;
-    return { value: decision.result ?? ((await primitive.dryRun?.(params, ctx)) as Json) };
-  } catch (error) {
-    // It may settle without a person once that process continues or ends: checked again at growing intervals.
-    if (error instanceof Suspend && other !== null) error.options.until = now + Math.max(LEASE_MS, now - step.at) / 2;
-    throw error;
-  }
 }

@@ -1,7 +1,12 @@
-/** Making one host call: how long it may take, how often it is tried, its answer as text, and whether a failure is the run's or this process's. */
+/**
+ * Making one host call: how long it may take, how often it is tried, its answer as text, and whether a failure is the run's or this process's.
+ * A call in doubt is settled by its key, then its read-back, then a person; never by a guess.
+ */
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import type { CommitResult, DoorCall, Effect, Json, RunRecord, Step } from "../kernel/ports.ts";
-import { type Primitive, Suspend } from "../kernel/primitive.ts";
+import type { Clock, CommitResult, DoorCall, Effect, Json, RunLog, RunRecord, Step } from "../kernel/ports.ts";
+import { type Gate, type Primitive, parseParams, type StepContext, Suspend } from "../kernel/primitive.ts";
+import { gateOf } from "./approval.ts";
+import { LEASE_MS } from "./store/lease.ts";
 import type { World } from "./world.ts";
 
 // A host call that takes longer frees its slot, and the run is replayed once the call has returned (DESIGN.md 3.3).
@@ -91,6 +96,73 @@ export async function retryLostCall(
 
 /** Whether a call without an answer may still be under way: our wait has ended, not the work of a server that lives on. */
 export const mayStillAct = ({ code, data }: ClearedError): boolean => code === "TOOL_LOST" && data?.["ended"] !== true;
+
+/** After this many attempts without an answer a person is asked, even where one more would be harmless. */
+const LOST_ATTEMPTS = 3;
+
+/** What settling needs to know: the time, and whether another process may still be acting. */
+export interface Settling {
+  clock: Clock;
+  /** Process id of an earlier owner that may still be executing what was begun before this time, or null. */
+  predecessor?(at: number): number | null;
+}
+
+/**
+ * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back a person must look.
+ * "Has not happened" is believed only while nobody has answered the question, and once nobody can be executing it: not before the lease time and
+ * that of the tool have passed, not while an earlier owner is alive, and never where a server that lives on has not answered: a broken connection
+ * says nothing about it.
+ * @param settling null: this process began the call, and whoever carried it out has ended
+ * @throws Suspend while a person has to look, or the call may still happen
+ */
+export async function settleDoubt(
+  primitive: Primitive,
+  step: Step,
+  ctx: StepContext,
+  log: Pick<RunLog, "signals">,
+  settling: Settling | null,
+): Promise<{ value: Json } | null> {
+  if (primitive.idempotent !== undefined) return null;
+  const params = parseParams(primitive, JSON.parse(step.params) as Json);
+  const seen = await (async () => primitive.readBack?.(params, ctx))().catch(() => null);
+  if (seen?.happened === true) return { value: seen.result as Json };
+  const question: Gate = {
+    reason: "in_doubt",
+    card: {
+      kind: "in_doubt",
+      title: `Did ${primitive.name} happen?`,
+      body: {
+        question: `${step.error === null ? "The computer stopped while this call was under way." : "Nobody knows whether this call happened."} Look outside: approve if it happened, reject if it did not (then it is made now). A suspended Cleared process on this machine may have begun it: resume or end that process before you reject.`,
+        ...(step.error === null ? {} : { said: step.error.message }),
+        key: ctx.key,
+        attempt: step.attempts,
+      },
+      calls: [{ tool: primitive.name, params: JSON.parse(step.params) as Json }],
+      level: null,
+      expires: null,
+    },
+  };
+  const isAnswered = log.signals(gateOf(step.seq, question.card)).length > 0;
+  const other = settling?.predecessor?.(step.at) ?? null;
+  const now = settling?.clock.now() ?? Number.POSITIVE_INFINITY;
+  if (seen?.happened === false && step.attempts < LOST_ATTEMPTS && !isAnswered) {
+    if (seen.harmless === true) return null;
+    const grace = step.at + Math.max(LEASE_MS, seen.withinMs ?? 0);
+    if (now < grace) throw new Suspend("timer", `the time in which ${primitive.name} may still happen`, { until: grace });
+    // Whoever answered with a failure is at it no more.
+    const { code, data } = step.error ?? {};
+    if (other === null && (code !== "TOOL_LOST" || data?.["ended"] === true || data?.["why"] === "TOOL_FAILED")) return null;
+  }
+  try {
+    const decision = await ctx.gate(question);
+    if (decision.decision === "rejected") return null;
+    return { value: decision.result ?? ((await primitive.dryRun?.(params, ctx)) as Json) };
+  } catch (error) {
+    // It may settle without a person once that process continues or ends: checked again at growing intervals.
+    if (error instanceof Suspend && other !== null) error.options.until = now + Math.max(LEASE_MS, now - step.at) / 2;
+    throw error;
+  }
+}
 
 /** A result as it is recorded. A value that JSON cannot express is refused, because the step would have no result. */
 export function toText(primitive: Primitive, value: Json | undefined): string {

@@ -10,7 +10,7 @@ import { End, type Primitive, type StepContext, Suspend, callPrimitive } from ".
 import { redact } from "../rules/privacy/scan.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
 import { actOf, allowed, canonical, covers, applyStep, newRunState } from "./access.ts";
-import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
+import { decidedChange, passGate, spoken, dryRunApproval } from "./approval.ts";
 import {
   callOf,
   committedOrSuspended,
@@ -20,6 +20,7 @@ import {
   retryLostCall,
   detachIfSlow,
   sentAway,
+  settleDoubt,
   toText,
   unrecorded,
   withRetries,
@@ -122,16 +123,15 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const opened = call.seq === answered.length ? log.openedAt(call.seq) : null;
         const ctx = context(call.seq, doubt !== undefined || !log.here, decided, opened);
         const requested = await actOf(primitive, params, ctx, doubt && !log.ours ? { ...doubt, effect: primitive.effect } : doubt);
-        const { effect } = requested;
         const { tool } = (state.call = requested.call);
-        step.effect = effect;
+        const effect = (step.effect = requested.effect);
         if (doubt === undefined) await settleWrites(ctx, state, effect === "notify");
         const right = covers(decided, requested.call) ? "yes" : allowed(primitive, requested, state);
         const outside = (effect === "external" || effect === "notify") && run.mode === "live";
         if (outside && !log.here) world.mayAct(run);
         // A call in doubt is settled before its right is enforced: it may have happened, whatever is allowed now.
         const unsure = doubt ?? (log.here ? undefined : sentAway(step, run));
-        const settled = outside && unsure !== undefined ? await settleDoubt(primitive, unsure, ctx, world) : null;
+        const settled = outside && unsure !== undefined ? await settleDoubt(primitive, unsure, ctx, log, world) : null;
         if (settled === null && right instanceof ClearedError) throw right;
         if (settled === null && right === "ask") await askFor(requested.call, ctx, state);
         // A call in doubt with an idempotency key continues what it began, such as a child run: that is no new act.
@@ -153,7 +153,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           ctx.inDoubt = true;
           const begun = { ...step, state: "intent" as const, error: toWire(lost), changes: [...decided], at: world.clock.now() };
           log.intent(begun);
-          return settleDoubt(primitive, begun, ctx, mayStillAct(lost) ? world : null);
+          return settleDoubt(primitive, begun, ctx, log, mayStillAct(lost) ? world : null);
         };
         const { value } = settled ?? (await retryLostCall(attempt, doubt !== undefined, outside ? settleLost : () => null));
         step.result = toText(primitive, value);

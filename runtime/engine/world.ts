@@ -1,7 +1,8 @@
 /** What an execution needs from its surroundings; built by the composition root. */
 import type { Change, Decision, DoorCall, Effect, Git, Limits, Once, RunLog, RunRecord, Sandbox, WorkspaceView } from "../kernel/ports.ts";
 import type { Gate } from "../kernel/primitive.ts";
-import type { Authority, Settling, Standing } from "./approval.ts";
+import type { Authority, Standing } from "./approval.ts";
+import type { Settling } from "./attempt.ts";
 import type { Callable, Script } from "./script.ts";
 
 export interface World extends Callable, Settling {

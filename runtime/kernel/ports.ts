@@ -922,8 +922,11 @@ export interface Tools {
     call: Call,
     options: { where?: Record<string, Json>; abort: AbortSignal },
   ): Promise<{ records: Json[]; complete: boolean; pages: number; duplicates: number; reason: string | null }>;
-  /** After a crash: whether the write with this key happened, by its `verify` spec; null when unknown. */
-  readBack(call: Call, options: { abort: AbortSignal }): Promise<{ happened: boolean; harmless?: true; withinMs: number } | null>;
+  /** After a crash: whether the write with this key happened, by its `verify` spec; null when unknown, or when trust.yaml declared it otherwise then. */
+  readBack(
+    call: Call,
+    options: { key: string; abort: AbortSignal },
+  ): Promise<{ happened: boolean; harmless?: true; withinMs: number } | null>;
   /** The write with the call that takes it back. Contacts no server: one whose answer was lost may be down. */
   undoable(write: VerifiedWrite): Promise<VerifiedWrite>;
 }

@@ -1,7 +1,8 @@
 /** A call of which nobody knows whether it happened: anybody may say that it did; to make it again needs what making it needed. */
 import { afterAll, afterEach, expect, test } from "vitest";
 import { begin, ended, logs, say, TEAM, trustWith } from "../engine/gates.ts";
-import { closeAll, host, openCard, removeAll } from "../engine/harness.ts";
+import { confirm } from "../confirm.ts";
+import { close, closeAll, host, LATER, openCard, removeAll } from "../engine/harness.ts";
 import { header, type Shop, shop, STATES } from "./shop.ts";
 
 const PAY = { tool: "shop/pay_blind", params: { invoice_id: "I-1" } };
@@ -31,12 +32,13 @@ mcp_call(${JSON.stringify(PAY)});
 afterEach(closeAll);
 afterAll(removeAll);
 
-/** Zoe's run, approved, with a payment of which nobody knows. */
-async function inDoubt(agent: string, ...approvers: string[]) {
-  const one: Shop = await shop({ "agents/simple.ts": SIMPLE, "agents/judged.ts": BY_POLICY, "policies/two.yaml": TWO });
+/** Zoe's run, approved, with a payment of which nobody knows: it was not made, or it was. */
+async function inDoubt(agent: string, at: "before" | "after", ...approvers: string[]) {
+  const files = { "agents/simple.ts": SIMPLE, "agents/read.ts": READ, "agents/judged.ts": BY_POLICY, "policies/two.yaml": TWO };
+  const one: Shop = await shop(files);
   trustWith(one, { ...TEAM, Cara: { roles: ["manager"] } });
   const opened = await host(one);
-  one.mood({ kill: "self", at: "before" });
+  one.mood({ kill: "self", at, shut: at === "after" });
   const { id } = await begin(opened, agent, {}, "Zoe");
   for (const name of approvers) await say(name, opened, id);
   await expect.poll(async () => (await opened.engine.get(id))?.reason, { timeout: 30_000 }).toBe("in_doubt");
@@ -45,7 +47,7 @@ async function inDoubt(agent: string, ...approvers: string[]) {
 }
 
 test("whoever started the run, and whoever lacks the level of the gate, does not send it again; a manager does", async () => {
-  const { one, opened, id } = await inDoubt("simple", "Ann");
+  const { one, opened, id } = await inDoubt("simple", "before", "Ann");
   expect(openCard(opened, id)).toMatchObject({ title: "Did mcp_call happen?", level: "manager", not_by: "Zoe" });
   await expect(say("Zoe", opened, id, "rejected")).rejects.toMatchObject({ code: "APPROVAL_SELF" });
   await expect(say("Leo", opened, id, "rejected")).rejects.toMatchObject({ code: "APPROVAL_LEVEL" });
@@ -59,14 +61,39 @@ test("whoever started the run, and whoever lacks the level of the gate, does not
 });
 
 test("anybody may say that it happened, and then nothing is sent", async () => {
-  const { one, opened, id } = await inDoubt("simple", "Ann");
+  const { one, opened, id } = await inDoubt("simple", "before", "Ann");
   await say("Zoe", opened, id, "approved", { result: { ok: true } });
   expect(await ended(opened, id)).toMatchObject({ outcome: "completed", result: "paid" });
   expect([one.wrote(), (await logs(opened, id)).at(-1)]).toEqual([[], expect.stringMatching(/^Zoe says that mcp_call happened/)]);
 });
 
+test("whoever says that it happened is believed, whatever its record says then", async () => {
+  const { one, opened, id } = await inDoubt("read", "after", "Ann");
+  await close(opened);
+  // Its list lags behind.
+  one.mood({ says: { invoice_id: "I-1", amount: "1.10", status: "open" } });
+  const later = await host(one, { clock: LATER });
+  await say("Zoe", later, id, "approved");
+  expect(await ended(later, id)).toMatchObject({ outcome: "completed", result: "paid" });
+  expect(one.wrote()).toHaveLength(1);
+});
+
+test("a key that trust.yaml declares only after a call was sent makes no repeat of it harmless", async () => {
+  const { one, opened, id } = await inDoubt("simple", "after", "Ann");
+  await close(opened);
+  one.mood({});
+  const keyed = one.read("trust.yaml").replace("pay_blind: {class: mutate}", "pay_blind: {class: mutate, idempotency_key: request_id}");
+  one.commit({ "trust.yaml": keyed }, "trust: a key");
+  confirm(one.dir);
+  const later = await host(one, { clock: LATER });
+  expect(await later.engine.result(id, { timeoutMs: 9000 })).toMatchObject({ status: "waiting", reason: "in_doubt" });
+  await say("Zoe", later, id, "approved");
+  expect(await ended(later, id)).toMatchObject({ outcome: "completed", result: "paid" });
+  expect(one.wrote()).toHaveLength(1);
+});
+
 test("where the policy asked two people, two people send it again", async () => {
-  const { one, opened, id } = await inDoubt("judged", "Ann", "Cara");
+  const { one, opened, id } = await inDoubt("judged", "before", "Ann", "Cara");
   expect(await say("Cara", opened, id, "rejected")).toMatchObject({ still: "1 more person" });
   expect(await opened.engine.result(id, { timeoutMs: 9000 })).toMatchObject({ status: "waiting", reason: "in_doubt" });
   await say("Ann", opened, id, "rejected");

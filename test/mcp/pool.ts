@@ -40,6 +40,7 @@ export function run(
   const pool = createTools({
     trust: parseTrust(trust),
     dir,
+    sent: { has: () => false, keep: () => undefined },
     secrets: async () => (name) => secrets[name] ?? "",
     ...(resolve === undefined ? {} : { resolve }),
   });

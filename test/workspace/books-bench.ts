@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { Change, EntryDraft, Git, Json, Receipt, Row, Step, WorkspaceView } from "../../runtime/kernel/ports.ts";
 import { parseConfig } from "../../runtime/workspace/settings/config.ts";
 import { createToolPool } from "../../runtime/app/run-tools.ts";
+import { createSent } from "../../runtime/workspace/settings/sent.ts";
 import { createImportFolder } from "../../runtime/workspace/statements/import-folder.ts";
 import { createView } from "../../runtime/workspace/view.ts";
 import { memory } from "../primitives/memory-ports.ts";
@@ -90,7 +91,11 @@ export async function viewOf(workspace: Workspace, run: string, words: { rows?: 
     agents: memory().ctx.ports.agents,
     session: memory().ctx.ports.session,
     children: { readOnly: async () => false, run: async () => Promise.reject(new Error("the books call no agents")) },
-    tools: createToolPool({ trust: { mcp: {}, addresses: { allow: [], loopback: false } }, dir: workspace.dir }).forRun({ run }),
+    tools: createToolPool({
+      sent: createSent(workspace.dir),
+      trust: { mcp: {}, addresses: { allow: [], loopback: false } },
+      dir: workspace.dir,
+    }).forRun({ run }),
   });
 }
 

@@ -5,8 +5,9 @@
 import { createHash } from "node:crypto";
 import type { Database } from "../../engine/store/database.ts";
 import { type Link, dropLink, keepLink, linkAtWork, linkOf, linksLeft } from "../../engine/store/remote-calls.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
-import type { Clock, RemoteAgents, RemoteCall, RemoteStep, Sealer } from "../../kernel/ports.ts";
+import type { Clock, Once, RemoteAgents, RemoteCall, RemoteStep, Sealer } from "../../kernel/ports.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { ANSWER_BYTES, createRedactor, forPeople } from "../mcp/answer.ts";
 import type { Remote, RemoteTask } from "./remote.ts";
@@ -25,10 +26,11 @@ export function createRemoteAgents(options: {
   trust: Pick<Trust, "a2a">;
   database: Database;
   clock: Clock;
+  sent: Once;
   secrets(): Promise<(name: string) => string>;
   sealer(): Sealer;
 }) {
-  const { trust, database, clock, secrets, sealer } = options;
+  const { trust, database, clock, sent: kept, secrets, sealer } = options;
   const redactor = createRedactor();
   const { safe } = redactor;
   const remotes = new Map<string, Promise<Remote>>();
@@ -146,11 +148,14 @@ export function createRemoteAgents(options: {
         if (link?.state === "given_up") return { is: "given_up" };
         let task: RemoteTask | null = null;
         if (link === undefined || link.state === "sent" || link.state === "in_doubt") {
-          const harmless = reads || spec.idempotent;
+          // Declared otherwise, it may be another agent, or not have deduplicated the first task.
+          const as = `as ${key} ${canonicalJson(spec)}`;
+          const harmless = reads || (spec.idempotent && (!inDoubt || kept.has(as)));
           let sent = link?.sent ?? 0;
           if (inDoubt && (!harmless || link?.state === "in_doubt")) task = await remote.find(uuidOf("context", key), abort);
           else {
             leaving?.();
+            kept.keep(as);
             keep(given("sent", ++sent));
             task = await give(remote, call, key, reads, harmless, inDoubt, abort);
           }

@@ -4,7 +4,7 @@
  */
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
-import type { Call, Json, ToolInfo, Tools } from "../../kernel/ports.ts";
+import type { Call, Json, Once, ToolInfo, Tools } from "../../kernel/ports.ts";
 import { createKeyedTurns } from "../../kernel/turns.ts";
 import { assertClass, classIn, classify } from "../../rules/tools/classify.ts";
 import { findTools } from "../../rules/tools/find.ts";
@@ -29,6 +29,7 @@ export interface ToolsOptions {
   resolve?: Resolve;
   /** Called each time before a command is started. @throws TRUST_CHANGED if trust.yaml is not what a person has confirmed */
   mayStart?(): void;
+  sent: Once;
 }
 
 export type ToolPool = ReturnType<typeof createTools>;
@@ -44,7 +45,7 @@ interface Offer {
   raw: Map<string, ListedTool>;
 }
 
-export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOptions) {
+export function createTools({ trust, dir, secrets, resolve, mayStart, sent }: ToolsOptions) {
   const redactor = createRedactor();
   const { safe } = redactor;
   const servers = new Map<string, Server>();
@@ -187,6 +188,12 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       return recoveredRead({ call, listed, spec, read: reader(abort) });
     };
 
+    /** A write as trust.yaml declared it when it was sent. Under another declaration its server may be another one, or not know its key. */
+    const asDeclared = ({ server: at, name }: ToolInfo, key: string): string => {
+      const { tools = {}, ...its }: Partial<ToolServer> = (Object.hasOwn(trust.mcp, at) ? trust.mcp[at] : undefined) ?? { url };
+      return `as ${key} ${canonicalJson([its, Object.hasOwn(tools, name) ? tools[name] : null])}`;
+    };
+
     const declaredFor = async (info: ToolInfo, abort: AbortSignal) => {
       const { tools } = (await server(info.server)).spec;
       const declared = Object.hasOwn(tools, info.name) ? tools[info.name] : undefined;
@@ -219,9 +226,10 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
               read: reader(abort),
               write: async () => {
                 const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };
-                const sent = await send(asked, true, abort, leaving);
-                notes = sent.notes;
-                return sent.result;
+                sent.keep(asDeclared(info, key));
+                const done = await send(asked, true, abort, leaving);
+                notes = done.notes;
+                return done.result;
               },
             }),
           );
@@ -238,9 +246,10 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
           };
           return fetchAll(call, { schema, where, step });
         }),
-      readBack: (call, { abort }) =>
+      readBack: (call, { key, abort }) =>
         safe(async () => {
           const info = await get(call.tool, abort);
+          if (!sent.has(asDeclared(info, key))) return null;
           const { declared, spec } = await declaredFor(info, abort);
           const seen = await happened(call, spec, reader(abort));
           // A command ends with whoever started it.
