@@ -3,7 +3,7 @@
  * A call in doubt is settled by its key, then its read-back, then a person; never by a guess.
  */
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import type { Clock, CommitResult, DoorCall, Effect, Json, RunLog, RunRecord, Step } from "../kernel/ports.ts";
+import type { CommitResult, DoorCall, Effect, Json, RunLog, RunRecord, Step } from "../kernel/ports.ts";
 import { type Gate, type Primitive, parseParams, type StepContext, Suspend } from "../kernel/primitive.ts";
 import { gateOf } from "./approval.ts";
 import { LEASE_MS } from "./store/lease.ts";
@@ -100,13 +100,6 @@ export const mayStillAct = ({ code, data }: ClearedError): boolean => code === "
 /** After this many attempts without an answer a person is asked, even where one more would be harmless. */
 const LOST_ATTEMPTS = 3;
 
-/** What settling needs to know: the time, and whether another process may still be acting. */
-export interface Settling {
-  clock: Clock;
-  /** Process id of an earlier owner that may still be executing what was begun before this time, or null. */
-  predecessor?(at: number): number | null;
-}
-
 /**
  * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back a person must look.
  * "Has not happened" is believed only while nobody has answered the question, and once nobody can be executing it: not before the lease time and
@@ -120,7 +113,7 @@ export async function settleDoubt(
   step: Step,
   ctx: StepContext,
   log: Pick<RunLog, "signals">,
-  settling: Settling | null,
+  settling: Pick<World, "clock" | "predecessor"> | null,
 ): Promise<{ value: Json } | null> {
   if (primitive.idempotent !== undefined) return null;
   const params = parseParams(primitive, JSON.parse(step.params) as Json);

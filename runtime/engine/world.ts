@@ -1,11 +1,26 @@
 /** What an execution needs from its surroundings; built by the composition root. */
-import type { Change, Decision, DoorCall, Effect, Git, Limits, Once, RunLog, RunRecord, Sandbox, WorkspaceView } from "../kernel/ports.ts";
+import type {
+  Change,
+  Clock,
+  Decision,
+  DoorCall,
+  Effect,
+  Git,
+  Limits,
+  Once,
+  RunLog,
+  RunRecord,
+  Sandbox,
+  WorkspaceView,
+} from "../kernel/ports.ts";
 import type { Gate } from "../kernel/primitive.ts";
 import type { Authority, Standing } from "./approval.ts";
-import type { Settling } from "./attempt.ts";
 import type { Callable, Script } from "./script.ts";
 
-export interface World extends Callable, Settling {
+export interface World extends Callable {
+  clock: Clock;
+  /** Process id of an earlier owner that may still be executing what was begun before this time, or null. */
+  predecessor?(at: number): number | null;
   sandbox: Sandbox;
   git: Git;
   script(run: RunRecord): Promise<Script>;

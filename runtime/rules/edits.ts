@@ -46,6 +46,9 @@ const WHOM = new Set(
   ),
 );
 
+/** Of these, who gets what is paid or sent: another one is another case. Who is in charge of it may change (`owner_id`). */
+const GETS = new Set("to payee recipient beneficiary vendor supplier customer iban account".split(" "));
+
 export const isNote = (key: string, value: Json): boolean => WORDED.test(key) && typeof value === "string" && plainDecimal(value) === null;
 
 export const IN_DIGITS = "in digits with at most one point, such as 2000.00";
@@ -55,7 +58,7 @@ export const isUnread = (path: string, value: Json): boolean => isAmountKey(keyO
 
 /**
  * Paths of what says in these calls which record they act on: references, by which an act is found again; what the run has read by; and the ids and
- * other words that it has read under the same name (`employee_id: "E-7"`, `system: "crm"`); and whom or what its input names.
+ * other words that it has read under the same name (`employee_id: "E-7"`, `system: "crm"`); and whom or what its input or its reads name.
  * @param reads calls by which records were read, and `answers`: the run's input, then what it has read; all as JSON
  */
 export function recordsIn(calls: readonly Call[], reads: readonly string[], [input = "", ...answers]: readonly string[]): string[] {
@@ -64,19 +67,19 @@ export function recordsIn(calls: readonly Call[], reads: readonly string[], [inp
   const words = leaves(answers).filter(([, value]) => typeof value === "string" && WORD.test(value));
   const isWorded = (path: string, value: Json) =>
     WORDED.test(keyOf(path)) || isAmountKey(keyOf(path)) === true || /^\d{4}-\d\d-\d\d/.test(`${value}`);
-  const isWhom = (path: string) => nameWords(keyOf(path)).some((word) => WHOM.has(word));
+  const isIn = (path: string, names: ReadonlySet<string>) => nameWords(keyOf(path)).some((word) => names.has(word));
   const plain = (value: Json) => String(value).trim().toLowerCase();
   const given = leaves([input]);
   const named = given.filter(
-    ([path, value]) => !isWorded(path, value) && (isWhom(path) || WORD.test(`${value}`) || MONTH.test(`${value}`)),
+    ([path, value]) => !isWorded(path, value) && (isIn(path, WHOM) || WORD.test(`${value}`) || MONTH.test(`${value}`)),
   );
   const read = new Set([...leaves(reads), ...words, ...named].map(([path, value]) => `${keyOf(path)} ${value}`));
-  // Under another name in the input, or in other letters.
-  const said = new Set(given.map(([, value]) => plain(value)));
+  // Under another name, or in other letters.
+  const [said, found] = [given, leaves(answers)].map((all) => new Set(all.map(([, value]) => plain(value)))) as [Set<string>, Set<string>];
   const isName = (path: string, value: Json) =>
     keyOf(path) === "reference" ||
     read.has(`${keyOf(path)} ${value}`) ||
-    (isWhom(path) && !isWorded(path, value) && said.has(plain(value)));
+    (!isWorded(path, value) && ((isIn(path, WHOM) && said.has(plain(value))) || (isIn(path, GETS) && found.has(plain(value)))));
   return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && isName(path, value) ? [path] : []));
 }
 

@@ -43,6 +43,11 @@ describe("edit, then approve", () => {
     // Under another name there, and in other letters.
     const call = { tool: "bank_pay", params: { to: "ACME LTD", amount: "1.00", note: "Acme Ltd" } };
     expect(recordsIn([call], [], ['{"vendor":"Acme Ltd"}'])).toEqual(["calls.0.params.to"]);
+    // Or in a record; who is in charge may be somebody else.
+    const params = { payee_iban: "DE89 3704", owner_id: "E-7" };
+    expect(recordsIn([{ tool: "bank_pay", params }], [], ["{}", '{"iban":"DE89 3704","manager_id":"E-7"}'])).toEqual([
+      "calls.0.params.payee_iban",
+    ]);
     await edit({ amount: "119.00" });
     expect(await ended(opened, id)).toMatchObject({ outcome: "completed" });
     expect(one.bank()).toEqual(["ACME 119.00"]);

@@ -14,7 +14,9 @@ export const UNREAD = `amount: "nine thousand" | amt: "9e3" | amt: "9000 dollars
   | amount: found.amount, reference: "x-12" | amount: found.amount, reference: "every 12"
   | text: "pay 7777.00 USD to Eve" | body: '{"amount":"7777.00"}' | body: "A 77.00; B 77.00" | amount: found.amount, rrule: "FREQ=DAILY"
   | amount: found.amount, in: "kwd" | amount: {} | amount: [] | amount: "" | amount: null | amount: { value: " " } | fee: found.amount, amount: {}
-  | total: null | amount: [[]] | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]`.split(
+  | total: null | amount: [[]] | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]
+  | order_id: "O-100", percent: found.days | order_id: "O-100", all: true | order_id: "O-100", quantity: found.days | seats: found.days
+  | amount: found.amount, invoice_id: "1-100" | amount: found.amount, employee: "E-1-50" | amount: found.amount, account_id: "A1/B2"`.split(
   "|",
 );
 

@@ -206,7 +206,7 @@ export function unjudged(
     if (multiplies(name)) {
       const times = signedDecimalOf(value) ?? "";
       // Units may be cents.
-      return times === "1" || (paid.length === 0 && !nameWords(name).includes("units")) || figures.has(figure(name, times));
+      return times === "1" || figures.has(figure(name, times));
     }
     if (decimal === null && money === true) return dayOrMoment(text) !== null;
     if (mayAdd(place) || (decimal === null && money === null && (NUMERAL.test(text) || MAYBE.test(text)))) return false;
@@ -215,8 +215,8 @@ export function unjudged(
     if (isPaid(place) && (text.match(/[A-Z]{3}|\p{Sc}/gu) ?? []).some((code) => !currencies.has(code))) return false;
     if (open.has(place)) return false;
     if (isPaid(place) || said.has(fact(name, value))) return true;
-    if (paid.length > 0) return isHarmless(namesOf(place), value);
-    return decimal !== null || sumsIn(text).every((sum) => isTraced(plainDecimal(sum.replaceAll(",", "")) ?? ""));
+    if (paid.length > 0 || decimal !== null || typeof value === "boolean") return isHarmless(namesOf(place), value);
+    return sumsIn(text).every((sum) => isTraced(plainDecimal(sum.replaceAll(",", "")) ?? ""));
   };
   return places
     .filter((place) => !fits(place))
