@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { EntryDraft, WorkspaceView } from "../../runtime/kernel/ports.ts";
 import { confirmEntry } from "../../runtime/workspace/books/decisions.ts";
+import { entryId } from "../../runtime/workspace/books/entry-id.ts";
 import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { book, commit, draft, importAll, memoryWorkspace, statement, type Workspace } from "./books-bench.ts";
 import { expectSound, memoryTree } from "./memory-tree.ts";
@@ -216,4 +217,65 @@ test("a row booked by another run meanwhile is not booked again", async () => {
   await commit(view);
   await commit(other);
   expect((await expectSound(workspace.files)).balances["Assets:Bank:Checking"]).toEqual({ USD: "-20.00" });
+});
+
+describe("a rule that names its account", () => {
+  const NAME = "Assets:Bank:Checking";
+  const byName = (): void =>
+    void workspace.files.set("config.yaml", workspace.files.get("config.yaml")?.replace("account: 1010", `account: ${NAME}`) ?? "");
+  const ROWS = [
+    ["2026-11-02", "COFFEE", -450],
+    ["2026-11-02", "COFFEE", -450],
+    ["2026-11-05", "GITHUB", -2100],
+    ["2026-11-09", "CLIENT", 5000],
+  ] as const;
+  /** The workspace as versions left it that began keys with the name. */
+  const asBefore = (): void => {
+    const texts = [...workspace.files];
+    const ids = texts.flatMap(([, text]) =>
+      [...text.matchAll(/^(\d{4}-\d\d-\d\d) . \(\d{6}-(\w{10})\)(?:.*\n)+? {4}; key: (.*)$/gm)].map(
+        ([, day = "", letters = "", key = ""]) => {
+          const former = key.replace(/(^|:)1010(?=:|$)/, `$1${NAME}`);
+          return { key, former, letters, as: entryId(day, former).slice(7) };
+        },
+      ),
+    );
+    for (const [path, text] of texts) {
+      const former = ids.reduce(
+        (now, one) => now.replaceAll(one.letters, one.as).replace(`key: ${one.key}\n`, `key: ${one.former}\n`),
+        text,
+      );
+      workspace.files.set(path, former.replaceAll('account: "1010"', `account: ${NAME}`).replace(/(\w{10}=)-?[\d.]+/g, "$1"));
+    }
+  };
+
+  test("books no row of the number's statements again, and keys, claims and receipts have the number", async () => {
+    workspace.drop("a.csv", statement(10_000, ROWS.slice(0, 3)));
+    await importAll(workspace, ["a.csv"]);
+    byName();
+    workspace.drop("b.csv", statement(10_000, ROWS));
+    expect(await importAll(workspace, ["b.csv"], "run_2")).toMatchObject([{ account: "1010", new: 1, known: 3, gap: null }]);
+    expect([...workspace.files].filter(([, text]) => /(?:key:|account:) .*Assets/.test(text)).map(([path]) => path)).toEqual([
+      "config.yaml",
+    ]);
+    await expectSound(workspace.files);
+  });
+
+  test("rows that were booked under the name are known, also those that somebody has deleted", async () => {
+    workspace.drop("a.csv", statement(10_000, ROWS.slice(0, 3)));
+    await importAll(workspace, ["a.csv"]);
+    asBefore();
+    expect(workspace.files.get("journal/2026/11.journal")).toContain(`; key: ${NAME}:20261105:-21.00:`);
+    workspace.drop("b.csv", statement(10_000, ROWS));
+    expect(await importAll(workspace, ["b.csv"], "run_2")).toMatchObject([{ account: "1010", rows: 4, new: 1, known: 3, gap: null }]);
+    expect((await expectSound(workspace.files)).balances[NAME]).toEqual({ USD: "120.00" });
+    // The same payment in another format is asked about.
+    workspace.drop("c.csv", "Date,Description,Amount\n2026-11-05,GITHUB INC,-21.00\n");
+    expect(await importAll(workspace, ["c.csv"], "run_3")).toMatchObject([{ new: 0, asked: [{ why: "day" }] }]);
+    const journal = workspace.files.get("journal/2026/11.journal") ?? "";
+    const gone = journal.split("\n\n").filter((entry) => !entry.includes("GITHUB") && !entry.includes("Statement balance"));
+    workspace.files.set("journal/2026/11.journal", gone.join("\n\n"));
+    workspace.drop("d.csv", statement(7000, ROWS.slice(2)));
+    expect(await importAll(workspace, ["d.csv"], "run_4")).toMatchObject([{ new: 0, known: 1, removed: [expect.any(String)] }]);
+  });
 });

@@ -6,7 +6,8 @@ import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 import { RECEIPTS } from "../layout.ts";
-import { loadMonth, monthOfId } from "./months.ts";
+import type { Chart } from "./main-journal.ts";
+import { loadChart, loadMonth, monthOfId } from "./months.ts";
 import type { Overlay } from "../overlay.ts";
 import { type KeptReceipt, receiptFromYaml } from "../statements/receipt.ts";
 import { treeOver } from "../git/tree.ts";
@@ -32,15 +33,25 @@ const receipts = new Kept<string, KeptReceipt>(150_000, ({ rows }) => 50 + rows)
  */
 export async function receiptsAbout(tree: Tree, { account, from, to }: Span): Promise<KeptReceipt[]> {
   const found: KeptReceipt[] = [];
+  const chart = await loadChart(tree);
   for (const { path, blob } of await tree.list(RECEIPTS)) {
     if (!path.endsWith(".yaml")) continue;
     const { spans, isUnsettled } = await summaries.load(blob, () => summaryOf(tree, path, blob));
-    const own = spans.filter((one) => one.account === account);
+    const own = spans.filter((one) => numberOf(chart, one.account) === numberOf(chart, account));
     if (!own.some((one) => one.from <= to && one.to >= from) && !(isUnsettled && own.length > 0)) continue;
     const receipt = await loadReceipt(tree, path, blob, []);
-    if (receipt !== null) found.push(receipt);
+    if (receipt !== null) found.push(numbered(receipt, chart));
   }
   return found;
+}
+
+const numberOf = ({ byWord }: Chart, word: string): string => byWord.get(word)?.id ?? word;
+
+/** The receipt with its accounts by number: those of older ones are as their rules wrote them. */
+function numbered(receipt: KeptReceipt, chart: Chart): KeptReceipt {
+  const { record } = receipt;
+  if (record.stated.every(({ account }) => numberOf(chart, account) === account)) return receipt;
+  return { ...receipt, record: { ...record, stated: record.stated.map((one) => ({ ...one, account: numberOf(chart, one.account) })) } };
 }
 
 /** HEAD with the receipts that this run has written. */

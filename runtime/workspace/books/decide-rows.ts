@@ -52,7 +52,7 @@ export async function decideSame(
       references.set(entry.id, { ...plain(entry), tags: { ...entry.tags, ref: row.reference } });
   }
   const days = asked.map(({ date }) => date).sort();
-  const span = { account: first.key.slice(0, first.key.indexOf(":")), from: days[0] ?? "", to: days.at(-1) ?? "" };
+  const span = { account: factsOfKey(first.key)?.account ?? "", from: days[0] ?? "", to: days.at(-1) ?? "" };
   const context = { overlay, config, closed: config.closed_through, by: { by } };
   const receipts = await receiptsAbout(head, span);
   for (const receipt of receipts) {

@@ -11,6 +11,7 @@ import { IMPORTERS, monthFile, receiptFile, RECEIPTS } from "../layout.ts";
 import { applyEdits, noEdits, plain } from "./ledger.ts";
 import type { Chart } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
+import { factsOfKey } from "../statements/identity.ts";
 import { ALL_ROWS, receiptAt, receiptToYaml } from "../statements/receipt.ts";
 import { shifted } from "../../kernel/day.ts";
 import { negated } from "./amounts.ts";
@@ -73,8 +74,8 @@ export function otherLegs(entry: Entry, chart: Chart): number[] {
   const places = (wanted: readonly (string | undefined)[]): number[] => types.flatMap((type, i) => (wanted.includes(type) ? [i] : []));
   for (const found of [places(["income", "expense"]), places(["equity"])]) if (found.length > 0) return found;
   if (entry.postings.length !== 2 || places(["asset", "liability"]).length !== 2) return [];
-  // A transfer between two own accounts: the key begins with the number of the bank's account, so the other leg moves.
-  const bank = chart.byWord.get(entry.tags["key"]?.split(":")[0] ?? "")?.name;
+  // A transfer between two own accounts: the key names the bank's account, so the other leg moves.
+  const bank = chart.byWord.get(factsOfKey(entry.tags["key"] ?? "")?.account ?? "")?.name;
   const leg = entry.postings.findIndex(({ account }) => account !== bank);
   return bank === undefined || leg < 0 ? [] : [leg];
 }

@@ -52,6 +52,9 @@ export function toKeyedRows(statements: readonly Statement[], account: string): 
   });
 }
 
+/** The row's id under another word for its account: keys used to begin with the account as its rule wrote it, also by name. */
+export const idUnder = (word: string, { row, key }: KeyedRow): string => entryId(row.date, `${word}${key.slice(row.account.length)}`);
+
 /** The key without its ordinal. It includes day and amount even with a bank id, because some banks reuse an id for another row. */
 function keyStem(row: ParsedRow, account: string): string {
   const mark =
@@ -69,7 +72,7 @@ export type RowFacts = Pick<Row, "account" | "date" | "amount" | "currency">;
 /** The facts in the key of an entry that a row of a statement became; null for any other key. */
 export function factsOfKey(key: string): RowFacts | null {
   const [, account = "", year, month, day, amount = "", currency = ""] =
-    /^([^:]+):(\d{4})(\d\d)(\d\d):(-?[\d.]+):([A-Z]+):[^:]+:\d+(?:#\d+)?$/.exec(key) ?? [];
+    /^(.+):(\d{4})(\d\d)(\d\d):(-?[\d.]+):([A-Z]+):[^:]+:\d+(?:#\d+)?$/.exec(key) ?? [];
   return year === undefined ? null : { account, date: `${year}-${month}-${day}`, amount, currency };
 }
 

@@ -8,10 +8,10 @@ import type { AskedRow } from "../../kernel/ports.ts";
 import type { KeptReceipt, Stated } from "./receipt.ts";
 import { receiptsAbout, receiptTree } from "../books/claims.ts";
 import { dayOfId } from "../books/entry-id.ts";
-import { monthOfId } from "../books/months.ts";
+import { loadChart, monthOfId } from "../books/months.ts";
 import { monthFile } from "../layout.ts";
 import type { Overlay } from "../overlay.ts";
-import { factsOfKey, type KeyedRow, type RowFacts } from "./identity.ts";
+import { factsOfKey, idUnder, type KeyedRow, type RowFacts } from "./identity.ts";
 import { tiesWith } from "../books/view-balances.ts";
 import { toExact } from "../books/amounts.ts";
 
@@ -62,9 +62,12 @@ async function settleBefore(
   const same = new Map(receipts.flatMap(({ record }) => Object.entries(record.same)));
   const leftOut = new Set(receipts.flatMap(({ record }) => record.left_out));
   const isBooked = (id: string): boolean => leftOut.has(id) || receipts.some(({ record }) => Object.hasOwn(record.booked, id));
-  const there = await overlay.existing(unknown.flatMap(({ row }) => same.get(row.id) ?? []));
+  const named = await nameOf(unknown[0]?.row.account ?? "", overlay);
+  const former = new Map(unknown.map((one) => [one.row.id, idUnder(named, one)]));
+  const there = await overlay.existing([...former].flatMap(([id, old]) => [same.get(id) ?? same.get(old) ?? [], old].flat()));
   for (const { row } of unknown) {
-    const entry = same.get(row.id);
+    const old = former.get(row.id) ?? "";
+    const entry = same.get(row.id) ?? same.get(old) ?? (there.has(old) || isBooked(old) ? old : undefined);
     if (entry !== undefined && there.has(entry)) {
       sorted.known.set(row.id, entry);
       sorted.same.set(row.id, entry);
@@ -117,15 +120,19 @@ type Months = ReadonlySet<string>;
 const monthsAround = (rows: readonly KeyedRow[]): Months =>
   new Set([...new Set(rows.map(({ row }) => row.date))].flatMap((day) => [-12, 0, 12].map((days) => monthFile(shifted(day, days)))));
 
+const nameOf = async (account: string, overlay: Overlay): Promise<string> =>
+  (await loadChart(await overlay.head())).byWord.get(account)?.name ?? account;
+
 /** Entries of these months that are booked rows of the account. */
 async function rowsOfBooks(account: string, months: Months, overlay: Overlay): Promise<PairRow[]> {
   const found: PairRow[] = [];
+  const words = [account, await nameOf(account, overlay)];
   for (const file of await overlay.months()) {
     if (!months.has(file)) continue;
     for (const { id, counterparty, description, tags } of await overlay.month(file)) {
       const key = tags["key"] ?? "";
       const facts = key.includes("#") ? null : factsOfKey(key);
-      if (facts?.account === account) found.push({ id, ...facts, text: `${counterparty} ${description}`.trim() });
+      if (facts !== null && words.includes(facts.account)) found.push({ id, ...facts, text: `${counterparty} ${description}`.trim() });
     }
   }
   return found;

@@ -26,6 +26,10 @@ function currencyFor({ match, mapping }: StatementRule, own: string): string {
   return match.currency ?? mapped ?? (match.bank_account === undefined && match.content === undefined ? own : ANY_CURRENCY);
 }
 
+/** The rules with their accounts by number: config.yaml may have a name, and the keys of rows begin with the number. */
+const numbered = (rules: readonly StatementRule[], accounts: readonly Account[]): StatementRule[] =>
+  rules.map((rule) => ({ ...rule, account: accounts.find(({ name }) => name === rule.account)?.id ?? rule.account }));
+
 /** Accounts that banks send statements of, but for cards. */
 export const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
 
@@ -44,7 +48,7 @@ export function settingsFor(rules: readonly StatementRule[], file: string): { di
 export function matchAccount({ statements: rules, currency }: Rules, accounts: Account[], file: Named, statement: Origin): string | null {
   const { account, bank, card, dialect } = statement;
   const own = currencyOf(statement);
-  const fitting = rules.filter(
+  const fitting = numbered(rules, accounts).filter(
     ({ match }) =>
       Object.keys(match).length > 0 &&
       (match.file === undefined || fits(match.file, file.name, statement)) &&
@@ -54,9 +58,9 @@ export function matchAccount({ statements: rules, currency }: Rules, accounts: A
       (match.bank_account === undefined || (account !== null && plainId(match.bank_account) === plainId(account))),
   );
   // A number that all rules give to one account is that one's, whatever its rows are in.
-  const numbered = fitting.filter(({ match }) => match.bank_account !== undefined);
-  const isOne = new Set(numbered.map((one) => one.account)).size === 1;
-  const rule = fitting.find((one) => [ANY_CURRENCY, own].includes(currencyFor(one, currency))) ?? (isOne ? numbered[0] : undefined);
+  const byNumber = fitting.filter(({ match }) => match.bank_account !== undefined);
+  const isOne = new Set(byNumber.map((one) => one.account)).size === 1;
+  const rule = fitting.find((one) => [ANY_CURRENCY, own].includes(currencyFor(one, currency))) ?? (isOne ? byNumber[0] : undefined);
   if (rule !== undefined) return rule.account;
   const [only, second] = accounts.filter(isBank);
   return account === null && !card && own === currency && only !== undefined && second === undefined ? only.id : null;
@@ -82,7 +86,7 @@ export function recognised(
   // No pattern in a name may become one in the rule.
   const plain = name.replaceAll("*", "?");
   const like = withoutDates(plain, statement);
-  const others = rules.filter(
+  const others = numbered(rules, accounts).filter(
     ({ match, ...more }) =>
       (match.dialect ?? dialect) === dialect &&
       [ANY_CURRENCY, currency].includes(currencyFor({ match, ...more }, own)) &&
@@ -174,7 +178,7 @@ export function likelyAccount(
   if (match.currency !== undefined) return null;
   const [only, second] = accounts.filter(card ? isCard : isBank);
   if (only === undefined || second !== undefined) return null;
-  return rules.some(({ account }) => account === only.id || account === only.name) ? null : only;
+  return numbered(rules, accounts).some(({ account }) => account === only.id) ? null : only;
 }
 
 /** Banks write one id with and without blanks: `NL28 INGB 1200 3244 16`. */
