@@ -7,6 +7,7 @@ import { ClearedError, toWire } from "../kernel/errors.ts";
 import type { Card, Decision, Refused, RowsQuestion, Tree, UnknownAccount } from "../kernel/ports.ts";
 import { allReceipts } from "../workspace/books/claims.ts";
 import { accountOf } from "../workspace/books/invariants.ts";
+import { noStatements } from "../workspace/books/main-journal.ts";
 import { loadChart } from "../workspace/books/months.ts";
 import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
 import { CONFIG, MAIN_JOURNAL, receiptFile } from "../workspace/layout.ts";
@@ -30,14 +31,14 @@ export async function proposeAccount(host: Host, card: Card, { by, account: give
   // The answer for one unknown account is unlikely to be right for a second, whether or not it is applied yet.
   const taken = given === undefined ? [...statements, ...(await proposedRules(host))] : [];
   const account = given === undefined ? likelyAccount(taken, chart.accounts, asked) : accountOf(chart, given);
-  const isOwn = (type: string | undefined) => type === "asset" || type === "liability";
-  if (account === null || !isOwn(account.type)) {
+  const unfit = account === null ? null : noStatements(account);
+  if (account === null || unfit !== null) {
     const usual = account === null ? likelyAccount(statements, chart.accounts, asked) : null;
-    const own = chart.accounts.filter(({ type, id }) => isOwn(type) && id !== usual?.id).map(({ id, name }) => `${id} ${name}`);
+    const own = chart.accounts.filter((one) => noStatements(one) === null && one.id !== usual?.id).map(({ id, name }) => `${id} ${name}`);
     const why =
       account === null
         ? `${usual === null ? "" : `${usual.id} ${usual.name} is proposed for another one; name it again only if it is the same account. `}Say which account it is`
-        : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
+        : `${unfit} Name another`;
     throw new ClearedError(
       "USAGE",
       `${why}: \`cleared approve ${card.name} --account NUMBER\` with ${[...own, `one that you add to ${MAIN_JOURNAL} and commit`].join(" or ")}.`,

@@ -104,6 +104,11 @@ describe("each fault is found, with its place, by the check responsible", () => 
       ["config: config.yaml:4:5 ACCOUNT_UNKNOWN"],
     ],
     [
+      "an account that no bank has statements of",
+      { "config.yaml": 'business: {name: A}\nstatements:\n  - match: {file: "a-*.csv"}\n    account: 4010\n' },
+      ["config: config.yaml:4:5 CONFIG_INVALID"],
+    ],
+    [
       "a channel that config.yaml names",
       { "config.yaml": "business: {name: A}\nnotify:\n  default: ops\n" },
       ["config: config.yaml:3:3 NOTICE_CHANNEL"],

@@ -279,3 +279,14 @@ describe("a rule that names its account", () => {
     expect(await importAll(workspace, ["d.csv"], "run_4")).toMatchObject([{ new: 0, known: 1, removed: [expect.any(String)] }]);
   });
 });
+
+test("a statement of an account that no bank has statements of is refused, not booked", async () => {
+  workspace.files.set("config.yaml", (workspace.files.get("config.yaml") ?? "").replace("account: 1010", "account: 4010"));
+  workspace.drop("a.csv", statement(10_000, [["2026-11-02", "COFFEE", -450]]));
+  const [receipt] = await importAll(workspace, ["a.csv"]);
+  expect(receipt).toMatchObject({
+    new: 0,
+    refused: [{ code: "CONFIG_INVALID", message: expect.stringContaining("4010: Income:Services") }],
+  });
+  expect([...workspace.files.keys()].filter((path) => path.startsWith("journal/"))).toEqual([]);
+});

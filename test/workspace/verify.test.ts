@@ -69,14 +69,15 @@ describe("verify", () => {
     expect((await verifyBooks(memoryTree(workspace.files))).findings.map((finding) => finding.code)).toEqual(["FILE_MISSING"]);
   });
 
-  test("finds accounts that config.yaml names and the chart lacks", async () => {
+  test("finds accounts that config.yaml names and the chart lacks, or no bank has statements of", async () => {
     const { findings } = await verifyBooks(memoryTree(workspace.files), {
       accounts: { opening: "3010", suspense: "3901" },
-      statements: [{ account: "99" }],
+      statements: [{ account: "99" }, { account: "5020" }],
     });
     expect(findings.map(({ code, at, message }) => [code, at.file, message.split(" ")[0]])).toEqual([
       ["ACCOUNT_UNKNOWN", "config.yaml", "accounts.suspense"],
       ["ACCOUNT_UNKNOWN", "config.yaml", "statements.0.account"],
+      ["CONFIG_INVALID", "config.yaml", "statements.1.account"],
     ]);
   });
 });

@@ -9,7 +9,8 @@ import { isAmountKey } from "../../rules/tools/trace.ts";
 import type { VerifyDeclaration } from "../../rules/tools/verify.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { readYaml } from "../../scripts/yaml-text.ts";
-import { accountHint, parseMain } from "../../workspace/books/main-journal.ts";
+import { parseMain } from "../../workspace/books/main-journal.ts";
+import { accountFaults } from "../../workspace/books/verify.ts";
 import { CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, TRUST, agentFile } from "../../workspace/layout.ts";
 import { type Found, findingsIn, type Looked, type Subject } from "./findings.ts";
 
@@ -45,13 +46,7 @@ async function lostNames({ tree, trust }: Subject, config: Config): Promise<Foun
   const read = async (file: string) => readYaml((await tree.read(file)) ?? "", { file, code: "CONFIG_INVALID", maxLength: 262_144 });
   const found: { code: string; path: (string | number)[]; says: string; remark?: true }[] = [];
 
-  const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "");
-  const accounts = [
-    ...Object.entries(config.accounts).map(([key, word]) => ({ path: ["accounts", key], word })),
-    ...config.statements.map(({ account }, n) => ({ path: ["statements", n, "account"], word: account })),
-  ];
-  for (const { path, word } of accounts.filter((one) => !chart.byWord.has(one.word)))
-    found.push({ code: "ACCOUNT_UNKNOWN", path, says: `is ${word}, which ${MAIN_JOURNAL} does not have.${accountHint(chart, word)}` });
+  found.push(...accountFaults(config, parseMain((await tree.read(MAIN_JOURNAL)) ?? "")));
 
   const dialects = config.statements.flatMap(({ dialect, match }, n) => [
     ...(dialect === undefined ? [] : [{ path: ["statements", n, "dialect"], name: dialect }]),

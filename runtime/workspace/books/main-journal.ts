@@ -100,6 +100,10 @@ export function accountHint(chart: Chart, word: string): string {
   return nearest.length === 0 ? "" : ` The nearest are ${nearest.map(({ id, name }) => `${id} ${name}`).join(", ")}.`;
 }
 
+/** Why a rule or an answer cannot say that statements are of this account; null if it can. */
+export const noStatements = ({ name, type }: Account): string | null =>
+  type === "asset" || type === "liability" ? null : `${name} is neither an asset nor a liability, so no bank has statements of it.`;
+
 /** Digits after the point in the books: as declared, else the usual number for the currency, at least 2: 100 yen are written 100.00. */
 export const placesOf = (chart: Chart, currency: string): number => chart.places.get(currency) ?? usualPlaces(currency);
 

@@ -11,7 +11,7 @@ import { addTo, type Balances, fromExact, isPlainAmount, toBalances, toExact, to
 import { faultsOf, isMirror } from "./invariants.ts";
 import { type ParsedEntry, parseJournal } from "./journal-text.ts";
 import { CONFIG, JOURNAL, MAIN_JOURNAL, monthFile } from "../layout.ts";
-import { accountHint, type Chart, isMonthFile, parseMain } from "./main-journal.ts";
+import { accountHint, type Chart, isMonthFile, noStatements, parseMain } from "./main-journal.ts";
 import { monthOfId, toMonth } from "./months.ts";
 import { makeOwnFolder, userState } from "../own-folders.ts";
 import { readRecords } from "../statements/records.ts";
@@ -35,8 +35,11 @@ export async function verifyBooks(tree: Tree, config: NamedAccounts = {}) {
     return { findings: [missing], balances: {} as Balances, whole: false, entries: 0 };
   }
   const chart = parseMain(main);
+  const configFindings = accountFaults(config, chart).map(({ code, path, says }): Finding => {
+    return { code, at: { file: CONFIG }, message: `${path.join(".")} ${says}` };
+  });
   const files = (await tree.list(JOURNAL)).map((entry) => entry.path).filter((path) => path.endsWith(".journal"));
-  const findings = [...chart.findings, ...configFindings(config, chart), ...includeFindings(main, chart, files)];
+  const findings = [...chart.findings, ...configFindings, ...includeFindings(main, chart, files)];
   const totals: Totals = new Map();
   const places = new Map<string, string>();
   const reversals: ParsedEntry[] = [];
@@ -97,14 +100,18 @@ function firstOf(found: Finding[]): Finding[] {
   return [...found.slice(0, MOST - 1), { ...last, message }];
 }
 
-function configFindings({ accounts, statements = [] }: NamedAccounts, chart: Chart): Finding[] {
+/** What is wrong with the accounts that config.yaml names. */
+export function accountFaults({ accounts, statements = [] }: NamedAccounts, chart: Chart) {
   const named = [
-    ...Object.entries(accounts ?? {}).map(([key, word]) => [`accounts.${key}`, word] as const),
-    ...statements.map(({ account }, i) => [`statements.${i}.account`, account] as const),
+    ...Object.entries(accounts ?? {}).map(([key, word]) => ({ path: ["accounts", key], word })),
+    ...statements.map(({ account }, n) => ({ path: ["statements", n, "account"], word: account })),
   ];
-  return named.flatMap(([key, word]) => {
-    const message = `${key} is ${word}, which ${MAIN_JOURNAL} does not have.${accountHint(chart, word)}`;
-    return chart.byWord.has(word) ? [] : [{ code: "ACCOUNT_UNKNOWN", at: { file: CONFIG }, message }];
+  return named.flatMap(({ path, word }) => {
+    const account = chart.byWord.get(word);
+    if (account === undefined)
+      return [{ code: "ACCOUNT_UNKNOWN", path, says: `is ${word}, which ${MAIN_JOURNAL} does not have.${accountHint(chart, word)}` }];
+    const why = path[0] === "statements" ? noStatements(account) : null;
+    return why === null ? [] : [{ code: "CONFIG_INVALID", path, says: `is ${word}: ${why}` }];
   });
 }
 

@@ -7,7 +7,8 @@ import type { Imports, Json, Refused, Row, Tree } from "../../kernel/ports.ts";
 import { earlierOf } from "./tidy.ts";
 import { type ImportFile, PORTION } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
-import { IMPORTERS } from "../layout.ts";
+import { CONFIG, IMPORTERS } from "../layout.ts";
+import { noStatements } from "../books/main-journal.ts";
 import { loadChart } from "../books/months.ts";
 import type { Overlay } from "../overlay.ts";
 import { type PairRow, sortRows } from "./known-rows.ts";
@@ -136,7 +137,7 @@ export function createImports(context: ImportsContext): ImportsView {
   const read = async (name: string, all: boolean): Promise<{ parsed: Parsed; rows: Row[] }> => {
     const opened = await open(name);
     const { hash, found, refused, guess, earlier } = opened;
-    const { accounts } = await loadChart(await overlay.head());
+    const { accounts, byWord } = await loadChart(await overlay.head());
     const closed = (await context.closed()) ?? "";
     const dialect = [...new Set(found.map((one) => one.dialect))].join(", ");
     const parsed: Parsed = {
@@ -160,6 +161,13 @@ export function createImports(context: ImportsContext): ImportsView {
     parsed.refused.unshift(...unknownAccounts({ name, hash }, groups.get(null) ?? [], context.config, accounts, left));
     for (const [account, statements] of groups) {
       if (account === null) continue;
+      const named = byWord.get(account);
+      const unfit = named === undefined ? null : noStatements(named);
+      if (unfit !== null) {
+        const message = `By its rule under statements: in ${CONFIG} it is of account ${account}: ${unfit} Correct the rule, and commit that.`;
+        parsed.refused.push({ line: 0, code: "CONFIG_INVALID", message });
+        continue;
+      }
       for (const warning of isPart ? [] : statements.flatMap((one) => one.warnings))
         note(overlay, hash, `${name}: ${warning.message}`, { file: name, ...warning });
       const keyed = opened.keyed.getOrInsertComputed(account, () => toKeyedRows(statements, account));
