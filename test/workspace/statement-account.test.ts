@@ -187,7 +187,8 @@ describe("account", () => {
     expect(at("wise.csv", ["USD"], answered)).toEqual(["1010", like()]);
     expect(at("wise.csv", ["USD", "EUR"], answered)).toEqual([null, like("any")]);
     expect(at("wise.csv", ["USD", "EUR"], [...rules, { match: like("any"), account: "1030" }])[0]).toBe("1030");
-    expect(at("wise.csv", ["EUR"], [{ match: { file: "wise.csv" }, account: "1030", mapping: { currency: "EUR" } }])[0]).toBe("1030");
+    const mapped = [{ match: { file: "wise.csv" }, account: "1030", mapping: { currency: "EUR" } }] as StatementRule[];
+    expect(at("wise.csv", ["EUR"], mapped)[0]).toBe("1030");
   });
 
   test("the likely one is the only one of its kind that no rule names", () => {

@@ -9,6 +9,7 @@ import { isTimezone } from "../../scripts/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
 import { account, digits, flag, secret, size, text, wordsAt } from "./fields.ts";
 import { CONFIG, TRUST } from "../layout.ts";
+import { dialectSchemas } from "../statements/dialect.ts";
 import { changeLimitsSchema, limitsSchema } from "./limits.ts";
 import { variables } from "./variables.ts";
 import { modelRolesSchema, modelServersSchema } from "./models.ts";
@@ -40,8 +41,8 @@ const statement = z.lazy(() =>
       .partial()
       .refine((match) => Object.keys(match).length > 0, "name a file pattern, a bank_account, a bank, a dialect, or several of them"),
     account,
-    dialect: text("the name of a dialect in importers/").optional(),
-    mapping: z.record(z.string(), setting).optional(),
+    dialect: dialectSchemas().Keys.shape.name.optional(),
+    mapping: dialectSchemas().mapping.optional(),
   }),
 );
 

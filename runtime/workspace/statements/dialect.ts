@@ -16,48 +16,54 @@ const PLACEHOLDERS = ["account", "opening", "closing", "closing_date", "from", "
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
 const column = z.union([z.string().min(1), z.int().min(1).max(500)], { error: "write a column's header, or its number from 1" });
-const words = z.array(z.string().min(1), { error: "write a list of words" }).min(1);
 
-const match = z.strictObject({
-  header: words.optional().describe("column names that must all be in the header line"),
-  columns: z
-    .union([z.int().min(1).max(500), z.array(z.int().min(1).max(500)).min(1)], { error: "write a number of cells, or a list of numbers" })
-    .optional()
-    .describe("allowed numbers of cells in a row; without `header` the file has no header line"),
-  cells: z
-    .record(
-      z.string().regex(/^\d{1,3}$/, "write the number of a column"),
-      z.union([z.enum(["date", "amount", "digits"]), words], { error: "write date, amount, digits or a list of words" }),
-    )
-    .optional()
-    .describe("what each column (by number) holds in a file without a header"),
-});
+// Made at first use: config.yaml is read in every process, and few processes read a dialect.
+let made: ReturnType<typeof schemas> | null = null;
+export const dialectSchemas = () => (made ??= schemas());
 
-const columns = z.strictObject({
-  date: column.describe("the day of the row"),
-  description: z
-    .union([column, z.array(column).min(1)], { error: "write a column, or a list of columns" })
-    .describe("the bank's text; several columns are joined"),
-  amount: column.optional().describe("signed, unless `sign` or `direction` says otherwise"),
-  out: column.optional().describe("money out, positive; goes with `in`"),
-  in: column.optional().describe("money in, positive"),
-  balance: column.optional().describe("running balance after the row"),
-  type: column.optional().describe("the bank's word for the kind of row"),
-  id: column.optional().describe("the bank's own id of the row"),
-  currency: column.optional().describe("of the row"),
-  counterparty: column.optional().describe("who was paid, or who paid"),
-  account: column.optional().describe("bank account of the row; a file with several becomes several statements"),
-});
+/** For docs/DIALECTS.md and the checks of files; `mapping`: the keys of a dialect without its name. */
+const schemas = () => {
+  const words = z.array(z.string().min(1), { error: "write a list of words" }).min(1);
 
-const skip = z.strictObject({
-  column: column.describe("where to look"),
-  is: words.optional().describe("leave the row out when the cell is one of these"),
-  starts: z.string().min(1).optional().describe("leave the row out when the cell begins with this"),
-  empty: z.literal(true).optional().describe("leave the row out when the cell is empty"),
-});
+  const match = z.strictObject({
+    header: words.optional().describe("column names that must all be in the header line"),
+    columns: z
+      .union([z.int().min(1).max(500), z.array(z.int().min(1).max(500)).min(1)], { error: "write a number of cells, or a list of numbers" })
+      .optional()
+      .describe("allowed numbers of cells in a row; without `header` the file has no header line"),
+    cells: z
+      .record(
+        z.string().regex(/^\d{1,3}$/, "write the number of a column"),
+        z.union([z.enum(["date", "amount", "digits"]), words], { error: "write date, amount, digits or a list of words" }),
+      )
+      .optional()
+      .describe("what each column (by number) holds in a file without a header"),
+  });
 
-const dialectSchema = z
-  .strictObject({
+  const columns = z.strictObject({
+    date: column.describe("the day of the row"),
+    description: z
+      .union([column, z.array(column).min(1)], { error: "write a column, or a list of columns" })
+      .describe("the bank's text; several columns are joined"),
+    amount: column.optional().describe("signed, unless `sign` or `direction` says otherwise"),
+    out: column.optional().describe("money out, positive; goes with `in`"),
+    in: column.optional().describe("money in, positive"),
+    balance: column.optional().describe("running balance after the row"),
+    type: column.optional().describe("the bank's word for the kind of row"),
+    id: column.optional().describe("the bank's own id of the row"),
+    currency: column.optional().describe("of the row"),
+    counterparty: column.optional().describe("who was paid, or who paid"),
+    account: column.optional().describe("bank account of the row; a file with several becomes several statements"),
+  });
+
+  const skip = z.strictObject({
+    column: column.describe("where to look"),
+    is: words.optional().describe("leave the row out when the cell is one of these"),
+    starts: z.string().min(1).optional().describe("leave the row out when the cell begins with this"),
+    empty: z.literal(true).optional().describe("leave the row out when the cell is empty"),
+  });
+
+  const keys = z.strictObject({
     name: z
       .string()
       .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "write small letters, digits and dashes")
@@ -96,8 +102,9 @@ const dialectSchema = z
       .optional()
       .describe("of the statement; without it that of the workspace"),
     skip: z.array(skip).default([]).describe("rows that are not transactions; each names one of `is`, `starts` or `empty`"),
-  })
-  .check((context) => {
+  });
+
+  const consistent = (context: z.core.ParsePayload<Omit<z.output<typeof keys>, "name">>): void => {
     const value = context.value;
     const problem = (path: (string | number)[], message: string) => context.issues.push({ code: "custom", input: value, path, message });
     const { amount: one, out, in: into } = value.columns;
@@ -112,16 +119,16 @@ const dialectSchema = z
       if ([rule.is, rule.starts, rule.empty].filter((part) => part !== undefined).length !== 1)
         problem(["skip", index], "name one of `is`, `starts` or `empty`");
     }
-  });
+  };
 
-/** For docs/DIALECTS.md. */
-export const DIALECT_SCHEMAS = { Keys: dialectSchema, match, columns, amount: amountForm, skip };
+  return { Keys: keys.check(consistent), mapping: keys.omit({ name: true }).check(consistent), match, columns, amount: amountForm, skip };
+};
 
-export type Dialect = z.output<typeof dialectSchema>;
+export type Dialect = z.output<ReturnType<typeof schemas>["Keys"]>;
 export type Column = z.output<typeof column>;
 
 /** Columns that the dialect names by header. */
-function namesOf(dialect: { columns: z.output<typeof columns>; direction?: { column: Column } | undefined }): string[] {
+function namesOf(dialect: { columns: Dialect["columns"]; direction?: { column: Column } | undefined }): string[] {
   return [...Object.values(dialect.columns).flat(), dialect.direction?.column].filter((name): name is string => typeof name === "string");
 }
 
@@ -138,7 +145,7 @@ export function parseDialects(files: { path: string; text: string }[]): Dialect[
   const seen = new Map<string, string>();
   return files.map(({ path, text }) => {
     const source = { file: path, code: "CONFIG_INVALID" as const, maxLength: 65_536 };
-    const dialect = checkYaml(readYaml(text, source), dialectSchema, source);
+    const dialect = checkYaml(readYaml(text, source), dialectSchemas().Keys, source);
     const other = seen.get(dialect.name);
     if (other !== undefined) {
       const message = `${path}: The dialect "${dialect.name}" is defined twice: in ${other} and here. Give one another name.`;
@@ -147,16 +154,6 @@ export function parseDialects(files: { path: string; text: string }[]): Dialect[
     seen.set(dialect.name, path);
     return dialect;
   });
-}
-
-/**
- * A dialect from `mapping:` of config.yaml, which has the keys of a dialect file except its name.
- * @throws CONFIG_INVALID
- */
-export function mappingDialect(mapping: unknown, name = "generic"): Dialect {
-  const given = typeof mapping === "object" && mapping !== null && !Array.isArray(mapping) ? mapping : { columns: mapping };
-  const at = { file: "config.yaml" };
-  return checkYaml({ value: { name, ...given }, at: () => at }, dialectSchema, { ...at, code: "CONFIG_INVALID", maxLength: 0 });
 }
 
 function isTemplate(template: string): boolean {

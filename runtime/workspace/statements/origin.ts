@@ -22,8 +22,7 @@ function currencyOf({ currency, dialect, rows }: Origin): string {
 
 /** The currency of the statements of a rule: as it says; any where it names the account or the file's content; else that of the books. */
 function currencyFor({ match, mapping }: StatementRule, own: string): string {
-  const mapped = (mapping as { currency?: string } | undefined)?.currency;
-  return match.currency ?? mapped ?? (match.bank_account === undefined && match.content === undefined ? own : ANY_CURRENCY);
+  return match.currency ?? mapping?.currency ?? (match.bank_account === undefined && match.content === undefined ? own : ANY_CURRENCY);
 }
 
 /** The rules with their accounts by number: config.yaml may have a name, and the keys of rows begin with the number. */
@@ -34,7 +33,7 @@ const numbered = (rules: readonly StatementRule[], accounts: readonly Account[])
 export const isBank = ({ type, name }: Account): boolean => type === "asset" && name.startsWith("Assets:Bank:");
 
 /** Dialect and mapping for a file by its name alone, before its bank account is known. */
-export function settingsFor(rules: readonly StatementRule[], file: string): { dialect?: string | undefined; mapping?: unknown } {
+export function settingsFor(rules: readonly StatementRule[], file: string): Partial<Pick<StatementRule, "dialect" | "mapping">> {
   const rule = rules.find(
     (one) => one.match.file !== undefined && fits(one.match.file, file) && (one.dialect !== undefined || one.mapping !== undefined),
   );

@@ -4,7 +4,7 @@
  */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { readCsv } from "./csv.ts";
-import { type Dialect, hasHeader, mappingDialect } from "./dialect.ts";
+import { type Dialect, hasHeader } from "./dialect.ts";
 import { assertText, decode, peek, PEEKED, unreadable } from "./records.ts";
 import { guessDialect, matchDialect } from "./match.ts";
 import { isOfx, readOfx } from "./ofx.ts";
@@ -16,7 +16,7 @@ export interface ParseOptions {
   /** Name of the dialect to use, from config.yaml; without it the file decides. */
   dialect?: string | undefined;
   /** `mapping:` of config.yaml: the keys of a dialect file, for this statement only. */
-  mapping?: unknown;
+  mapping?: Omit<Dialect, "name"> | undefined;
   /** Currency of the books, for statements that name none. */
   defaultCurrency: string;
 }
@@ -27,7 +27,7 @@ const MOST_REFUSED = 20_000;
 /**
  * The statements in a file, one per bank account, at least one.
  * @throws STATEMENT_DIALECT (data.dialect: the text of a dialect file, where one can be guessed), STATEMENT_ENCODING, STATEMENT_INVALID,
- * FILE_TOO_LARGE, CONFIG_INVALID (mapping)
+ * FILE_TOO_LARGE
  */
 export function parseStatement(name: string, bytes: Uint8Array, options: ParseOptions): Statement[] {
   try {
@@ -65,7 +65,7 @@ function readStatement(name: string, bytes: Uint8Array, options: ParseOptions): 
 }
 
 function chooseDialect(name: string, top: string, { dialects, dialect, mapping }: ParseOptions): Dialect {
-  if (mapping !== undefined) return mappingDialect(mapping, dialect);
+  if (mapping !== undefined) return { name: dialect ?? "generic", ...mapping };
   // The dialect defines the encoding, so it is found in leniently decoded text; the strict decoding comes after.
   if (dialect === undefined) return matchDialect(name, top, dialects);
   const named = dialects.find((one) => one.name === dialect);

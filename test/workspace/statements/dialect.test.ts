@@ -1,7 +1,7 @@
 /** Dialect files are checked to the line, and the most specific dialect reads a file. */
 import { expect, test } from "vitest";
-import { mappingDialect, parseDialects, matchTemplate } from "../../../runtime/workspace/statements/dialect.ts";
-import { readOne, shipped, thrown } from "./shipped.ts";
+import { parseDialects, matchTemplate } from "../../../runtime/workspace/statements/dialect.ts";
+import { mappingOf, readOne, shipped, thrown } from "./shipped.ts";
 
 const good = [
   "name: mine",
@@ -59,9 +59,14 @@ test("hostile YAML ends with an error", () => {
     expect(thrown(() => load(text)).code).toBe("CONFIG_INVALID");
 });
 
-test("an invalid mapping is refused as part of config.yaml", () => {
-  for (const mapping of [null, 3, "x", [], {}, { columns: { date: 0 } }])
-    expect(thrown(() => mappingDialect(mapping))).toMatchObject({ code: "CONFIG_INVALID", at: { file: "config.yaml" } });
+test("a mapping is checked with config.yaml, as a dialect is with its file", () => {
+  const [columns, date] = [{ date: "Day", description: "Text", amount: "Sum" }, "DD.MM.YYYY"];
+  expect(mappingOf({ columns, date })).toMatchObject({ columns, delimiter: "," });
+  const wrong = [null, 3, "x", [], {}, { columns: { date: 0 } }, { columns, date, name: "mine" }, { columns, date: "someday" }];
+  for (const mapping of wrong)
+    expect(thrown(() => mappingOf(mapping))).toMatchObject({ code: "CONFIG_INVALID", at: { file: "config.yaml" } });
+  const typo = thrown(() => mappingOf({ columns: { ...columns, balanc: "Sum" }, date }));
+  expect(typo.message).toContain('Unknown key "statements.0.mapping.columns.balanc". Did you mean "balance"?');
 });
 
 test("the more specific header wins, and a tie is reported", () => {

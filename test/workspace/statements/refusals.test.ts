@@ -1,9 +1,9 @@
 /** What is ambiguous or broken is refused with its line and what to do; the rows around it come through. */
 import { expect, test } from "vitest";
-import { CHASE, read, readOne, sample, thrown } from "./shipped.ts";
+import { CHASE, mappingOf, read, readOne, sample, thrown } from "./shipped.ts";
 
 const generic = (...rows: string[]) => readOne(`Date,Description,Amount\n2025-01-01,GOOD,-1.00\n${rows.join("\n")}\n`);
-const mapped = (mapping: object, csv: string) => readOne(csv, { mapping });
+const mapped = (mapping: object, csv: string) => readOne(csv, { mapping: mappingOf(mapping) });
 
 test("each bad row is refused at its line and the good ones stay", () => {
   const [statement] = read("bad.csv", sample("own_refused_rows.csv"));
@@ -172,7 +172,7 @@ test("the line of the first invalid byte is named", () => {
 test("UTF-16 with a mark, UTF-8 with a mark and declared windows-1252 are read", () => {
   const text = "Date,Description,Amount\n2025-01-01,Café,1.00\n";
   const description = (bytes: Buffer, mapping?: object) =>
-    read("a.csv", bytes, mapping === undefined ? {} : { mapping })[0]?.rows[0]?.description;
+    read("a.csv", bytes, mapping === undefined ? {} : { mapping: mappingOf(mapping) })[0]?.rows[0]?.description;
   expect(description(Buffer.from(`\ufeff${text}`, "utf16le"))).toBe("Café");
   expect(description(Buffer.from(`\ufeff${text}`))).toBe("Café");
   const mapping = { encoding: "windows-1252", columns: { date: "Date", description: "Description", amount: "Amount" }, date: "YYYY-MM-DD" };

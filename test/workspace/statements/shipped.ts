@@ -1,6 +1,7 @@
 /** The shipped dialects and short ways to read a text with them, for the tests of this folder. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseConfig } from "../../../runtime/workspace/settings/config.ts";
 import { parseDialects } from "../../../runtime/workspace/statements/dialect.ts";
 import { parseStatement, type ParseOptions } from "../../../runtime/workspace/statements/parse.ts";
 import type { Statement } from "../../../runtime/workspace/statements/proof.ts";
@@ -15,6 +16,12 @@ export const shipped = parseDialects(
 export function read(name: string, content: string | Uint8Array, options: Partial<ParseOptions> = {}): Statement[] {
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
   return parseStatement(name, bytes, { dialects: shipped, defaultCurrency: "USD", ...options });
+}
+
+/** As a rule of config.yaml has it. */
+export function mappingOf(mapping: unknown): ParseOptions["mapping"] {
+  const rule = { match: { file: "*" }, account: 1010, mapping };
+  return parseConfig(JSON.stringify({ business: { name: "A" }, statements: [rule] })).statements[0]?.mapping;
 }
 
 /** The only statement of a text. */
