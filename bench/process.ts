@@ -79,7 +79,7 @@ async function oneAtATime(dir: string, theirs: (synced: boolean) => Figures | nu
   const host = await openHost(dir, { mode: "owner" });
   const store = join(dir, ".cleared/store.db");
   const once = async (key: string) => {
-    const { id } = await host.start("reconcile", { cause: { kind: "command", key }, input: { id: key } });
+    const { id } = await host.start("reconcile", { cause: { kind: "command", key }, input: { id: `RUN${key}` } });
     const end = await host.engine.result(id);
     if (end.outcome !== "completed") throw new Error(`${end.status} ${end.error?.message ?? ""}`);
   };
