@@ -18,6 +18,7 @@ import { legsOf, monthsOf } from "../workspace/books/invariants.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";
 import { filesIn } from "../workspace/statements/import-files.ts";
 import { IMPORT, PROCESSED, receiptFile } from "../workspace/layout.ts";
+import { treeOver } from "../workspace/git/tree.ts";
 import { findEntry, loadMonth, monthOfId } from "../workspace/books/months.ts";
 import { sameQuestions } from "../workspace/statements/questions.ts";
 import { ALL_ROWS, type KeptReceipt, isOpenReceipt, receiptFromYaml } from "../workspace/statements/receipt.ts";
@@ -133,8 +134,7 @@ export async function revive(
   const left = named.filter(isLeft);
   // One that was killed has asked again, and has not moved the file.
   await bringBack(host, named.filter(isOpenReceipt));
-  const rows = names.filter((name) => !left.some((one) => isOf(name, one)));
-  const ids = await idsOf(host.dir, git.tree(await git.head()), rows);
+  const ids = await idsOf(host.dir, git.tree(await git.head()), names, isLeft);
   const past = leave ? new Map<string, Entry>() : await pastOf(git, ids);
   const result = await git.commit({
     message:
@@ -144,8 +144,8 @@ export async function revive(
     trailers: { "Approved-by": by },
     build: async (head) => {
       if (leave) return leaveOut(head, ids);
-      const asking = reopened((await allReceipts(head)).filter(isLeft));
-      return ids.length === 0 ? asking : new Map([...(await reviveRows(head, ids, past, { by }, await host.config(head))), ...asking]);
+      const files = ids.length === 0 ? new Map() : await reviveRows(head, ids, past, { by }, await host.config(head));
+      return new Map([...files, ...reopened((await allReceipts(treeOver(head, files))).filter(isLeft))]);
     },
   });
   const commit = committedOrRefused(result, "try again");
@@ -158,7 +158,8 @@ export async function revive(
 const isOf = (name: string, { file, hash }: Pick<KeptReceipt, "file" | "hash">): boolean =>
   file === name || (/^[0-9a-f]{7,64}$/.test(name) && hash.startsWith(name));
 
-async function idsOf(dir: string, head: Tree, names: readonly string[]): Promise<string[]> {
+/** The deleted entries of each name; none is fine where `isLeft` holds for its receipt. @throws USAGE */
+async function idsOf(dir: string, head: Tree, names: readonly string[], isLeft: (one: KeptReceipt) => boolean): Promise<string[]> {
   const receipts = await allReceipts(head);
   const found = new Set<string>();
   for (const name of names) {
@@ -166,7 +167,7 @@ async function idsOf(dir: string, head: Tree, names: readonly string[]): Promise
     const claimed = isEntryId(name) ? [name] : own.flatMap(claimedBy);
     const there = await existingIn(head, claimed);
     const gone = claimed.filter((id) => !there.has(id));
-    if (gone.length === 0) throw new ClearedError("USAGE", whyNone(dir, name, own, claimed.length));
+    if (gone.length === 0 && !own.some(isLeft)) throw new ClearedError("USAGE", whyNone(dir, name, own, claimed.length));
     for (const id of gone) found.add(id);
   }
   return [...found];
