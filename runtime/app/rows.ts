@@ -128,13 +128,16 @@ export async function revive(
 ): Promise<{ entries: string[]; commit: string | null }> {
   const { git } = host;
   const { bringBack } = await import("../change/proposals/undo.ts");
+  const files = await Promise.all([IMPORT, PROCESSED].map((folder) => filesIn(host.dir, folder)));
+  const present = new Set(files.flat().map(({ hash }) => hash));
   const isNamed = (one: KeptReceipt) => !leave && names.some((name) => isOf(name, one));
-  const isLeft = (one: KeptReceipt) => isNamed(one) && one.record.left_accounts !== undefined;
+  // Without the file no answer about its account could be carried out.
+  const isLeft = (one: KeptReceipt) => isNamed(one) && one.record.left_accounts !== undefined && present.has(one.hash);
   const named = (await allReceipts(git.tree(await git.head()))).filter(isNamed);
   const left = named.filter(isLeft);
   // One that was killed has asked again, and has not moved the file.
   await bringBack(host, named.filter(isOpenReceipt));
-  const ids = await idsOf(host.dir, git.tree(await git.head()), names, isLeft);
+  const ids = await idsOf(git.tree(await git.head()), names, isLeft, (...about) => whyNone(host.dir, present, ...about));
   const past = leave ? new Map<string, Entry>() : await pastOf(git, ids);
   const result = await git.commit({
     message:
@@ -144,8 +147,8 @@ export async function revive(
     trailers: { "Approved-by": by },
     build: async (head) => {
       if (leave) return leaveOut(head, ids);
-      const files = ids.length === 0 ? new Map() : await reviveRows(head, ids, past, { by }, await host.config(head));
-      return new Map([...files, ...reopened((await allReceipts(treeOver(head, files))).filter(isLeft))]);
+      const back = ids.length === 0 ? new Map() : await reviveRows(head, ids, past, { by }, await host.config(head));
+      return new Map([...back, ...reopened((await allReceipts(treeOver(head, back))).filter(isLeft))]);
     },
   });
   const commit = committedOrRefused(result, "try again");
@@ -158,8 +161,15 @@ export async function revive(
 const isOf = (name: string, { file, hash }: Pick<KeptReceipt, "file" | "hash">): boolean =>
   file === name || (/^[0-9a-f]{7,64}$/.test(name) && hash.startsWith(name));
 
+type About = [name: string, own: readonly KeptReceipt[], claimed: number];
+
 /** The deleted entries of each name; none is fine where `isLeft` holds for its receipt. @throws USAGE */
-async function idsOf(dir: string, head: Tree, names: readonly string[], isLeft: (one: KeptReceipt) => boolean): Promise<string[]> {
+async function idsOf(
+  head: Tree,
+  names: readonly string[],
+  isLeft: (one: KeptReceipt) => boolean,
+  why: (...about: About) => string,
+): Promise<string[]> {
   const receipts = await allReceipts(head);
   const found = new Set<string>();
   for (const name of names) {
@@ -167,18 +177,21 @@ async function idsOf(dir: string, head: Tree, names: readonly string[], isLeft: 
     const claimed = isEntryId(name) ? [name] : own.flatMap(claimedBy);
     const there = await existingIn(head, claimed);
     const gone = claimed.filter((id) => !there.has(id));
-    if (gone.length === 0 && !own.some(isLeft)) throw new ClearedError("USAGE", whyNone(dir, name, own, claimed.length));
+    if (gone.length === 0 && !own.some(isLeft)) throw new ClearedError("USAGE", why(name, own, claimed.length));
     for (const id of gone) found.add(id);
   }
   return [...found];
 }
 
-/** Why nothing of this name can be booked again or left out. `own`: the receipts that it names. */
-function whyNone(dir: string, name: string, own: readonly KeptReceipt[], claimed: number): string {
+/** Why nothing of this name can be booked again or left out. `present`: hashes of the files that are there; `own`: the receipts that it names. */
+function whyNone(dir: string, present: ReadonlySet<string>, ...[name, own, claimed]: About): string {
   const file = own[0]?.file ?? name;
+  const put = own.some(({ hash }) => present.has(hash))
+    ? ""
+    : ` The file is in neither ${IMPORT} nor ${PROCESSED}: put it back into ${IMPORT} first.`;
   if (own.some(isOpenReceipt))
-    return `What the books lack of ${file} is not deleted, it waits: answer its cards in \`cleared queue\`; \`cleared import\` then books it.`;
-  if (own.some(({ record }) => record.left_accounts !== undefined)) return `The account of ${file} is left out already.`;
+    return `What the books lack of ${file} is not deleted, it waits: answer its cards in \`cleared queue\`; \`cleared import\` then books it.${put}`;
+  if (own.some(({ record }) => record.left_accounts !== undefined)) return `The account of ${file} is left out already.${put}`;
   if (claimed === 0 && /^[\w.-]+$/.test(file) && existsSync(join(dir, PROCESSED, file)))
     return `No row of ${file} is in the books; \`cleared import ${PROCESSED}${file}\` books what the books lack of it.`;
   if (isEntryId(name) || own.length > 0) return `Nothing of ${name} is missing: its entries are in the books.`;
