@@ -10,6 +10,7 @@ import { type Ladder, levelName, meetsLevel } from "../rules/policy/levels.ts";
 import type { Call, Card, CardDraft, Decision, Json, RunRecord } from "../kernel/ports.ts";
 import type { Header } from "../scripts/header.ts";
 import { validateInput } from "../scripts/fields.ts";
+import { normalText } from "../rules/grounding.ts";
 import { nameWords } from "../rules/tools/classify.ts";
 import { isHarmless } from "../rules/tools/harmless.ts";
 import { amountsIn, isAmountKey, MULTIPLIES, saysCurrency } from "../rules/tools/trace.ts";
@@ -87,10 +88,10 @@ type Requested = Pick<CardDraft, "requesters" | "requested_at">;
 
 /** The tool servers whose records gave the run these ids; none if one of them is not known to be a server's, as where the input has it, too. */
 export function serversOf(ids: readonly string[], { seen, texts: [input = "null"] }: Pick<RunState, "seen" | "texts">): string[] {
-  const said = (value: Json) => new Set([...leavesOf([["", value]]).values()].map((one) => String(one).trim()));
+  const said = (value: Json) => new Set([...leavesOf([["", value]]).values()].map((one) => normalText(String(one))));
   const given = said(JSON.parse(input) as Json);
   const reads = [...seen].map(([call, value]) => ({ tool: (JSON.parse(call) as [string])[0], said: said(value) }));
-  const found = ids.map((id) => (given.has(id) ? [] : reads.filter((one) => one.said.has(id) && one.tool.includes("/"))));
+  const found = ids.map(normalText).map((id) => (given.has(id) ? [] : reads.filter((one) => one.said.has(id) && one.tool.includes("/"))));
   return found.some((of) => of.length === 0) ? [] : [...new Set(found.flat().map(({ tool }) => tool.slice(0, tool.indexOf("/"))))];
 }
 
@@ -109,8 +110,8 @@ export function ableTo(
 
 /** By which of their ids a person is one of those who requested the case; their name counts as one, as where it is recorded (`idAt`). */
 function requesterIdOf({ name, ids }: Person, { requesters = [] }: Pick<CardDraft, "requesters">): string | undefined {
-  const own = [name, ...Object.values(ids ?? {})].map((id) => id.trim().toLowerCase());
-  return requesters.find((id) => own.includes(id.toLowerCase()));
+  const own = [name, ...Object.values(ids ?? {})].map(normalText);
+  return requesters.find((id) => own.includes(normalText(id)));
 }
 
 /**

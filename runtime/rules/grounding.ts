@@ -7,12 +7,12 @@ import { plainDecimal } from "../kernel/money.ts";
 
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
 
-/** Lower case, one kind of blank and of dash, no invisible characters. */
+/** Lower case, one kind of blank and of dash, no invisible characters: two texts, or two ids of a person, that a reader sees as one are equal. */
 export function normalText(text: string): string {
   return text
+    .replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, "")
     .normalize("NFKC")
-    .replace(/[\u00ad\u200b-\u200f\u2060\ufeff]/g, "")
-    .replace(/[\u2010-\u2015\u2212]/g, "-")
+    .replace(/[\p{Pd}\u2212]/gu, "-")
     .replace(/\s+/g, " ")
     .trim()
     .toLowerCase();

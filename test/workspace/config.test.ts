@@ -151,9 +151,10 @@ test("dotted keys reach exactly what the file contains", () => {
   expect(configKeys(raw)).toEqual(expect.arrayContaining(["business", "business.name", "thresholds.auto_confirm", "settings.list.0"]));
 });
 
-test("two people have two keys: neither the same text twice nor the same bytes in another text", () => {
+test("two people have two names, and two keys: neither the same text twice nor the same bytes in another text", () => {
   const key = (last: string) => `MCowBQYDK2VwAyEA${"b".repeat(42)}${last}=`;
-  const people = (other: string) => `people:\n  - {name: Ann, key: ${key("g")}}\n  - {name: Carl, key: ${other}}\n`;
+  const people = (other: string, name = "Carl") => `people:\n  - {name: Ann, key: ${key("g")}}\n  - {name: "${name}", key: ${other}}\n`;
+  expect(refusal(() => parseTrust(people(key("k"), "A\\u200bnn"))).message).toMatch(/two people have the same name/);
   expect(parseTrust(people(key("k"))).people).toHaveLength(2);
   expect(refusal(() => parseTrust(people(key("g")))).message).toMatch(/two people have the same key/);
   for (const last of ["h", "i", "j"]) expect(refusal(() => parseTrust(people(key(last)))).message).toMatch(/exactly as cleared init/);

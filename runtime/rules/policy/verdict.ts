@@ -5,6 +5,7 @@
 import type { Demanded, Verdict, VerdictWord, Json } from "../../kernel/ports.ts";
 import { NOBODY } from "../../kernel/text.ts";
 import { STRICTNESS } from "../../kernel/verdict.ts";
+import { normalText } from "../grounding.ts";
 import { type Condition, type Atom, type Operand, namesIn, printOperand } from "./condition.ts";
 import { type Scope, evaluate, unknownFields, fieldValue } from "./evaluate.ts";
 import { type Ladder, strictest } from "./levels.ts";
@@ -129,9 +130,11 @@ export function judgeStrictest(sets: readonly RuleSet[], ladder: Ladder): Demand
   };
 }
 
-/** A requester who is not known could be anyone. */
-const idIn = (fact: Json | undefined): string =>
-  (typeof fact === "string" || typeof fact === "number" ? String(fact).trim() : "") || NOBODY;
+/** A requester who is not known could be anyone; so could one whose id was redacted: marks stand in brackets, which no id has. */
+const idIn = (fact: Json | undefined): string => {
+  const id = typeof fact === "string" || typeof fact === "number" ? String(fact).trim() : "";
+  return normalText(id) === "" || /[[\]]/.test(id) ? NOBODY : id;
+};
 
 type Summarized = Pick<Verdict, "verdict" | "level" | "triggered" | "indeterminate">;
 function summarize({ verdict, level, triggered, indeterminate }: Summarized): string {

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { CURRENCY_PATTERN } from "../../kernel/money.ts";
+import { normalText } from "../../rules/grounding.ts";
 import { text } from "./fields.ts";
 
 export const mailAddress = z.string().regex(/^[^\s@<>,;"]+@[^\s@<>,;"]+$/, "write one mail address");
@@ -27,7 +28,7 @@ export const peopleSchema = z
     }),
     { error: "write a list of {name, key}" },
   )
-  .refine((people) => new Set(people.map((person) => person.name)).size === people.length, "two people have the same name")
+  .refine((people) => new Set(people.map(({ name }) => normalText(name))).size === people.length, "two people have the same name")
   // One person with two names would count as two people where two must agree.
   .refine((people) => new Set(people.map((person) => person.key)).size === people.length, "two people have the same key");
 
