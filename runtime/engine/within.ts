@@ -5,7 +5,7 @@
 import type { Call, Json } from "../kernel/ports.ts";
 import { scalarsOf } from "../rules/edits.ts";
 import { isHarmless } from "../rules/tools/harmless.ts";
-import { amountsIn, isAmountKey, saysCurrency } from "../rules/tools/trace.ts";
+import { amountsIn, decimalOf, isPaidKey, saysCurrency } from "../rules/tools/trace.ts";
 import { isAtMost, signOf } from "./authority.ts";
 
 interface Limit {
@@ -25,17 +25,16 @@ export const judgedBy = (calls: readonly Call[], { fields }: Pick<Limit, "fields
       }));
 
 /**
- * Why a person decides on these calls instead of the profile; null: each has an amount, none is above the limit or negative, and nothing could
- * multiply them or be one more. `fallback`: the workspace's currency, for calls that name none.
+ * Why a person decides on these calls instead of the profile; null: each has an amount of what is paid, none is above the limit or negative,
+ * and nothing could multiply them or be one more. `fallback`: the workspace's currency, for calls that name none.
  */
 export function outside(calls: readonly Call[], limit: Limit, fallback: string): string | null {
   if (calls.length === 0) return "there is no call";
   for (const { tool, params } of calls) {
-    const amounts = amountsIn(params);
-    // To a tool that may mean all that is open.
+    // To a tool a missing amount may mean all that is open.
     if (/"amounts?":(?:null|[[{]+[\]}])/i.test(JSON.stringify(params))) return `${tool} names an amount without giving it`;
-    if (amounts.length === 0) return `${tool} has no amount`;
-    const over = amounts.find(({ value }) => !isAtMost(value, limit.up_to) || signOf(value) < 0);
+    if (![...scalarsOf([{ tool, params }])].some(pays)) return `${tool} has no amount of what is paid`;
+    const over = amountsIn(params).find(({ value }) => !isAtMost(value, limit.up_to) || signOf(value) < 0);
     if (over !== undefined) return `${tool} ${over.path} is not within ${limit.up_to}`;
   }
   for (const call of calls) {
@@ -60,8 +59,12 @@ const namesOf = (path: string): string[] =>
     .slice(3)
     .filter((part) => !isIndex(part));
 
-/** In a further element of a list that has no amount of its own: a payee, who may get that of the call. */
+const pays = ([path, value]: readonly [string, Json]): boolean =>
+  isPaidKey(namesOf(path).at(-1) ?? "") && !["0", null].includes(decimalOf(value));
+
+/** In one of several elements of a list that has no amount of its own: a payee, who may get that of the call, or all that is open. */
 function isUnpriced(path: string, all: readonly (readonly [string, Json])[]): boolean {
-  const elements = [...path.matchAll(/\.[1-9]\d*(?=\.)/g)].map((one) => path.slice(0, one.index + one[0].length + 1));
-  return elements.some((element) => !all.some(([other]) => other.startsWith(element) && isAmountKey(namesOf(other).at(-1) ?? "") === true));
+  const lists = [...path.matchAll(/\.\d+(?=\.)/g)].map(({ 0: at, index }) => [path.slice(0, index), at] as const);
+  const has = (start: string, what = pays) => all.some((one) => one[0].startsWith(start) && what(one));
+  return lists.some(([list, at]) => has(`${list}.1.`, () => true) && !has(`${list}${at}.`));
 }

@@ -82,6 +82,14 @@ export function isAmountKey(key: string): boolean | null {
   return tells === undefined ? null : MONEY.has(tells);
 }
 
+const PAID = new Set(
+  "amount amounts debit gross net pay payment price principal refund rent salary settlement sum total value wage wages".split(" "),
+);
+
+/** Whether a key names what is paid itself: a discount, a fee or a tax, also as `fee_amount`, may stand beside an amount that is not given. */
+export const isPaidKey = (key: string): boolean =>
+  isAmountKey(key) === true && nameWords(key).every((word) => !MONEY.has(word) || PAID.has(word));
+
 /** The amounts a call writes: decimals under a key of money, and any decimal with a fraction under a key of unknown kind. */
 export function amountsIn(params: Json): Amount[] {
   const found: Amount[] = [];
