@@ -6,7 +6,8 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { committedOrRefused } from "../engine/attempt.ts";
-import { NOTHING_ASKED } from "../engine/store/cards.ts";
+import { NOTHING_ASKED, PROPOSED } from "../engine/store/cards.ts";
+import { getFact } from "../engine/store/facts.ts";
 import { ClearedError, onCode } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, Files, RuleOffers, Tree } from "../kernel/ports.ts";
 import { count, oneLine, upTo } from "../kernel/text.ts";
@@ -111,7 +112,7 @@ interface Body {
 const keyOf = ({ text, account }: Offer): string => `rule:${account.id}:${text}`;
 const isOf = (key: string, offer: Offer): boolean => key === keyOf(offer) || key.startsWith(`${keyOf(offer)}#`);
 
-/** The rule for a moved entry: a card that offers it, or a request if only a model may find one. @throws JOURNAL_ENTRY_MISSING, USAGE, LLM_UNCONFIGURED */
+/** The rule for a moved entry: a card that offers it, the proposal that has it already, or a request if only a model may find one. @throws JOURNAL_ENTRY_MISSING, USAGE, LLM_UNCONFIGURED */
 export async function makeRule(host: Host, { entry, by }: { entry: string; by?: string }): Promise<{ card: Card } | { ask: Ask }> {
   const head = host.git.tree(await host.git.head());
   if ((await findEntry(head, entry)) === null)
@@ -192,7 +193,8 @@ function openOffer(host: Host, offer: Offer): Card {
   const shown = open();
   if (shown === undefined) host.cards.open(keyOf(offer), { ...NOTHING_ASKED, kind: "rule", title, body, run: null }, host.clock.now());
   else host.cards.restate(shown.id, { title, body });
-  return open() as Card;
+  // While the proposal of its answer waits, nothing else is asked about the rule.
+  return (open() ?? host.cards.get(Number(getFact(host.database, `${PROPOSED}${keyOf(offer)}`)))) as Card;
 }
 
 /** Carries out the decision on such a card: one commit for all entries, the proposal, or why there is none. @throws GIT_STATE, JOURNAL_* */

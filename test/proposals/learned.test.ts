@@ -49,10 +49,12 @@ test("correcting one entry offers all similar ones and a rule on one card; the r
     ]),
   });
   await cleared(dir, "import", join(dir, "import/a.csv"));
-  const cards = async () => (await cleared(dir, "queue", "--json")).json() as { id: number; title: string; kind: string }[];
+  const cards = async () =>
+    (await cleared(dir, "queue", "--json")).json() as { id: number; title: string; kind: string; body: { entry: string } }[];
   const of = async (text: string) => (await cards()).find(({ title }) => title.includes(text))?.id ?? 0;
   // What a person has left where it was is no part of the rule.
   await cleared(dir, "approve", String(await of("CORNER")));
+  const { body } = (await cards()).find(({ title }) => title.includes("HETZNER ONLINE 1")) ?? {};
   const moved = await cleared(dir, "approve", String(await of("HETZNER ONLINE 1")), "--account", "5020");
   expect(moved.stdout).toMatch(/rule {2}"HETZNER" is Expenses:Software: 1 correction, 2 more alike/);
   expect(moved.stdout).toMatch(/approve: moves these 2 entries to 5020 Expenses:Software, and proposes the rule for agents\/ingest\.ts/);
@@ -62,6 +64,8 @@ test("correcting one entry offers all similar ones and a rule on one card; the r
   expect(Number((await shell(dir, "git rev-list --count HEAD")).stdout)).toBe(Number(before) + 1);
   expect((await cards()).map(({ kind }) => kind)).toEqual(["proposal"]);
   expect((await shell(dir, "cat journal/2026/11.journal")).stdout.match(/Expenses:Software/g)).toHaveLength(3);
+  expect((await cleared(dir, "rule", body?.entry ?? "")).stdout).toMatch(new RegExp(`^proposal ${number} has this rule\\n`));
+  expect(await cards()).toHaveLength(1);
   const shown = (await cleared(dir, "proposals", "show", number)).stdout;
   expect(shown).toMatch(/"HETZNER"/);
   expect(shown).toMatch(/3 of 4 entries|3 entries/);

@@ -35,13 +35,14 @@ export const run: Command = async ({ output, dir }, words, options) => {
   });
 };
 
-/** `cleared rule`: the card that offers it, or the request that looks for it. */
+/** `cleared rule`: the card that offers it, the proposal that has it, or the request that looks for it. */
 export const rule: Command = async ({ output, dir }, [entry = ""]) => {
   const starter = starterHere(dir);
   return withApi(dir, async (api) => {
     const made = await api.rule({ entry, ...starter });
     if ("ask" in made) return tell(output, api, await follow(output, api, made.ask, starter));
     output.result(made);
+    if (made.card.kind === "proposal") output.line(`proposal ${made.card.id} has this rule`);
     output.lines(cardLines(output, made.card));
     return 0;
   });
