@@ -4,24 +4,31 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
+import { printable } from "../kernel/text.ts";
 import { type Config, type Trust, parseConfig, trustOf } from "../workspace/settings/config.ts";
 import { confirmedTrust } from "../workspace/settings/confirmation.ts";
+import { committedText } from "../workspace/git/environment.ts";
 import { CONFIG, TRUST } from "../workspace/layout.ts";
 import { cacheOf, readIfThere } from "../workspace/own-folders.ts";
 import { assertWorkspaceState } from "../workspace/workspace-state.ts";
 
-/** config.yaml and trust.yaml of the work tree, as text and parsed. */
-export interface Local {
+interface ReadConfig {
   config: Config;
   configText: string;
+  /** Why config.yaml of the work tree cannot be read, in which case this is the committed one. */
+  broken: string | null;
+}
+
+/** config.yaml and trust.yaml of the work tree, as text and parsed. */
+export interface Local extends ReadConfig {
   /** No plugins, tool servers, people, profiles or webhooks while `unconfirmed` gives a reason. */
   trust: Trust;
   trustText: string;
   unconfirmed: "never" | "changed" | null;
 }
 
-let lastConfig: { text: string; config: Config } | null = null;
+let lastConfig: ReadConfig | null = null;
 
 /** @throws WORKSPACE_MISSING, CONFIG_INVALID, FOLDER_UNSAFE */
 export function readLocal(dir: string): Local {
@@ -33,12 +40,27 @@ export function readLocal(dir: string): Local {
   }
   assertWorkspaceState(dir);
   const configText = readIfThere(join(dir, CONFIG)) ?? "";
-  if (lastConfig?.text !== configText) lastConfig = { text: configText, config: parseConfig(configText, cacheOf(dir)) };
+  if (lastConfig?.configText !== configText || lastConfig.broken !== null) lastConfig = configOf(dir, configText);
   const trustText = trustTextOf(dir);
   const found = confirmedTrust(dir, trustText);
   const [trust, unconfirmed] =
     "trust" in found ? [found.trust, null] : [trustOf({}), found.before === null ? ("never" as const) : ("changed" as const)];
-  return { config: lastConfig.config, configText, trust, trustText, unconfirmed };
+  return { ...lastConfig, trust, trustText, unconfirmed };
+}
+
+/** A change counts once it is committed: while the work tree has a config.yaml that cannot be read, the committed one is used. @throws CONFIG_INVALID */
+function configOf(dir: string, configText: string): ReadConfig {
+  const cache = cacheOf(dir);
+  try {
+    return { configText, config: parseConfig(configText, cache), broken: null };
+  } catch (error) {
+    const committed = committedText(dir, CONFIG);
+    if (committed === null || committed === configText) throw error;
+    const broken = `${toWire(error).message.replace(/\.?$/, ".")} Until it is corrected, the committed ${CONFIG} counts.`;
+    const config = parseConfig(committed, cache);
+    sayOnce(printable(broken));
+    return { configText: committed, config, broken };
+  }
 }
 
 export function trustTextOf(dir: string): string {
@@ -62,13 +84,16 @@ export const WHY = {
   changed: "trust.yaml, or code that it names, has changed since a person last confirmed it here",
 };
 
-let said = false;
+const said = new Set<string>();
+const sayOnce = (sentence: string): void => {
+  if (!said.has(sentence)) process.stderr.write(`${sentence}\n`);
+  said.add(sentence);
+};
 
 /** One sentence on standard error, once per process, when a command continues without trust.yaml. */
 export function sayUnconfirmed({ unconfirmed }: Pick<Local, "unconfirmed">): void {
-  if (unconfirmed === null || said) return;
-  said = true;
-  process.stderr.write(
-    `${WHY[unconfirmed]}: this command continues without its plugins, tool servers and people. \`cleared trust\` shows what would take effect and asks.\n`,
-  );
+  if (unconfirmed !== null)
+    sayOnce(
+      `${WHY[unconfirmed]}: this command continues without its plugins, tool servers and people. \`cleared trust\` shows what would take effect and asks.`,
+    );
 }

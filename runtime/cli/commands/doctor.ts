@@ -45,6 +45,7 @@ export const run: Command = async ({ output, dir }) => {
   const say: Say = (what, value, from, ok = true) =>
     void lines.push({ what, value: typeof value === "string" ? value : JSON.stringify(value), from, ok });
 
+  if (local.broken !== null) say(CONFIG, local.broken, CONFIG, false);
   for (const key of configKeys(config.raw)) {
     const value = configValue(config.raw, key);
     if (typeof value !== "object" || value === null || Array.isArray(value)) say(key, value, CONFIG);

@@ -1,23 +1,25 @@
 /** `cleared verify`: every invariant of the books at HEAD, uncommitted edits, and with --independent the results of hledger and Ledger. */
 import { formatAt } from "../../kernel/errors.ts";
 import { withGit } from "../../workspace/git/git.ts";
-import { JOURNAL, MAIN_JOURNAL, PROCESSED } from "../../workspace/layout.ts";
+import { CONFIG, JOURNAL, MAIN_JOURNAL, PROCESSED } from "../../workspace/layout.ts";
 import { allReceipts } from "../../workspace/books/claims.ts";
 import { changedStatements, unbookedStatements } from "../../workspace/statements/tidy.ts";
 import { secondOpinion, verifyBooks } from "../../workspace/books/verify.ts";
+import { parseConfig } from "../../workspace/settings/config.ts";
 import { readLocal } from "../../app/local.ts";
 import { goneFindings } from "../../app/rows.ts";
 import type { Command } from "../invocation.ts";
 import { moneyOf } from "../text.ts";
 
 export const run: Command = async ({ output, dir }, _, options) => {
-  const { config } = readLocal(dir);
-  return withGit(dir, config.branch, async (git) => {
+  const { branch } = readLocal(dir).config;
+  return withGit(dir, branch, async (git) => {
     const tree = git.tree(await git.head());
+    const config = parseConfig((await tree.read(CONFIG)) ?? "");
     const books = await verifyBooks(tree, config);
     const changed = await changedStatements(dir, tree);
     books.findings.push(...changed, ...(await goneFindings(git, tree)));
-    const edited = await git.edited([MAIN_JOURNAL, ...(await tree.list(JOURNAL)).map((one) => one.path)]);
+    const edited = await git.edited([CONFIG, MAIN_JOURNAL, ...(await tree.list(JOURNAL)).map((one) => one.path)]);
     const asks = options["independent"] === true && books.findings.length === 0;
     const opinions = asks ? await secondOpinion(tree, books.balances) : [];
     output.result({
@@ -31,7 +33,7 @@ export const run: Command = async ({ output, dir }, _, options) => {
     for (const finding of books.findings) output.text(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
     for (const name of await unbookedStatements(dir, await allReceipts(tree), changed))
       output.line(output.yellow(`${PROCESSED}${name} is not in the books: \`cleared import ${PROCESSED}${name}\` books it`));
-    for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; checked is what ${config.branch} has`));
+    for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; checked is what ${branch} has`));
     if (!books.whole) output.line(output.yellow("No balances are shown: they would lack what cannot be read."));
     output.rows(Object.entries(books.whole ? books.balances : {}).map(([account, amounts]) => [`  ${account}`, moneyOf(amounts)]));
     for (const opinion of opinions) output.line(`${opinion.tool} ${opinion.status}${opinion.message === "" ? "" : `: ${opinion.message}`}`);

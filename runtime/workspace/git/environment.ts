@@ -67,6 +67,13 @@ export function commandEnv(extra: Record<string, string>): Record<string, string
   };
 }
 
+/** A file as the last commit has it; null if that has none. */
+export function committedText(dir: string, path: string): string | null {
+  const options = { cwd: dir, env: commandEnv({}), timeout: 5000, encoding: "utf8" } as const;
+  const { status, stdout } = spawnSync("git", [...FLAGS, "cat-file", "blob", `HEAD:${path}`], options);
+  return status === 0 ? stdout : null;
+}
+
 /**
  * These paths without those that no pull brings and no commit holds: what git ignores, and data that it does not track, which programs write. Of
  * `.cleared`, where all is ignored, and if git fails, none is left out.
