@@ -16,7 +16,8 @@ const READ_ATTEMPTS = 3;
 const UNRECORDED = "This call was sent before, although the run's history does not have it: the run store is an older one, or was changed.";
 
 /** A call of a run, as the record beside the store names it. */
-export const callOf = ({ id }: RunRecord, { seq, name, params }: DoorCall): string => `call ${id}/${seq} ${name} ${params}`;
+export const callOf = ({ id }: Pick<RunRecord, "id">, { seq, name, params }: Pick<DoorCall, "seq" | "name" | "params">): string =>
+  `call ${id}/${seq} ${name} ${params}`;
 
 /** The doubt about a call that was sent, by the record beside the store, and is not in the run's history. */
 export function unrecorded(call: DoorCall, run: RunRecord, { sent }: Pick<World, "sent">): Step | undefined {
@@ -105,7 +106,7 @@ const LOST_ATTEMPTS = 3;
  * "Has not happened" is believed only while nobody has answered the question, and once nobody can be executing it: not before the lease time and
  * that of the tool have passed, not while an earlier owner is alive, and never where a server that lives on has not answered: a broken connection
  * says nothing about it.
- * @param settling null: this process began the call, and whoever carried it out has ended
+ * @param settling without a clock: this process began the call, and whoever carried it out has ended
  * @throws Suspend while a person has to look, or the call may still happen
  */
 export async function settleDoubt(
@@ -113,9 +114,11 @@ export async function settleDoubt(
   step: Step,
   ctx: StepContext,
   log: Pick<RunLog, "signals">,
-  settling: Pick<World, "clock" | "predecessor"> | null,
+  settling: Pick<World, "sent"> & Partial<Pick<World, "clock" | "predecessor">>,
 ): Promise<{ value: Json } | null> {
-  if (primitive.idempotent !== undefined) return null;
+  // It may have got its key only after the call was sent.
+  const isKeyed = primitive.idempotent === "key" && !settling.sent.has(callOf(ctx.run, step));
+  if (isKeyed || primitive.idempotent === "asks") return null;
   const params = parseParams(primitive, JSON.parse(step.params) as Json);
   const seen = await (async () => primitive.readBack?.(params, ctx))().catch(() => null);
   if (seen?.happened === true) return { value: seen.result as Json };
@@ -136,8 +139,8 @@ export async function settleDoubt(
     },
   };
   const isAnswered = log.signals(gateOf(step.seq, question.card)).length > 0;
-  const other = settling?.predecessor?.(step.at) ?? null;
-  const now = settling?.clock.now() ?? Number.POSITIVE_INFINITY;
+  const other = settling.predecessor?.(step.at) ?? null;
+  const now = settling.clock?.now() ?? Number.POSITIVE_INFINITY;
   if (seen?.happened === false && step.attempts < LOST_ATTEMPTS && !isAnswered) {
     if (seen.harmless === true) return null;
     const grace = step.at + Math.max(LEASE_MS, seen.withinMs ?? 0);

@@ -153,7 +153,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           ctx.inDoubt = true;
           const begun = { ...step, state: "intent" as const, error: toWire(lost), changes: [...decided], at: world.clock.now() };
           log.intent(begun);
-          return settleDoubt(primitive, begun, ctx, log, mayStillAct(lost) ? world : null);
+          return settleDoubt(primitive, begun, ctx, log, mayStillAct(lost) ? world : { sent: world.sent });
         };
         const { value } = settled ?? (await retryLostCall(attempt, doubt !== undefined, outside ? settleLost : () => null));
         step.result = toText(primitive, value);

@@ -7,6 +7,7 @@ import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
 import type { Call, Card, CardKind, Decision, Json } from "../kernel/ports.ts";
 import { jsonOf } from "../kernel/text.ts";
+import { normalText } from "./grounding.ts";
 import { nameWords } from "./tools/classify.ts";
 import { isAmountKey } from "./tools/trace.ts";
 
@@ -31,23 +32,18 @@ export function leavesOf(values: Iterable<readonly [path: string, value: unknown
 export const scalarsOf = (calls: readonly Call[]): Map<string, Json> =>
   leavesOf(calls.map(({ params }, i) => [`calls.${i}.params`, params] as const));
 
-const MONTH = /^\d{4}-\d\d$/;
-
-/** A word that names something; not a figure, a day or a sentence. */
-const WORD = /^(?=.*[A-Za-z])[\w.:@/+-]{1,200}$/;
-
 /** Names of what a person may word in another way. */
 const WORDED = /(?:^|_)(?:notes?|memo|reason|resolution|description|comments?|message|subject|title|text)$/;
 
-/** Words of a name whose value says for whom or about what something is done. */
+/** Words of the name of whoever looks after a case, who may be somebody else. */
+const IN_CHARGE = new Set("owner lead manager csm assignee approver".split(" "));
+
+/** Words of a name whose value says for whom or about what something is done, also if it is a number or a plain word. */
 const WHOM = new Set(
-  "id ids to payee recipient beneficiary vendor supplier customer employee user email iban account reference order invoice ticket".split(
+  "id no to payee recipient beneficiary creditor vendor supplier customer employee user iban account reference order invoice ticket".split(
     " ",
   ),
 );
-
-/** Of these, who gets what is paid or sent: another one is another case. Who is in charge of it may change (`owner_id`). */
-const GETS = new Set("to payee recipient beneficiary vendor supplier customer iban account".split(" "));
 
 export const isNote = (key: string, value: Json): boolean => WORDED.test(key) && typeof value === "string" && plainDecimal(value) === null;
 
@@ -57,30 +53,27 @@ export const IN_DIGITS = "in digits with at most one point, such as 2000.00";
 export const isUnread = (path: string, value: Json): boolean => isAmountKey(keyOf(path)) === true && plainDecimal(value) === null;
 
 /**
- * Paths of what says in these calls which record they act on: references, by which an act is found again; what the run has read by; and the ids and
- * other words that it has read under the same name (`employee_id: "E-7"`, `system: "crm"`); and whom or what its input or its reads name.
- * @param reads calls by which records were read, and `answers`: the run's input, then what it has read; all as JSON
+ * Paths of what says in these calls for whom or about what they are: references, by which an act is found again, and what the run was given, has read
+ * or has read by, however it is written; under any name, but a plain word (`full`) or a number only under its own or one that says for whom.
+ * Amounts, days, notes and whoever looks after the case may change.
+ * @param reads calls by which records were read, and `texts`: the run's input, then what it has read; all as JSON
  */
-export function recordsIn(calls: readonly Call[], reads: readonly string[], [input = "", ...answers]: readonly string[]): string[] {
-  const parsed = (text: string, i: number) => (text === "" ? [] : [[`${i}`, JSON.parse(text)] as const]);
-  const leaves = (texts: readonly string[]) => [...leavesOf(texts.flatMap(parsed))];
-  const words = leaves(answers).filter(([, value]) => typeof value === "string" && WORD.test(value));
-  const isWorded = (path: string, value: Json) =>
-    WORDED.test(keyOf(path)) || isAmountKey(keyOf(path)) === true || /^\d{4}-\d\d-\d\d/.test(`${value}`);
-  const isIn = (path: string, names: ReadonlySet<string>) => nameWords(keyOf(path)).some((word) => names.has(word));
-  const plain = (value: Json) => String(value).trim().toLowerCase();
-  const given = leaves([input]);
-  const named = given.filter(
-    ([path, value]) => !isWorded(path, value) && (isIn(path, WHOM) || WORD.test(`${value}`) || MONTH.test(`${value}`)),
-  );
-  const read = new Set([...leaves(reads), ...words, ...named].map(([path, value]) => `${keyOf(path)} ${value}`));
-  // Under another name, or in other letters.
-  const [said, found] = [given, leaves(answers)].map((all) => new Set(all.map(([, value]) => plain(value)))) as [Set<string>, Set<string>];
-  const isName = (path: string, value: Json) =>
-    keyOf(path) === "reference" ||
-    read.has(`${keyOf(path)} ${value}`) ||
-    (!isWorded(path, value) && ((isIn(path, WHOM) && said.has(plain(value))) || (isIn(path, GETS) && found.has(plain(value)))));
-  return [...scalarsOf(calls)].flatMap(([path, value]) => (typeof value === "string" && isName(path, value) ? [path] : []));
+export function recordsIn(calls: readonly Call[], reads: readonly string[], texts: readonly string[]): string[] {
+  const plain = (value: Json) => normalText(String(value)).replace(/[\s-]/g, "");
+  const parsed = [...reads, ...texts].flatMap((text, i) => (text === "" ? [] : [[`${i}`, JSON.parse(text)] as const]));
+  const known = new Set([...leavesOf(parsed)].flatMap(([path, value]) => [plain(value), `${keyOf(path)} ${plain(value)}`]));
+  const isName = (path: string, value: Json): boolean => {
+    const key = keyOf(path);
+    if (key === "reference") return true;
+    const words = path.split(".").slice(3).flatMap(nameWords);
+    const isFigure = plainDecimal(value) !== null;
+    const isFree = isNote(key, value) || isDay(String(value).slice(0, 10)) || (isFigure && isAmountKey(key) === true);
+    if (typeof value === "boolean" || plain(value) === "" || isFree || words.some((word) => IN_CHARGE.has(word))) return false;
+    if (words.some((word) => WHOM.has(word.replace(/s$/, ""))) || !(isFigure || /^[a-z_-]+$/.test(String(value))))
+      return known.has(plain(value));
+    return typeof value === "string" && known.has(`${key} ${plain(value)}`);
+  };
+  return [...scalarsOf(calls)].flatMap(([path, value]) => (isName(path, value) ? [path] : []));
 }
 
 /** What the later calls hold and the card did not show, and is no note: nobody was asked about it. */

@@ -1,8 +1,8 @@
 /** A call of which nobody knows whether it happened: anybody may say that it did; to make it again needs what making it needed. */
 import { afterAll, afterEach, expect, test } from "vitest";
-import { begin, ended, logs, say, TEAM, trustWith } from "../engine/gates.ts";
+import { BANK, begin, ended, logs, SIMPLE as PLUGIN_PAYS, say, TEAM, trustWith } from "../engine/gates.ts";
 import { confirm } from "../confirm.ts";
-import { close, closeAll, host, LATER, openCard, removeAll } from "../engine/harness.ts";
+import { abandon, close, closeAll, host, LATER, openCard, removeAll, workspace } from "../engine/harness.ts";
 import { header, type Shop, shop, STATES } from "./shop.ts";
 
 const PAY = { tool: "shop/pay_blind", params: { invoice_id: "I-1" } };
@@ -90,6 +90,29 @@ test("a key that trust.yaml declares only after a call was sent makes no repeat 
   await say("Zoe", later, id, "approved");
   expect(await ended(later, id)).toMatchObject({ outcome: "completed", result: "paid" });
   expect(one.wrote()).toHaveLength(1);
+});
+
+test("nor does one that a plugin declares only then", async () => {
+  const hangs = BANK.replace('idempotent: "key",', "").replace(
+    "return { ref: ctx.key };\n  } });\n//",
+    "return new Promise(() => {});\n  } });\n//",
+  );
+  const one = await workspace({ "agents/simple.ts": PLUGIN_PAYS, "plugins/bank.ts": hangs });
+  trustWith(one, TEAM);
+  const first = await host(one);
+  const { id } = await begin(first, "simple", { params: { to: "ACME", amount: "1.00" } }, "Zoe");
+  const saying = say("Ann", first, id);
+  await expect.poll(() => one.bank(), { timeout: 30_000 }).toEqual(["ACME 1.00"]);
+  await abandon(first);
+  await saying.catch(() => undefined);
+  // A file of its own, because a process loads each plugin once.
+  const keyed = { "trust.yaml": one.read("trust.yaml").replace("plugins/bank.ts", "plugins/keyed.ts"), "plugins/keyed.ts": BANK };
+  one.commit(keyed, "plugin: a key");
+  const later = await host(one, { clock: LATER });
+  expect(await later.engine.result(id, { timeoutMs: 9000 })).toMatchObject({ status: "waiting", reason: "in_doubt" });
+  await say("Zoe", later, id, "approved", { result: { ref: "seen" } });
+  expect(await ended(later, id)).toMatchObject({ outcome: "completed" });
+  expect(one.bank()).toEqual(["ACME 1.00"]);
 });
 
 test("where the policy asked two people, two people send it again", async () => {

@@ -16,9 +16,7 @@ export const UNREAD = `amount: "nine thousand" | amt: "9e3" | amt: "9000 dollars
   | amount: found.amount, in: "kwd" | amount: {} | amount: [] | amount: "" | amount: null | amount: { value: " " } | fee: found.amount, amount: {}
   | total: null | amount: [[]] | debit: found.amount, credit_limit: found.amount | lines: [{ credit: found.limit }, { credit: "-" + found.amount }]
   | order_id: "O-100", percent: found.days | order_id: "O-100", all: true | order_id: "O-100", quantity: found.days | seats: found.days
-  | amount: found.amount, invoice_id: "1-100" | amount: found.amount, employee: "E-1-50" | amount: found.amount, account_id: "A1/B2"`.split(
-  "|",
-);
+  | amount: found.amount, account_id: "A1/B2" | amount: found.amount, invoice_id: "INV-1:INV-9"`.split("|");
 
 /** Facts that a policy judges, parameters of the call after it, and whether a person is asked. */
 export type Judged = [why: string, facts: string, params: string, asked: boolean];

@@ -24,8 +24,8 @@ const BEFORE = words(
 );
 const LISTS = words("lines entries payments transfers invoices expenses");
 
-// Not what a repeat or a duration looks like, nor a small number, a sum or a range.
-const NO_ID = String.raw`(?!P[-_]?T?\d+[DHMSWY]$|[RX][-_]?\d\d?$|\d\d?$|\d+[-_./:]\d+$|[A-Z]+[-_]\d\d?[-_]\d\d?$)`;
+// Not what a repeat or a duration looks like, nor a small number or a sum.
+const NO_ID = String.raw`(?!P[-_]?T?\d+[DHMSWY]$|[RX][-_]?\d\d?$|\d\d?$|\d+\.\d+$)`;
 /** One word with a digit: under a name that says it is an id. */
 const ID = new RegExp(`^${NO_ID}(?=.*\\d)[A-Z\\d](?:[A-Z\\d_-]|[./:](?=\\d)){0,127}$`, "i");
 /** Letters and a number: under the name of a party. */

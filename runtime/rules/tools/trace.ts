@@ -82,13 +82,10 @@ export function isAmountKey(key: string): boolean | null {
   return tells === undefined ? null : MONEY.has(tells);
 }
 
-const PAID = new Set(
-  "amount amounts debit gross net pay payment price principal refund rent salary settlement sum total value wage wages".split(" "),
-);
+const PAID = new Set("amount gross net pay payment price principal refund rent salary settlement sum total value wage wages".split(" "));
 
-/** Whether a key names what is paid itself: a discount, a fee or a tax, also as `fee_amount`, may stand beside an amount that is not given. */
-export const isPaidKey = (key: string): boolean =>
-  isAmountKey(key) === true && nameWords(key).every((word) => !MONEY.has(word) || PAID.has(word));
+/** Whether a key names what is paid itself, and nothing beside it: not a fee, a tax, or an `original_amount`. */
+export const isPaidKey = (key: string): boolean => nameWords(key).length > 0 && nameWords(key).every((word) => PAID.has(word));
 
 /** The amounts a call writes: decimals under a key of money, and any decimal with a fraction under a key of unknown kind. */
 export function amountsIn(params: Json): Amount[] {
