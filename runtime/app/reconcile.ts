@@ -56,8 +56,8 @@ async function unansweredRows(host: Host, tree: Tree): Promise<Question[]> {
     }
     const receipt = await loadReceipt(tree, path, blob, []);
     if (receipt === null) continue;
-    const [{ statements }, { accounts }] = [await host.config(tree), await loadChart(tree)];
-    found.push(...refusedQuestions(receipt, (unknown) => likelyAccount(statements, accounts, unknown)));
+    const [config, { accounts }] = [await host.config(tree), await loadChart(tree)];
+    found.push(...refusedQuestions(receipt, (unknown) => likelyAccount(config, accounts, unknown)));
   }
   if (found.length === 0) return [];
   const asked = new Map((["row", "account"] as const).flatMap((kind) => host.cards.list({ kind })).map((card) => [card.key, card]));

@@ -26,14 +26,14 @@ export async function proposeAccount(host: Host, card: Card, { by, account: give
   const asked = card.body as unknown as Extract<RowsQuestion, { kind: "account" }>;
   const { match } = asked;
   const head = host.git.tree(await host.git.head());
-  const { statements } = await host.config(head);
+  const config = await host.config(head);
   const chart = await loadChart(head);
   // The answer for one unknown account is unlikely to be right for a second, whether or not it is applied yet.
-  const taken = given === undefined ? [...statements, ...(await proposedRules(host))] : [];
-  const account = given === undefined ? likelyAccount(taken, chart.accounts, asked) : accountOf(chart, given);
+  const taken = given === undefined ? [...config.statements, ...(await proposedRules(host))] : [];
+  const account = given === undefined ? likelyAccount({ ...config, statements: taken }, chart.accounts, asked) : accountOf(chart, given);
   const unfit = account === null ? null : noStatements(account);
   if (account === null || unfit !== null) {
-    const usual = account === null ? likelyAccount(statements, chart.accounts, asked) : null;
+    const usual = account === null ? likelyAccount(config, chart.accounts, asked) : null;
     const own = chart.accounts.filter((one) => noStatements(one) === null && one.id !== usual?.id).map(({ id, name }) => `${id} ${name}`);
     const why =
       account === null

@@ -130,20 +130,27 @@ describe("account", () => {
       expect(found(file), file).toBeNull();
   });
 
-  test("two banks, kinds of account or formats may have one number; an IBAN is one account", () => {
-    const matched = (said: object) => recognised(named("x"), { ...origin, account: "00 12", dialect: "ofx", ...said }, NO_RULES, []);
-    const found = [matched({ bank: "111 CHECKING" }), matched({ bank: "222 CHECKING" }), matched({}), matched({ dialect: "ing" })];
-    expect(found).toEqual([
-      { bank_account: "0012", bank: "111 CHECKING" },
-      { bank_account: "0012", bank: "222 CHECKING" },
-      { bank_account: "0012", dialect: "ofx" },
-      { bank_account: "0012", dialect: "ing" },
+  test("an answer holds for its number within its bank, kind, format and currency alone; a rule by hand for what it names", () => {
+    const numbered = { ...origin, account: "00 12", dialect: "ofx" };
+    const others = [
+      ...[{ bank: "111 CHECKING" }, { bank: "222 CHECKING" }, { bank: "1 11 CHECKING" }, { bank: "111" }, { bank: "111", card: true }, {}],
+      ...[{ card: true }, { dialect: "ing" }, { dialect: "ing", card: true }, { currency: "EUR" }, { account: "0013" }],
+    ].map((said) => ({ ...numbered, ...said }));
+    const matches = others.map((one) => recognised(named("x"), one, NO_RULES, []));
+    expect(matches.slice(4, 7)).toEqual([
+      { bank_account: "0012", bank: "111 CARD", dialect: "ofx", currency: "USD" },
+      { bank_account: "0012", bank: "none", dialect: "ofx", currency: "USD" },
+      { bank_account: "0012", bank: "CARD", dialect: "ofx", currency: "USD" },
     ]);
-    const answered = [{ match: { bank_account: "0012", bank: "111 CHECKING" }, account: "1010" }];
-    const at = (said: object) =>
-      matchAccount({ statements: answered, currency: "USD" }, ["1010"].map(bank), named("x"), { ...origin, account: "0012", ...said });
-    expect([at({ bank: "111 checking" }), at({ bank: "222 CHECKING" }), at({})]).toEqual(["1010", null, null]);
-    expect(matched({ account: "NL28 INGB 1200 3244 16", bank: "INGB" })).toEqual({ bank_account: "NL28INGB1200324416" });
+    const at = (match: StatementRule["match"], said: typeof origin | { account: string }) =>
+      matchAccount({ statements: [{ match, account: "1010" }], currency: "USD" }, ["1010"].map(bank), named("x"), { ...origin, ...said });
+    for (const [n, match] of matches.entries())
+      expect(
+        others.map((one) => at(match, one)),
+        JSON.stringify(match),
+      ).toEqual(others.map((_, m) => (m === n ? "1010" : null)));
+    expect(at({ bank_account: "0012", bank: "111 CHECKING" }, { ...numbered, bank: "111 checking" } as never)).toBe("1010");
+    expect(others.map((one) => at({ bank_account: "0012" }, one))).toEqual([...others.slice(1).map(() => "1010"), null]);
   });
 
   test("without a rule it is the only bank account, unless the statement says that it is another one", () => {
@@ -172,14 +179,11 @@ describe("account", () => {
     expect(at("chase.csv", ["EUR", "USD"])[0]).toBeNull();
     expect(at("x.csv", ["EUR"], rules, "NL28 INGB 1200 3244 16")).toEqual([
       "1020",
-      { bank_account: "NL28INGB1200324416", currency: "EUR" },
+      { bank_account: "NL28INGB1200324416", bank: "none", dialect: "generic", currency: "EUR" },
     ]);
-    // A number that all rules give to one account is that one's; where they give it to several, the currency decides.
-    const number = { bank_account: "NL28INGB1200324416" };
-    const eur = [{ match: { ...number, currency: "EUR" }, account: "1030" }];
-    const both = [...eur, { match: { ...number, currency: "GBP" }, account: "1040" }];
-    const of = (rows: string[], known: StatementRule[]) => at("x.csv", rows, known, "NL28 INGB 1200 3244 16")[0];
-    expect([of(["EUR", "USD"], eur), of(["GBP"], eur), of(["GBP"], both), of(["CHF"], both)]).toEqual(["1030", "1030", "1040", null]);
+    const eur = [{ match: { bank_account: "NL28INGB1200324416", currency: "EUR" }, account: "1030" }];
+    const of = (rows: string[]) => at("x.csv", rows, eur, "NL28 INGB 1200 3244 16")[0];
+    expect([of(["EUR"]), of(["EUR", "USD"]), of(["GBP"])]).toEqual(["1030", null, null]);
     // A payment abroad is one of the account that the statement names.
     expect(at("x.csv", ["USD", "EUR"], rules, "NL28 INGB 1200 3244 16")[0]).toBe("1020");
     const answered = [...rules, { match: like("EUR"), account: "1030" }];
@@ -194,10 +198,11 @@ describe("account", () => {
   test("the likely one is the only one of its kind that no rule names", () => {
     const card = { id: "2010", name: "Liabilities:Credit Card", type: "liability" as const };
     const likely = (banks: string[], isCard: boolean, match = {}) =>
-      likelyAccount(rules.slice(0, 2), [...banks.map(bank), card], { card: isCard, match })?.id;
+      likelyAccount({ statements: rules.slice(0, 2), currency: "USD" }, [...banks.map(bank), card], { card: isCard, match })?.id;
     expect([likely(["1030"], false), likely(["1030"], true)]).toEqual(["1030", "2010"]);
     expect([likely(["1010"], false), likely(["1030", "1040"], false), likely([], false)]).toEqual([undefined, undefined, undefined]);
     expect(likely(["1030"], false, { currency: "EUR" })).toBeUndefined();
+    expect(likely(["1030"], false, { currency: "USD" })).toBe("1030");
   });
 
   test("bank accounts are assets below Assets:Bank", () => {
@@ -207,7 +212,7 @@ describe("account", () => {
       { id: "5010", name: "Expenses:Bank:Fees", type: "expense" as const },
     ];
     expect(matchAccount({ statements: [], currency: "USD" }, accounts, named("other.csv"), origin)).toBe("1010");
-    expect(likelyAccount([], accounts, { card: false, match: {} })?.id).toBe("1010");
+    expect(likelyAccount(NO_RULES, accounts, { card: false, match: {} })?.id).toBe("1010");
   });
 
   test("no file pattern takes noticeable time", () => {

@@ -11,6 +11,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Config, StatementRule } from "../../workspace/settings/config.ts";
 import { IMPORT } from "../../workspace/layout.ts";
+import { NO_BANK } from "../../workspace/statements/origin.ts";
 
 /** More would take longer than a person waits for a check. */
 const MOST_INPUTS = 12;
@@ -107,8 +108,10 @@ const MOST_VENDORS = 15;
 export async function writeStatements(dir: string, month: string, config: Config, sources: readonly string[]): Promise<string[]> {
   const rows = rowsFor(sources);
   // Without a rule for an account the import would ask about it and book nothing.
-  const isOfx = ({ match }: StatementRule) => match.bank_account !== undefined && (match.dialect ?? "ofx") === "ofx";
-  const { bank_account: account = "", bank = "" } = config.statements.find(isOfx)?.match ?? {};
+  const isOfx = ({ match: { bank_account: number, dialect = "ofx", currency = "any" } }: StatementRule) =>
+    number !== undefined && dialect === "ofx" && ["any", config.currency].includes(currency);
+  const { bank_account: account = "", bank: named = NO_BANK } = config.statements.find(isOfx)?.match ?? {};
+  const bank = named === NO_BANK ? "" : named;
   // Without folders: a pattern with ../ in it would lead out of dir.
   const pattern = config.statements.find(({ match }) => match.file?.endsWith(".csv"))?.match.file ?? "sample.csv";
   const csv = basename(pattern.replace(/[*?]/g, "sample"));

@@ -34,7 +34,7 @@ const statement = z.lazy(() =>
         file: text("a file name such as chase-*.csv"),
         content: z.string().regex(/^[0-9a-f]{12,64}$/, "write the beginning of the file's SHA-256, 12 digits at least, in quotation marks"),
         bank_account: digits("the bank's account number"),
-        bank: digits("the bank's number and the account's kind, as an OFX file names them"),
+        bank: digits("the bank's number and the account's kind, as an OFX file names them, or none"),
         dialect: text("the name of a dialect in importers/"),
         currency: z.string().regex(/^(?:[A-Z]{3}|any)$/, "write the statement's currency, such as EUR, or any"),
       })

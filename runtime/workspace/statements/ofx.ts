@@ -151,7 +151,8 @@ function toStatement(raw: RawStatement, sender: string | undefined, defaultCurre
   // OFX 1.0.2, 11.3.1: an account's id is unique in its bank, branch and kind. A card's names no bank; the sign-on names who sends the file.
   const of = (...tags: string[]) => tags.map((tag) => values.get(tag) ?? "").find((value) => value !== "");
   const institution = of("BANKACCTFROM.BANKID", "INVACCTFROM.BROKERID") ?? sender;
-  const parts = [institution, of("BANKACCTFROM.BRANCHID"), of("BANKACCTFROM.ACCTTYPE")].filter((part) => part !== undefined);
+  const kind = of("BANKACCTFROM.ACCTTYPE") ?? (values.has("INVACCTFROM.ACCTID") ? "INVESTMENT" : undefined);
+  const parts = [institution, of("BANKACCTFROM.BRANCHID"), kind].filter((part) => part !== undefined);
   const bank = collapse(cleanText(parts.join(" "))) || null;
   const draft = { dialect: "ofx", account, bank, card: raw.card, currency, rows, refused, skipped: 0 };
   const closing = readBalance(values.get("LEDGERBAL.BALAMT"), values.get("LEDGERBAL.DTASOF"), currency);

@@ -4,6 +4,7 @@
  */
 import type { Account, UnknownAccount } from "../../kernel/ports.ts";
 import type { Config, StatementRule } from "../settings/config.ts";
+import { collapse } from "./cells.ts";
 import type { Statement } from "./proof.ts";
 
 /** What a statement says about its origin. */
@@ -13,6 +14,11 @@ type Rules = Pick<Config, "statements" | "currency">;
 type Named = { name: string; hash: string };
 
 const ANY_CURRENCY = "any";
+/** In a rule: of a statement that names neither bank nor kind of account. */
+export const NO_BANK = "none";
+
+/** The bank with the account's kind, which with its number and currency name one account: two of them may have one number. */
+const bankOf = ({ bank, card }: Origin): string => [bank, card ? "CARD" : null].filter((part) => part !== null).join(" ") || NO_BANK;
 
 /** The currency of a statement; `any` of one with rows in several. OFX states one, also where payments were made abroad. */
 function currencyOf({ currency, dialect, rows }: Origin): string {
@@ -45,29 +51,26 @@ export function settingsFor(rules: readonly StatementRule[], file: string): Part
  * any other belongs to the only bank account, if there is exactly one. Null: unknown.
  */
 export function matchAccount({ statements: rules, currency }: Rules, accounts: Account[], file: Named, statement: Origin): string | null {
-  const { account, bank, card, dialect } = statement;
+  const { account, card, dialect } = statement;
   const own = currencyOf(statement);
-  const fitting = numbered(rules, accounts).filter(
-    ({ match }) =>
+  const rule = numbered(rules, accounts).find(
+    ({ match, ...more }) =>
       Object.keys(match).length > 0 &&
+      [ANY_CURRENCY, own].includes(currencyFor({ match, ...more }, currency)) &&
       (match.file === undefined || fits(match.file, file.name, statement)) &&
       (match.content === undefined || file.hash.startsWith(match.content)) &&
       (match.dialect === undefined || match.dialect === dialect) &&
-      (match.bank === undefined || (bank !== null && plainId(match.bank) === plainId(bank))) &&
+      (match.bank === undefined || plainBank(match.bank) === plainBank(bankOf(statement))) &&
       (match.bank_account === undefined || (account !== null && plainId(match.bank_account) === plainId(account))),
   );
-  // A number that all rules give to one account is that one's, whatever its rows are in.
-  const byNumber = fitting.filter(({ match }) => match.bank_account !== undefined);
-  const isOne = new Set(byNumber.map((one) => one.account)).size === 1;
-  const rule = fitting.find((one) => [ANY_CURRENCY, own].includes(currencyFor(one, currency))) ?? (isOne ? byNumber[0] : undefined);
   if (rule !== undefined) return rule.account;
   const [only, second] = accounts.filter(isBank);
   return account === null && !card && own === currency && only !== undefined && second === undefined ? only.id : null;
 }
 
 /**
- * The conditions by which a rule of config.yaml would recognize the account of such statements, of later months too. A bank has one dialect for
- * all its accounts and cards, so where no number tells them apart, the file's name does, without its dates. If any account's download may have
+ * The conditions by which a rule of config.yaml would recognize the account of such statements, of later months too. Where the statement names
+ * its number, they are all that names it. A bank has one dialect for all its accounts and cards, so where no number tells them apart, the file's name does, without its dates. If any account's download may have
  * the name, the rule is for the content of this file alone, and the next one is asked about, unless the books have a single card.
  */
 export function recognised(
@@ -76,12 +79,10 @@ export function recognised(
   { statements: rules, currency: own }: Rules,
   accounts: readonly Account[],
 ): UnknownAccount["match"] {
-  const { account, bank, card, dialect } = statement;
+  const { account, card, dialect } = statement;
   const currency = currencyOf(statement);
+  if (account !== null) return { bank_account: plainId(account), bank: bankOf(statement), dialect, currency };
   const foreign = currency === own ? {} : { currency };
-  // Two banks may give two accounts one number, but for an IBAN.
-  const within = bank === null ? { dialect } : { bank };
-  if (account !== null) return { bank_account: plainId(account), ...(IBAN.test(plainId(account)) ? {} : within), ...foreign };
   // No pattern in a name may become one in the rule.
   const plain = name.replaceAll("*", "?");
   const like = withoutDates(plain, statement);
@@ -128,7 +129,6 @@ function wordsOf(text: string): ReadonlySet<string> {
   return new Set(plain.match(/(?=[\p{N}]*\p{L})[\p{L}\p{N}]{2,}/gu));
 }
 
-const IBAN = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/;
 const ANY_DATE = "{date}";
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const MONTH =
@@ -170,11 +170,11 @@ const fits = (pattern: string, file: string, statement?: Origin): boolean =>
 
 /** The account that a person most likely means: in the currency of the books the only one of its kind, if no rule names it yet; else null. */
 export function likelyAccount(
-  rules: readonly StatementRule[],
+  { statements: rules, currency }: Rules,
   accounts: Account[],
   { card, match }: Pick<UnknownAccount, "card" | "match">,
 ): Account | null {
-  if (match.currency !== undefined) return null;
+  if ((match.currency ?? currency) !== currency) return null;
   const [only, second] = accounts.filter(card ? isCard : isBank);
   if (only === undefined || second !== undefined) return null;
   return numbered(rules, accounts).some(({ account }) => account === only.id) ? null : only;
@@ -182,6 +182,8 @@ export function likelyAccount(
 
 /** Banks write one id with and without blanks: `NL28 INGB 1200 3244 16`. */
 const plainId = (text: string): string => text.replace(/\s+/g, "").toUpperCase();
+/** The blanks between the bank, its branch and the kind stay. */
+const plainBank = (text: string): string => collapse(text).toUpperCase();
 
 /** Linear in the name for each star, so no pattern can hang the host. */
 function matchesGlob(pattern: string, name: string): boolean {

@@ -12,7 +12,7 @@ import { ALL_ROWS, type KeptReceipt } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Statement } from "./proof.ts";
 import type { Config } from "../settings/config.ts";
-import { recognised } from "./origin.ts";
+import { NO_BANK, recognised } from "./origin.ts";
 
 type Review = Extract<Change, { op: "review" }>;
 
@@ -112,11 +112,11 @@ export function unknownAccount(account: UnknownAccount): Refused {
   return { line: 0, code: "STATEMENT_ACCOUNT", message, account };
 }
 
-/** `card 4111`, `account NL28INGB1200324416 in EUR`, `the account of giro-{date}.csv`, `the account of export.csv (content 1b2c3d4e5f60)` */
+/** `card 4111 in USD`, `account 0007 of bank 111 CHECKING in EUR`, `the account of giro-{date}.csv`, `the account of export.csv (content 1b2c3d4e5f60)` */
 export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">): string {
   const { bank_account, bank, file, content, currency } = match;
   const kind = card ? "card" : "account";
-  const numbered = `${kind} ${bank_account}${bank === undefined ? "" : ` of bank ${bank}`}`;
+  const numbered = `${kind} ${bank_account}${[undefined, NO_BANK, "CARD"].includes(bank) ? "" : ` of bank ${bank}`}`;
   const name = bank_account === undefined ? `the ${kind} of ${file}` : numbered;
   return `${name}${currency === undefined ? "" : ` in ${currency === "any" ? "several currencies" : currency}`}${content === undefined ? "" : ` (content ${content})`}`;
 }

@@ -69,7 +69,7 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
   const isOld = ({ line }: Refused): boolean => before?.later !== undefined && before.refused.some((row) => row.line === line);
   const refused = whole.refused.filter((row) => !isOld(row));
   const { accounts } = await loadChart(await overlay.head());
-  const likely = (unknown: UnknownAccount) => likelyAccount(context.config.statements, accounts, unknown);
+  const likely = (unknown: UnknownAccount) => likelyAccount(context.config, accounts, unknown);
   for (const card of refusedQuestions({ file: name, hash: found.hash, refused }, likely, found.guess)) overlay.record(card);
   return receipt;
 }
