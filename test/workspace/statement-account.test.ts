@@ -48,18 +48,21 @@ describe("account", () => {
     "march-checking.csv",
     "MySavingsHistory.csv",
   ];
-  asks.push("April Giro.csv", "giro 10 2026.csv", "giro-2011-10.csv", "konto-4711081.csv", "12345 export.csv", "statement-12345678.csv");
-  const BOOKS = ["Giro", "Savings", "Maya", "Checking", "N26", "Übersicht 1"].map((name) => ({
+  asks.push("April Giro.csv", "giro 10 2026.csv", "giro-2011-10.csv");
+  const BOOKS = ["Giro", "Savings", "Maya", "Checking", "N26", "Chase 1234"].map((name) => ({
     ...bank("1"),
     name: `Assets:Bank:${name}`,
   }));
-  BOOKS.push({ ...bank("2"), name: "Assets:Übersicht 2" });
-  // Such names may be those of any account's downloads: no word of one account's name, and no number of one.
+  BOOKS.push({ ...bank("2"), name: "Assets:Equipment" }, { ...bank("3"), name: "Liabilities:Sales Tax", type: "liability" as never });
+  // Such names may be those of any account's downloads: no word or number of one account that has statements, or those of two.
   const nobodys = [
     "transactions.csv",
     "AccountHistory.csv",
     "stmt.csv",
     "Umsatzübersicht.csv",
+    "sales.csv",
+    "equipment.csv",
+    "Checking and Savings.csv",
     "Chase2010.csv",
     "31122026.csv",
     "export (1).csv",
@@ -76,6 +79,10 @@ describe("account", () => {
     "Export_311026.csv",
     "export-20261031143059.csv",
     "x1.csv",
+    "konto-4711081.csv",
+    "12345 export.csv",
+    "export (12345).csv",
+    "page-12345678.csv",
     "Card_Activity.CSV",
   );
 
@@ -88,6 +95,7 @@ describe("account", () => {
       ["giro-2026-10.csv", "giro-{date}.csv"],
       ["31.10.2026 giro 2.csv", "{date} giro 2.csv"],
       ["Chase1234_Activity_20261031.csv", "Chase1234_Activity_{date}.csv"],
+      ["chase 4711.csv", "chase 4711.csv"],
       ["Chase2010_Giro_20261031.csv", "Chase2010_Giro_{date}.csv"],
       ["giro-20-19-10_2026-10_11.csv", "giro-20-19-10_{date}_11.csv"],
       ["Savings Oct 2026 (2).csv", "Savings {date} (2).csv"],
@@ -112,7 +120,11 @@ describe("account", () => {
       matchAccount(answered, ["1010", "1020"].map(bank), { name: "export.csv", hash }, origin),
     );
     expect(found).toEqual(["1010", null]);
-    expect(recognised(named("Visa 1234 2026-10.csv"), { ...origin, card: true }, NO_RULES, [])).toEqual(generic("Visa 1234 {date}.csv"));
+    // An account that a rule names has statements, wherever it is in the books.
+    const desk = (statements: StatementRule[]) =>
+      recognised(named("equipment-2026-10.csv"), origin, { statements, currency: "USD" }, BOOKS);
+    const first = alone("equipment-2026-10.csv");
+    expect([desk([]), desk([{ match: first, account: "2" }])]).toEqual([first, generic("equipment-{date}.csv")]);
     // Where the pattern would not tell two accounts apart, each file is asked about.
     const rule = (file: string, account: string) => ({ match: generic(file), account });
     expect(like("march.csv", [rule("savings-{date}.csv", "1020")])).toEqual(alone("march.csv"));
@@ -171,7 +183,7 @@ describe("account", () => {
       };
       return [
         matchAccount({ statements, currency: "USD" }, ["1010"].map(bank), named(file), statement),
-        recognised(named(file), statement, NO_RULES, [{ ...bank("1030"), name: "Assets:Wise" }]),
+        recognised(named(file), statement, NO_RULES, [{ ...bank("1030"), name: "Assets:Bank:Wise" }]),
       ];
     };
     const like = (currency?: string) => ({ file: "wise.csv", dialect: "generic", ...(currency === undefined ? {} : { currency }) });

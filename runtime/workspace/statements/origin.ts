@@ -86,7 +86,8 @@ export function recognised(
   // No pattern in a name may become one in the rule.
   const plain = name.replaceAll("*", "?");
   const like = withoutDates(plain, statement);
-  const others = numbered(rules, accounts).filter(
+  const known = numbered(rules, accounts);
+  const others = known.filter(
     ({ match, ...more }) =>
       (match.dialect ?? dialect) === dialect &&
       [ANY_CURRENCY, currency].includes(currencyFor({ match, ...more }, own)) &&
@@ -96,7 +97,8 @@ export function recognised(
   );
   const isOfMany = new Set(others.map((one) => one.account)).size > 1;
   const isOnly = card && currency === own && accounts.filter(isCard).length === 1;
-  if (!isOfMany && (isOnly || tellsAccount(like, accounts))) return { file: like, dialect, ...foreign };
+  const withStatements = accounts.filter((one) => isBank(one) || isCard(one) || known.some(({ account: id }) => id === one.id));
+  if (!isOfMany && (isOnly || tellsAccount(like, withStatements))) return { file: like, dialect, ...foreign };
   return { file: plain, dialect, content: hash.slice(0, SHORT_HASH), ...foreign };
 }
 
@@ -105,28 +107,27 @@ const SHORT_HASH = 12;
 
 // Words of account names that say nothing of one account.
 const COMMON = new Set("account bank card credit debit konto".split(" "));
-// As accounts have: of lengths that no year, date or time of day has, or of eight digits that are no date.
-const LONG_NUMBER =
-  /(?<!\d)(?:(?!(?:19|20)\d\d(?!\d))\d{4}|\d{5}|\d{7}|(?!(?:19|20)\d{6}|\d{4}(?:19|20)\d\d)\d{8}|\d{9,11}|\d{13}|\d{15,})(?!\d)/;
 
-/** Whether a name without its dates says whose it is: by a word of one account's name in the books, or by a number. Any other may be any download's. */
-function tellsAccount(like: string, accounts: readonly Account[]): boolean {
-  const rest = like.replaceAll(ANY_DATE, " ").replace(/\.[a-z]+$/i, "");
-  const known = accounts
-    .filter(({ type }) => type === "asset" || type === "liability")
-    .map(({ name }) => wordsOf(name.split(":").at(-1) ?? ""));
+/**
+ * Whether a name without its dates says whose it is: by words and numbers of the name of one of the accounts that have statements (`own`), and of
+ * no second one. Any other may be any download's.
+ */
+function tellsAccount(like: string, own: readonly Account[]): boolean {
+  const rest = wordsOf(like.replaceAll(ANY_DATE, " ").replace(/\.[a-z]+$/i, ""));
+  const known = own.map(({ name }) => wordsOf(name.split(":").at(-1) ?? ""));
   const isOfOne = (word: string) => !COMMON.has(word) && known.filter((one) => one.has(word)).length === 1;
-  return LONG_NUMBER.test(rest) || [...wordsOf(rest)].some(isOfOne);
+  const telling = new Set([...rest].filter(isOfOne));
+  return known.filter((one) => !one.isDisjointFrom(telling)).length === 1;
 }
 
-/** In small letters without accents: `AccountHistory N26` has three. */
+/** In small letters without accents, with the long numbers: `AccountHistory N26` has three, `Chase1234` has `1234` too. */
 function wordsOf(text: string): ReadonlySet<string> {
   const plain = text
     .normalize("NFD")
     .replace(/\p{M}/gu, "")
     .replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
     .toLowerCase();
-  return new Set(plain.match(/(?=[\p{N}]*\p{L})[\p{L}\p{N}]{2,}/gu));
+  return new Set([...(plain.match(/(?=[\p{N}]*\p{L})[\p{L}\p{N}]{2,}/gu) ?? []), ...(plain.match(/\d{4,}/g) ?? [])]);
 }
 
 const ANY_DATE = "{date}";
