@@ -71,17 +71,17 @@ test("text added after the move to processed/ brings the file back to be booked;
   ).toEqual([HEADER + rows(0, 76), HEADER + rows(0, 200)]);
   expect((await shell(dir, "grep -h ^earlier import/receipts/*")).stdout).toMatch(/^earlier: [0-9a-f]{64}\n$/);
 
-  appendFileSync(join(dir, "import/processed/grows-2.csv"), rows(200, 300));
+  appendFileSync(join(dir, "import/processed/grows..2.csv"), rows(200, 300));
   const writer = openSync(join(dir, "import/open.csv"), "w");
   const wrong = await cleared(dir, "verify");
   expect([wrong.code, wrong.stdout]).toEqual([
     2,
-    expect.stringMatching(/import\/processed\/grows-2\.csv FILE_UNFINISHED\n.*was changed after it was booked/),
+    expect.stringMatching(/import\/processed\/grows\.\.2\.csv FILE_UNFINISHED\n.*was changed after it was booked/),
   ]);
   writeSync(writer, HEADER);
   expect((await cleared(dir, "doctor")).stdout).toMatch(/ok +statement +open\.csv is still open for writing in .+ \(process \d+\)/);
   closeSync(writer);
-  await shell(dir, "mv import/processed/grows-2.csv import/grows.csv");
+  await shell(dir, "mv import/processed/grows..2.csv import/grows.csv");
   const [receipt] = (await cleared(dir, "import", "import/grows.csv", "--json")).json();
   expect(receipt).toMatchObject({ rows: 300, new: 100, known: 200 });
   expect(await entries(dir)).toBe(300);

@@ -25,12 +25,14 @@ export interface ImportFile {
 // Browsers, copy and sync tools write under these names until a file is complete; those of rsync begin with a dot.
 export const UNFINISHED = ["part", "partial", "crdownload", "download", "opdownload", "tmp", "temp", "filepart", "aria2", "swp"];
 export const UNFINISHED_NAME = new RegExp(`^\\.|\\.(?:${UNFINISHED.join("|")})$|~$|^~\\$`, "i");
-/** `a.csv`, `a-2.csv`, `a-3.csv` and so on: the names for several files of one name. */
+/** `a.csv`, `a..2.csv`, `a..3.csv` and so on: the names for several files of one name. Banks and browsers write none with two dots. */
 export function* namesLike(name: string): Generator<string> {
-  const { name: stem, ext } = parse(name);
+  const { name: stem, ext } = parse(ownName(name));
   yield name;
-  for (let n = 2; n < 100_000; n++) yield `${stem}-${n}${ext}`;
+  for (let n = 2; n < 100_000; n++) yield `${stem}..${n}${ext}`;
 }
+/** The name that a person's file had, of one of `namesLike`: by it rules and answers recognize the file. */
+export const ownName = (name: string): string => name.replace(/(?<=.)\.\.\d+(?=\.[^.]*$|$)/, "");
 
 /** The files of this name in import/processed/. */
 export async function* processedAs(dir: string, name: string): AsyncGenerator<string> {

@@ -8,7 +8,7 @@ import { type Dialect, hasHeader } from "./dialect.ts";
 import { assertText, decode, peek, PEEKED, unreadable } from "./records.ts";
 import { guessDialect, matchDialect } from "./match.ts";
 import { isOfx, readOfx } from "./ofx.ts";
-import { SIZE_LIMIT } from "./import-files.ts";
+import { SIZE_LIMIT, ownName } from "./import-files.ts";
 import type { Statement } from "./proof.ts";
 
 export interface ParseOptions {
@@ -31,7 +31,7 @@ const MOST_REFUSED = 20_000;
  */
 export function parseStatement(name: string, bytes: Uint8Array, options: ParseOptions): Statement[] {
   try {
-    const found = readStatement(name, bytes, options);
+    const found = readStatement(ownName(name), bytes, options);
     const refused = found.flatMap((one) => one.refused);
     if (refused.length <= MOST_REFUSED) return found;
     const why = `${refused.length.toLocaleString("en-US")} rows cannot be read, the first at line ${refused[0]?.line}: ${refused[0]?.message}`;

@@ -8,7 +8,19 @@ import { constants } from "node:fs";
 import { copyFile, link, lstat, readdir, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Finding, Receipt, Tree } from "../../kernel/ports.ts";
-import { contentOf, filesIn, inodeOf, markOf, namesLike, processedAs, readWhole, sha256, statOf, writersOf } from "./import-files.ts";
+import {
+  contentOf,
+  filesIn,
+  inodeOf,
+  markOf,
+  namesLike,
+  ownName,
+  processedAs,
+  readWhole,
+  sha256,
+  statOf,
+  writersOf,
+} from "./import-files.ts";
 import type { ImportFolder, Moved } from "./import-folder.ts";
 import { IMPORT, PROCESSED, STATEMENTS } from "../layout.ts";
 import { makePlainFolder } from "../own-folders.ts";
@@ -182,7 +194,7 @@ export async function changedStatements(dir: string, tree: Tree): Promise<Findin
     if (receipt !== null) gone.add(receipt.file);
   }
   return unknown
-    .filter(({ name }) => gone.has(name) || gone.has(name.replace(/-\d+(?=\.[^.]*$|$)/, "")))
+    .filter(({ name }) => gone.has(name) || gone.has(ownName(name)))
     .map(({ name }) => ({
       code: "FILE_UNFINISHED",
       at: { file: `${PROCESSED}${name}` },

@@ -5,7 +5,7 @@
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Imports, Json, Refused, Row, Tree } from "../../kernel/ports.ts";
 import { earlierOf } from "./tidy.ts";
-import { type ImportFile, PORTION } from "./import-files.ts";
+import { type ImportFile, PORTION, ownName } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
 import { CONFIG, IMPORTERS } from "../layout.ts";
 import { noStatements } from "../books/main-journal.ts";
@@ -108,7 +108,7 @@ export function createImports(context: ImportsContext): ImportsView {
     const { parseStatement } = await import("./parse.ts");
     const file = taken.get(name) ?? context.files?.find((one) => one.name === name) ?? (await folder.find(name));
     taken.set(name, file);
-    const options = { dialects: known, ...settingsFor(context.config.statements, name), defaultCurrency: context.config.currency };
+    const options = { dialects: known, ...settingsFor(context.config.statements, ownName(name)), defaultCurrency: context.config.currency };
     const parse = (content: Uint8Array): Statement[] => parseStatement(name, content, options);
     const key = `${file.hash} ${JSON.stringify({ ...options, dialects: null, name })}`;
     if (unfinished?.key === key && unfinished.dialects === known) return unfinished.opened;
@@ -152,13 +152,13 @@ export function createImports(context: ImportsContext): ImportsView {
     const ids = new Set<string>();
     const rows: Row[] = [];
     const byAccount = (statements: readonly Statement[], content: string) =>
-      Map.groupBy(statements, (one) => matchAccount(context.config, accounts, { name, hash: content }, one));
+      Map.groupBy(statements, (one) => matchAccount(context.config, accounts, { name: ownName(name), hash: content }, one));
     const groups = byAccount(found, hash);
     const before = await receiptOf(hash);
     const isPart = before?.later !== undefined;
     const left = (before?.record.left_accounts ?? []).map(({ match }) => match);
     // Statements of accounts that config.yaml does not name are not booked; the others of the file are.
-    parsed.refused.unshift(...unknownAccounts({ name, hash }, groups.get(null) ?? [], context.config, accounts, left));
+    parsed.refused.unshift(...unknownAccounts({ name: ownName(name), hash }, groups.get(null) ?? [], context.config, accounts, left));
     for (const [account, statements] of groups) {
       if (account === null) continue;
       const named = byWord.get(account);
