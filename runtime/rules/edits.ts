@@ -65,12 +65,18 @@ export function recordsIn(calls: readonly Call[], reads: readonly string[], text
   const isName = (path: string, value: Json): boolean => {
     const key = keyOf(path);
     if (key === "reference") return true;
-    const words = path.split(".").slice(3).flatMap(nameWords);
+    const words = path
+      .split(".")
+      .slice(3)
+      .flatMap(nameWords)
+      .map((word) => word.replace(/s$/, ""));
     const isFigure = plainDecimal(value) !== null;
-    const isFree = isNote(key, value) || isDay(String(value).slice(0, 10)) || (isFigure && isAmountKey(key) === true);
-    if (typeof value === "boolean" || plain(value) === "" || isFree || words.some((word) => IN_CHARGE.has(word))) return false;
-    if (words.some((word) => WHOM.has(word.replace(/s$/, ""))) || !(isFigure || /^[a-z_-]+$/.test(String(value))))
-      return known.has(plain(value));
+    const isWhom = words.some((word) => WHOM.has(word));
+    const isInCharge = words.some((word) => IN_CHARGE.has(word)) && !words.some((word) => word !== "id" && WHOM.has(word));
+    const isFree =
+      isNote(key, value) || isDay(String(value).slice(0, 10)) || (isFigure && isAmountKey(key) === true && !WHOM.has(words.at(-1) ?? ""));
+    if (typeof value === "boolean" || plain(value) === "" || isFree || isInCharge) return false;
+    if (isWhom || !(isFigure || /^[a-z_-]+$/.test(String(value)))) return known.has(plain(value));
     return typeof value === "string" && known.has(`${key} ${plain(value)}`);
   };
   return [...scalarsOf(calls)].flatMap(([path, value]) => (isName(path, value) ? [path] : []));

@@ -43,10 +43,25 @@ describe("edit, then approve", () => {
     // Under another name there, and in other letters.
     const call = { tool: "bank_pay", params: { to: "ACME LTD", amount: "1.00", note: "Acme Ltd" } };
     expect(recordsIn([call], [], ['{"vendor":"Acme Ltd"}'])).toEqual(["calls.0.params.to"]);
-    // Or in a record; who is in charge may be somebody else.
-    const params = { payee_iban: "DE89 3704", owner_id: "E-7" };
-    expect(recordsIn([{ tool: "bank_pay", params }], [], ["{}", '{"iban":"DE89 3704","manager_id":"E-7"}'])).toEqual([
-      "calls.0.params.payee_iban",
+    // Or in a record, as a number, or written in another way; who is in charge, and how, may change.
+    const found = { iban: "DE89 3704 0044", vendor: 4711, manager_id: "E-7", access: "full", days: 30 };
+    const stays = {
+      payee_iban: "DE8937040044",
+      payee: { name: "Acme  LTD" },
+      pay_to: 4711,
+      payees: ["4711"],
+      creditor: "Acme Ltd",
+      account_owner: "Acme Ltd",
+    };
+    const changes = { owner_id: "E-7", scope: "full", net_days: 30, amount: 30, memo: "Acme Ltd" };
+    const asked = recordsIn([{ tool: "bank_pay", params: { ...stays, ...changes } }], [], ['{"vendor":"Acme Ltd"}', JSON.stringify(found)]);
+    expect(asked.map((path) => path.replace("calls.0.params.", ""))).toEqual([
+      "payee_iban",
+      "payee.name",
+      "pay_to",
+      "payees.0",
+      "creditor",
+      "account_owner",
     ]);
     await edit({ amount: "119.00" });
     expect(await ended(opened, id)).toMatchObject({ outcome: "completed" });
