@@ -100,11 +100,13 @@ const PROGRAM = /\.(?:[cm]?[jt]sx?|py\w?|pth|rb|pl|pmc?|php|lua\w?|r|[bz]?a?sh|p
 /** The name of a program or of its settings: what agents may not write into data/. */
 export const namesProgram = (name: string): boolean => PROGRAM.test(name) || SETTINGS.test(name);
 
-/** `path`: in the workspace. */
+// What editors and file managers write by themselves. Like other data it counts where its name stands in code.
+const EDITOR =
+  /(?:[\\/]|^)(?:\.[^\\/]+\.sw[a-p]|[^\\/]+~|\.#[^\\/]+|\.DS_Store|Thumbs\.db|desktop\.ini|\.editorconfig)$|^\.(?:idea|vscode)[\\/]/;
 function isCode(path: string): boolean {
   const name = basename(path);
   if (MADE.test(path) || PROGRAM.test(name)) return !MADE.test(path);
-  if (/^import[\\/]/.test(path) || KEPT.test(path)) return false;
+  if (/^import[\\/]/.test(path) || KEPT.test(path) || EDITOR.test(path)) return false;
   const isHidden = /[\\/]\.(?!git)|^\.(?!git|cleared[\\/])/.test(path);
   const hasEnding = name.replace(/^\./, "").includes(".");
   if (isHidden || path.startsWith(`data${sep}`)) return isHidden || namesProgram(name);
@@ -113,7 +115,6 @@ function isCode(path: string): boolean {
 
 // No person can confirm more at once, and a larger folder holds more than plugins.
 const MOST_FILES = 2000;
-
 // What Cleared itself writes, by its names: typings, parsed files, and files that exist for a moment; its store and its keys.
 const MADE = /^\.cleared[\\/](?:types[\\/]primitives\.d\.ts|cache[\\/][\da-f]{64}[.\d]*|tmp[\\/]\d+-\w*-[\da-f]+)$/;
 const KEPT = /^\.cleared[\\/](?:statements[\\/][\da-f]{64}|store\.db|id|sock|refresh\.json|propose\.json|.*\.(?:pem|key|age))\b[^\\/]*$/;
