@@ -149,13 +149,13 @@ export function createRemoteAgents(options: {
         let task: RemoteTask | null = null;
         if (link === undefined || link.state === "sent" || link.state === "in_doubt") {
           // Declared otherwise, it may be another agent, or not have deduplicated the first task.
-          const as = `as ${key} ${canonicalJson(spec)}`;
-          const harmless = reads || (spec.idempotent && (!inDoubt || kept.has(as)));
+          const [begun, declared] = [`as ${key}`, `as ${key} ${canonicalJson(spec)}`];
+          const harmless = reads || (spec.idempotent && (!kept.has(begun) || kept.has(declared)));
           let sent = link?.sent ?? 0;
           if (inDoubt && (!harmless || link?.state === "in_doubt")) task = await remote.find(uuidOf("context", key), abort);
           else {
             leaving?.();
-            kept.keep(as);
+            for (const one of [declared, begun]) kept.keep(one);
             keep(given("sent", ++sent));
             task = await give(remote, call, key, reads, harmless, inDoubt, abort);
           }

@@ -188,10 +188,10 @@ export function createTools({ trust, dir, secrets, resolve, mayStart, sent }: To
       return recoveredRead({ call, listed, spec, read: reader(abort) });
     };
 
-    /** A write as trust.yaml declared it when it was sent. Under another declaration its server may be another one, or not know its key. */
-    const asDeclared = ({ server: at, name }: ToolInfo, key: string): string => {
+    /** Of a write, as trust.yaml declares it and by itself: under another declaration its server may be another one, or not know its key. */
+    const asDeclared = ({ server: at, name }: ToolInfo, key: string): [declared: string, write: string] => {
       const { tools = {}, ...its }: Partial<ToolServer> = (Object.hasOwn(trust.mcp, at) ? trust.mcp[at] : undefined) ?? { url };
-      return `as ${key} ${canonicalJson([its, Object.hasOwn(tools, name) ? tools[name] : null])}`;
+      return [`as ${key} ${canonicalJson([its, Object.hasOwn(tools, name) ? tools[name] : null])}`, `as ${key}`];
     };
 
     const declaredFor = async (info: ToolInfo, abort: AbortSignal) => {
@@ -226,7 +226,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart, sent }: To
               read: reader(abort),
               write: async () => {
                 const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };
-                sent.keep(asDeclared(info, key));
+                for (const one of asDeclared(info, key)) sent.keep(one);
                 const done = await send(asked, true, abort, leaving);
                 notes = done.notes;
                 return done.result;
@@ -249,7 +249,8 @@ export function createTools({ trust, dir, secrets, resolve, mayStart, sent }: To
       readBack: (call, { key, abort }) =>
         safe(async () => {
           const info = await get(call.tool, abort);
-          if (!sent.has(asDeclared(info, key))) return null;
+          const [asNow, wasSent] = asDeclared(info, key);
+          if (sent.has(wasSent) && !sent.has(asNow)) return null;
           const { declared, spec } = await declaredFor(info, abort);
           const seen = await happened(call, spec, reader(abort));
           // A command ends with whoever started it.
