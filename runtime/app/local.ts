@@ -4,12 +4,14 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { ClearedError, toWire } from "../kernel/errors.ts";
+import { type At, ClearedError, fromWire, onCode, toWire } from "../kernel/errors.ts";
+import type { Finding, Json } from "../kernel/ports.ts";
 import { printable } from "../kernel/text.ts";
 import { type Config, type Trust, parseConfig, trustOf } from "../workspace/settings/config.ts";
 import { confirmedTrust } from "../workspace/settings/confirmation.ts";
 import { committedText } from "../workspace/git/environment.ts";
 import { CONFIG, TRUST } from "../workspace/layout.ts";
+import type { DiskCache } from "../scripts/disk-cache.ts";
 import { cacheOf, readIfThere } from "../workspace/own-folders.ts";
 import { assertWorkspaceState } from "../workspace/workspace-state.ts";
 
@@ -28,7 +30,7 @@ export interface Local extends ReadConfig {
   unconfirmed: "never" | "changed" | null;
 }
 
-let lastConfig: ReadConfig | null = null;
+let latest: ReadConfig | null = null;
 
 /** @throws WORKSPACE_MISSING, CONFIG_INVALID, FOLDER_UNSAFE */
 export function readLocal(dir: string): Local {
@@ -40,12 +42,12 @@ export function readLocal(dir: string): Local {
   }
   assertWorkspaceState(dir);
   const configText = readIfThere(join(dir, CONFIG)) ?? "";
-  if (lastConfig?.configText !== configText || lastConfig.broken !== null) lastConfig = configOf(dir, configText);
+  if (latest?.configText !== configText || latest.broken !== null) latest = configOf(dir, configText);
   const trustText = trustTextOf(dir);
   const found = confirmedTrust(dir, trustText);
   const [trust, unconfirmed] =
     "trust" in found ? [found.trust, null] : [trustOf({}), found.before === null ? ("never" as const) : ("changed" as const)];
-  return { ...lastConfig, trust, trustText, unconfirmed };
+  return { ...latest, trust, trustText, unconfirmed };
 }
 
 /** A change counts once it is committed: while the work tree has a config.yaml that cannot be read, the committed one is used. @throws CONFIG_INVALID */
@@ -55,12 +57,52 @@ function configOf(dir: string, configText: string): ReadConfig {
     return { configText, config: parseConfig(configText, cache), broken: null };
   } catch (error) {
     const committed = committedText(dir, CONFIG);
-    if (committed === null || committed === configText) throw error;
+    const config = committed === null ? null : readableConfig(committed, cache);
+    if (committed === null || config === null) throw error;
     const broken = `${toWire(error).message.replace(/\.?$/, ".")} Until it is corrected, the committed ${CONFIG} counts.`;
-    const config = parseConfig(committed, cache);
     sayOnce(printable(broken));
     return { configText: committed, config, broken };
   }
+}
+
+function readableConfig(text: string, cache: DiskCache): Config | null {
+  try {
+    return parseConfig(text, cache);
+  } catch (error) {
+    return onCode("CONFIG_INVALID", () => null)(error);
+  }
+}
+
+/** A fault of config.yaml in a commit, with the lines of that text, because the file on disk may have others. `last`: of the last commit. */
+export function committedFault(error: unknown, text: string, last = true): ClearedError {
+  const { at, data, message, ...wire } = toWire(error);
+  const rows = text.split("\n");
+  const shown = (place: At): At => (place.line === undefined ? place : { ...place, text: rows[place.line - 1] ?? "" });
+  const place = at === undefined ? {} : { at: shown(at) };
+  if (last)
+    return fromWire({
+      ...wire,
+      ...place,
+      message: `The last commit's ${message.replace(/\.?$/, ".")} Commit the corrected one: git commit ${CONFIG}`,
+    });
+  const findings = (data?.["findings"] as Finding[] | undefined)?.map((one) => ({ ...one, at: shown(one.at) })) ?? [];
+  return fromWire({ ...wire, ...place, message, data: { ...data, findings: findings as unknown as Json } });
+}
+
+/** The settings of the last commit; if they cannot be read, why, and those of the working tree. */
+export function lastConfig({ config, configText }: Local, text: string): { config: Config; fault: ClearedError | null } {
+  try {
+    return { config: text === configText ? config : parseConfig(text), fault: null };
+  } catch (error) {
+    return { config, fault: committedFault(error, text) };
+  }
+}
+
+/** What counts while the last commit has a config.yaml with this fault: that of the working tree. @throws CONFIG_INVALID if it has one, too */
+export function configMeanwhile(dir: string, fault: ClearedError): Config {
+  const { config } = readLocal(dir);
+  sayOnce(printable(`${fault.message}. Until then, that of the working tree counts here, and nothing runs.`));
+  return config;
 }
 
 export function trustTextOf(dir: string): string {

@@ -43,7 +43,16 @@ import { createView } from "../workspace/view.ts";
 import { createAgents } from "./agents-at-head.ts";
 import { openRegistry } from "./lazy-registry.ts";
 import { signedBy } from "./identity.ts";
-import { type Local, assertConfirmed, notConfirmed, readLocal, sayUnconfirmed, trustTextOf } from "./local.ts";
+import {
+  type Local,
+  assertConfirmed,
+  committedFault,
+  configMeanwhile,
+  notConfirmed,
+  readLocal,
+  sayUnconfirmed,
+  trustTextOf,
+} from "./local.ts";
 import { settleCorrectionCases } from "./correction-cases.ts";
 import { Kept } from "../kernel/kept.ts";
 import { printable } from "../kernel/text.ts";
@@ -220,12 +229,20 @@ function assemble({ ports, local, cache, lease, tools, rechecks, sealer, sent, w
   const config = async (tree?: Tree): Promise<Config> => {
     const at = tree ?? git.tree(await git.head());
     const key = (await at.blob(CONFIG)) ?? "";
-    let found = configs.get(key);
-    if (found === undefined) {
-      const text = (await at.read(CONFIG)) ?? "";
-      configs.set(key, (found = text === local.configText ? local.config : parseConfig(text, cache)));
+    const known = configs.get(key);
+    if (known !== undefined) return known;
+    const text = (await at.read(CONFIG)) ?? "";
+    try {
+      const found = text === local.configText ? local.config : parseConfig(text, cache);
+      configs.set(key, found);
+      return found;
+    } catch (error) {
+      const last = ((await git.tree(await git.head()).blob(CONFIG)) ?? "") === key;
+      const fault = committedFault(error, text, last);
+      // A tree that is named is judged, or run, by its own settings.
+      if (tree === undefined) return configMeanwhile(dir, fault);
+      throw fault;
     }
-    return found;
   };
 
   const agents = createAgents(git);

@@ -52,14 +52,17 @@ export async function propose(host: Host, { paths, from, branch, by, ...said }: 
   if ([...(from === undefined ? [] : [1]), ...(branch === undefined ? [] : [1]), ...(paths.length === 0 ? [] : [1])].length > 1)
     throw new ClearedError("USAGE", "Take a proposal from one place: --from DIR, --branch NAME, or the paths that are edited here.");
   const wording = { ...said, by: by ?? NOBODY };
+  let shown: Promise<ShownProposal> | null = null;
+  const check = (proposal: Proposal) => (shown ??= supersede(host, proposal).then(() => checkProposal(host, proposal.id)));
+  // Edits leave for the last commit's files; with a config.yaml there that cannot be read, no command could show or decide the proposal.
+  if (branch === undefined && from === undefined) await host.config(host.git.tree(await host.git.head()));
   const made =
     branch !== undefined
       ? await proposeBranch(host, wording, branch)
       : from !== undefined
         ? await proposeFolder(host, wording, resolve(from))
-        : await proposeEdits(host, wording, paths);
-  await supersede(host, made.proposal);
-  return { ...made, ...(await checkProposal(host, made.proposal.id)) };
+        : await proposeEdits(host, wording, paths, check);
+  return { ...made, ...(await check(made.proposal)) };
 }
 
 /** Records a proposal of these files on HEAD or another commit, and checks it. `report`: just made by `judgeFiles`. @throws PROPOSAL_* */

@@ -76,7 +76,7 @@ function excerpt(error: { at?: At }, dir: string): string[] {
   const { at } = error;
   if (at?.line === undefined) return [];
   try {
-    const line = readIfThere(resolve(dir, at.file))?.split("\n")[at.line - 1];
+    const line = at.text ?? readIfThere(resolve(dir, at.file))?.split("\n")[at.line - 1];
     if (line === undefined || line.length > 300) return [];
     const number = String(at.line).padStart(5);
     return [`${number} | ${line}`, ...(at.col === undefined ? [] : [`      | ${" ".repeat(Math.max(0, at.col - 1))}^`])];

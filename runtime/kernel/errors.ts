@@ -12,6 +12,8 @@ export interface At {
   file: string;
   line?: number;
   col?: number;
+  /** The line itself, where the file on disk may be another by now. */
+  text?: string;
 }
 
 /** The JSON form of an error, the same in a history, on the socket and on the wire. */

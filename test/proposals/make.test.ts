@@ -5,6 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { workChanges } from "../../runtime/app/work-tree.ts";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { finishProposing, proposeBranch, proposeEdits, proposeFolder } from "../../runtime/change/proposals/make.ts";
+import type { Proposal } from "../../runtime/change/proposal-types.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Workspace, closeAll, removeAll } from "../engine/harness.ts";
 import { A, filesIn, opened, wording } from "./edits.ts";
@@ -214,6 +215,20 @@ describe("from a branch or a folder", () => {
 });
 
 describe("interrupted", () => {
+  it("edits stay while their proposal cannot be checked, and the next call takes the same proposal", async () => {
+    const { one, owner } = await opened();
+    one.write("agents/a.ts", "2\n");
+    const checked: number[] = [];
+    const fails = async ({ number }: Proposal) => {
+      checked.push(number);
+      throw new Error("no memory");
+    };
+    expect(await codeOf(proposeEdits(owner, wording, [], fails))).toBe("Error: no memory");
+    expect(one.git("status", "--porcelain")).toBe(" M agents/a.ts\n");
+    expect(await proposeEdits(owner, wording, [])).toMatchObject({ known: true, proposal: { number: checked[0] } });
+    expect(one.git("status", "--porcelain")).toBe("");
+  });
+
   it("a file edited again meanwhile stays", async () => {
     const { one, owner } = await opened();
     one.write("agents/a.ts", "2\n");

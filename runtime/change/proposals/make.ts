@@ -1,6 +1,7 @@
 /**
  * Proposals made by hand: from edits in the working tree, from a branch, from a folder laid out like a workspace. Order: the intent is
- * written, the proposal is durable, then its edits leave the working tree. After a kill in between, the next call completes it.
+ * written, the proposal is durable and checked, then its edits leave the working tree. After a kill in between, the next call completes it; after
+ * an error they are still there.
  */
 import { isUtf8 } from "node:buffer";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -44,9 +45,14 @@ const recordOf = (dir: string): string => join(dir, STATE, "propose.json");
 
 /**
  * Proposes edits of the working tree: all that proposals may change, or those in `paths` (files and folders). The edits leave the working tree
- * and the index. @throws PROPOSAL_EMPTY, PROPOSAL_PATH, GIT_STATE, USAGE for a named path without an edit
+ * and the index once `check` has returned. @throws PROPOSAL_EMPTY, PROPOSAL_PATH, GIT_STATE, USAGE for a named path without an edit, what `check` throws
  */
-export async function proposeEdits(world: ProposalWorld, wording: Wording, paths: readonly string[]): Promise<Made> {
+export async function proposeEdits(
+  world: ProposalWorld,
+  wording: Wording,
+  paths: readonly string[],
+  check?: (proposal: Proposal) => Promise<unknown>,
+): Promise<Made> {
   const { dir, git } = world;
   const store = createProposals(world);
   const blocked = await git.blockedBy();
@@ -71,15 +77,19 @@ export async function proposeEdits(world: ProposalWorld, wording: Wording, paths
   if (binary.length > 0) throw refused(binary);
   const draft = { ...wording, files: Object.fromEntries(read.map(({ path, text }) => [path, text])) };
   write(dir, { draft, base, edits: read.map(({ path, item, intent }) => ({ path, item, intent })) });
-  try {
-    const made = await store.create(draft, base);
-    const kept = await takeBack(dir, await git.head(), read);
+  const made = await createChecked().catch((error: unknown) => {
+    // The edits are all in place, and proposing them again finds the proposal if it was made.
     forget(dir);
-    return { ...made, left, kept };
-  } catch (error) {
-    // A change that is empty or not allowed leaves nothing to complete.
-    if (error instanceof ClearedError && (error.code === "PROPOSAL_PATH" || error.code === "PROPOSAL_EMPTY")) forget(dir);
     throw error;
+  });
+  const kept = await takeBack(dir, await git.head(), read);
+  forget(dir);
+  return { ...made, left, kept };
+
+  async function createChecked(): Promise<Pick<Made, "proposal" | "known">> {
+    const created = await store.create(draft, base);
+    await check?.(created.proposal);
+    return created;
   }
 }
 

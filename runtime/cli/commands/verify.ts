@@ -5,18 +5,19 @@ import { CONFIG, JOURNAL, MAIN_JOURNAL, PROCESSED } from "../../workspace/layout
 import { allReceipts } from "../../workspace/books/claims.ts";
 import { changedStatements, unbookedStatements } from "../../workspace/statements/tidy.ts";
 import { secondOpinion, verifyBooks } from "../../workspace/books/verify.ts";
-import { parseConfig } from "../../workspace/settings/config.ts";
-import { readLocal } from "../../app/local.ts";
+import { lastConfig, readLocal } from "../../app/local.ts";
 import { goneFindings } from "../../app/rows.ts";
 import type { Command } from "../invocation.ts";
 import { moneyOf } from "../text.ts";
 
 export const run: Command = async ({ output, dir }, _, options) => {
-  const { branch } = readLocal(dir).config;
+  const local = readLocal(dir);
+  const { branch } = local.config;
   return withGit(dir, branch, async (git) => {
     const tree = git.tree(await git.head());
-    const config = parseConfig((await tree.read(CONFIG)) ?? "");
+    const { config, fault } = lastConfig(local, (await tree.read(CONFIG)) ?? "");
     const books = await verifyBooks(tree, config);
+    if (fault !== null) books.findings.push({ code: fault.code, at: fault.at ?? { file: CONFIG }, message: fault.message });
     const changed = await changedStatements(dir, tree);
     books.findings.push(...changed, ...(await goneFindings(git, tree)));
     const edited = await git.edited([CONFIG, MAIN_JOURNAL, ...(await tree.list(JOURNAL)).map((one) => one.path)]);
