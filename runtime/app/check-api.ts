@@ -15,7 +15,7 @@ import { caseFiles } from "../change/evidence/cases.ts";
 import { dryChecks, dryRunsOf } from "../change/evidence/synthetic.ts";
 import type { Finding, Tree } from "../kernel/ports.ts";
 import { scheduleProblem } from "../outside/triggers/cron.ts";
-import { POLICIES, STORE, agentFile } from "../workspace/layout.ts";
+import { IMPORTERS, POLICIES, STORE, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import type { Host } from "./host.ts";
 import { noteChecked } from "./marks.ts";
@@ -41,12 +41,29 @@ export async function subjectOf(
   const { sandbox, trust } = host;
   const registry = await withTools(await host.registry.whole(), tree, sandbox);
   const files = all ? await agentFiles(tree) : await reachedFiles(tree, paths, sandbox, registry, base);
-  const policies = all ? (await tree.list(POLICIES)).map(({ path }) => path) : [];
+  const also = all ? await settingsFiles(tree) : [];
   return {
-    ...{ base, tree, paths, edited, files, policies, registry, trust, sandbox },
+    ...{ base, tree, paths, edited, files, also, registry, trust, sandbox },
     config: (at) => host.config(at),
     scheduleProblem: (schedule) => scheduleProblem(schedule, host.clock.now()),
   };
+}
+
+async function settingsFiles(tree: Tree): Promise<string[]> {
+  const lists = await Promise.all([POLICIES, IMPORTERS].map((folder) => tree.list(folder)));
+  return lists.flat().map(({ path }) => path);
+}
+
+/** What is wrong with config.yaml, policies/ and importers/ of a commit. `config`: its settings, or a throw of why it has none. */
+export async function settingsFindings(
+  tree: Tree,
+  { config, ...around }: Pick<Subject, "sandbox" | "trust" | "registry" | "config">,
+): Promise<Finding[]> {
+  const also = await settingsFiles(tree);
+  const looks = STATIC_CHECKS.filter(({ name }) => name === "config" || name === "policies" || name === "importers");
+  const scheduleProblem = async () => null;
+  const checks = await runChecks({ base: tree, tree, paths: [], edited: [], files: [], also, ...around, config, scheduleProblem }, looks);
+  return checks.flatMap(({ findings }) => findings.filter((one) => one.remark !== true));
 }
 
 /** The host with the recorded runs of its workspace: an in-memory host has none, so it reads the workspace's store. */

@@ -19,8 +19,8 @@ export interface Subject {
   edited: readonly string[];
   /** Files of the agents that the change reaches, if the candidate has them. */
   files: readonly string[];
-  /** Policy files to check although they are not in `paths`. */
-  policies: readonly string[];
+  /** Policies and dialects to check although they are not in `paths`. */
+  also: readonly string[];
   registry: Registry;
   trust: Trust;
   sandbox: Sandbox;

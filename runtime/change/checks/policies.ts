@@ -19,7 +19,7 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
   const { tree, paths } = subject;
   const all = (await tree.list(POLICIES)).map(({ path }) => path).filter((path) => path.endsWith(".yaml"));
   // Levels come from the ladder in config.yaml, so another ladder is another policy.
-  const files = paths.includes(CONFIG) ? all : all.filter((path) => paths.includes(path) || subject.policies.includes(path));
+  const files = paths.includes(CONFIG) ? all : all.filter((path) => paths.includes(path) || subject.also.includes(path));
   const { agents } = await readScripts(subject);
   const judged = judgedIn(agents, all);
   const findings = judged.flatMap(({ agent, at, packs }) =>

@@ -92,8 +92,8 @@ async function lostNames({ tree, trust }: Subject, config: Config): Promise<Foun
 }
 
 /** Finding CONFIG_INVALID in importers/. */
-export async function lookAtImporters({ tree, paths }: Subject): Promise<Looked> {
-  if (!paths.some((path) => path.startsWith(IMPORTERS))) return { says: "none is touched", findings: [] };
+export async function lookAtImporters({ tree, paths, also }: Subject): Promise<Looked> {
+  if (![...paths, ...also].some((path) => path.startsWith(IMPORTERS))) return { says: "none is touched", findings: [] };
   const files = (await tree.list(IMPORTERS)).map(({ path }) => path).filter((path) => path.endsWith(".yaml"));
   const { parseDialects } = await import("../../workspace/statements/dialect.ts");
   const texts = await Promise.all(files.map(async (path) => ({ path, text: (await tree.read(path)) ?? "" })));

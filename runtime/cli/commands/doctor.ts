@@ -1,4 +1,4 @@
-/** `cleared doctor`: each setting in force and its source, plugins, tool servers and secrets, the sandbox, outside tools, the repository. */
+/** `cleared doctor`: each setting in force and its source, faults of committed files, plugins, tool servers, secrets, sandbox, outside tools, git. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -21,9 +21,9 @@ import { placesOf } from "../../workspace/server-places.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
 import { variables } from "../../workspace/settings/variables.ts";
 import { createAgents } from "../../app/agents-at-head.ts";
-import { findingsOf } from "../../app/check-api.ts";
+import { findingsOf, settingsFindings } from "../../app/check-api.ts";
 import { holdersHere, openKeys } from "../../app/identity.ts";
-import { type Local, WHY, readLocal } from "../../app/local.ts";
+import { type Local, WHY, lastConfig, readLocal } from "../../app/local.ts";
 import { listModels } from "../../app/models.ts";
 import type { Command } from "../invocation.ts";
 import { connectSocket } from "../../app/socket.ts";
@@ -88,7 +88,7 @@ export const run: Command = async ({ output, dir }) => {
     say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
     const blocked = await git.blockedBy();
     say("commits", blocked ?? "may be made", "git", blocked === null);
-    await lookAtAgents(dir, git, trust, say, unconfirmed !== null && lookAtTrust(dir).trust.plugins.length > 0);
+    await lookAtCommit(dir, git, local, say, unconfirmed !== null && lookAtTrust(dir).trust.plugins.length > 0);
     // One look cannot tell since when a file is unchanged, but it shows what holds it up for longer.
     for (const { name, why, inMs } of (await createImportFolder(dir, { settleMs: () => 0 }).look()).waiting)
       say("statement", `${name} ${why}`, IMPORT, inMs !== null);
@@ -168,12 +168,23 @@ async function lookAtModels(dir: string, local: Local, say: Say): Promise<void> 
   }
 }
 
-/** Each agent at HEAD as `cleared exec` would check it; a finding here stops no run, which only needs to pass the language check. */
-async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withheld: boolean): Promise<void> {
+/**
+ * The settings at HEAD, which runs use, and each agent there as `cleared exec` would check it; a finding in an agent stops no run, which only needs
+ * to pass the language check.
+ */
+async function lookAtCommit(dir: string, git: Git, local: Local, say: Say, withheld: boolean): Promise<void> {
+  const { trust } = local;
   const registry = createRegistry(primitives, await loadPlugins(dir, trust.plugins).catch(() => []));
   const sandbox = createSandbox({ slots: 1, jit: trust.sandbox.jit, ahead: false });
   try {
     const tree = git.tree(await git.head());
+    const config = async () => {
+      const last = lastConfig(local, (await tree.read(CONFIG)) ?? "");
+      if (last.fault !== null) throw last.fault;
+      return last.config;
+    };
+    for (const { at, code, message } of await settingsFindings(tree, { sandbox, registry, trust, config }))
+      say("settings", `${formatAt(at)} ${code} ${message}`, at.file, false);
     for (const { file, header, error } of await createAgents(git)()) {
       if (header === null) {
         say("agent", error?.message, file, false);
