@@ -34,14 +34,15 @@ let latest: ReadConfig | null = null;
 
 /** @throws WORKSPACE_MISSING, CONFIG_INVALID, FOLDER_UNSAFE */
 export function readLocal(dir: string): Local {
-  if (!existsSync(join(dir, CONFIG)) || !existsSync(join(dir, ".git"))) {
-    throw new ClearedError(
+  const missing = (what: string) =>
+    new ClearedError(
       "WORKSPACE_MISSING",
-      `${dir} is not a workspace: it has no ${existsSync(join(dir, CONFIG)) ? "git repository" : CONFIG}. Make one with \`cleared init DIR\`, or change into one.`,
+      `${dir} is not a workspace: it has no ${what}. Make one with \`cleared init DIR\`, or change into one.`,
     );
-  }
+  if (!existsSync(join(dir, ".git"))) throw missing(existsSync(join(dir, CONFIG)) ? "git repository" : CONFIG);
   assertWorkspaceState(dir);
-  const configText = readIfThere(join(dir, CONFIG)) ?? "";
+  const configText = readIfThere(join(dir, CONFIG));
+  if (configText === null && committedText(dir, CONFIG) === null) throw missing(CONFIG);
   if (latest?.configText !== configText || latest.broken !== null) latest = configOf(dir, configText);
   const trustText = trustTextOf(dir);
   const found = confirmedTrust(dir, trustText);
@@ -50,10 +51,12 @@ export function readLocal(dir: string): Local {
   return { ...latest, trust, trustText, unconfirmed };
 }
 
-/** A change counts once it is committed: while the work tree has a config.yaml that cannot be read, the committed one is used. @throws CONFIG_INVALID */
-function configOf(dir: string, configText: string): ReadConfig {
+/** A change counts once it is committed: while the work tree has no config.yaml that can be read, the committed one is used. @throws CONFIG_INVALID */
+function configOf(dir: string, configText: string | null): ReadConfig {
   const cache = cacheOf(dir);
   try {
+    if (configText === null)
+      throw new ClearedError("CONFIG_INVALID", `${CONFIG} is not there: \`git restore ${CONFIG}\` takes that of the last commit.`);
     return { configText, config: parseConfig(configText, cache), broken: null };
   } catch (error) {
     const committed = committedText(dir, CONFIG);
