@@ -133,7 +133,7 @@ export async function settleApproved(world: ApplyWorld, prepare: Prepare): Promi
       forgetApproval(world.database, proposal);
       continue;
     }
-    const waits = onCode(["GIT_STATE", "PROPOSAL_STATE"], ({ message: why }) => void waiting.push({ proposal, why }));
+    const waits = onCode(["CONFIG_INVALID", "GIT_STATE", "PROPOSAL_STATE"], ({ message: why }) => void waiting.push({ proposal, why }));
     const done = await applyApproved({ ...world, store, prepare }, proposal, approval).catch(waits);
     if (done !== undefined) applied.push(done);
   }
@@ -162,10 +162,11 @@ function assertReady(proposal: Proposal, { despite = "" }: Decision): void {
   throw no(what, `\`cleared proposals check ${number}\` looks at it now; then decide.`);
 }
 
-/** Refuses a decision whose commit could not be made now. @throws GIT_STATE */
-async function assertFree({ git }: ApplyWorld, proposal: Proposal): Promise<void> {
+/** Refuses a decision whose commit could not be made now, or that no check could confirm. @throws GIT_STATE, CONFIG_INVALID */
+async function assertFree({ git, config }: ApplyWorld, proposal: Proposal): Promise<void> {
   const blocked = await git.blockedBy();
   if (blocked !== null) throw new ClearedError("GIT_STATE", blocked);
+  await config(git.tree(await git.head()));
   const edited = await git.edited(pathsOf(proposal));
   if (edited.length > 0)
     throw new ClearedError(
@@ -226,7 +227,7 @@ async function approvedAnew({ store, prepare, database }: Applying, { id, number
 async function applyApproved(world: Applying, proposal: Proposal, approval: Approval, again = false): Promise<Proposal> {
   const { git, trust, store } = world;
   // The refs may come from another clone: their report and state are not trusted, and the approvals are counted again.
-  const { policy } = await world.config();
+  const { policy } = await world.config(git.tree(await git.head()));
   const authority = createAuthority(trust.people, policy);
   const { report } = proposal;
   const once = `proposal ${proposal.id}`;
