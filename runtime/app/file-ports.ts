@@ -206,8 +206,10 @@ async function refuse({ git, engine, cards, clock }: Host, { name, hash }: Found
       const text = await tree.read(path);
       const before = text === null ? null : receiptFromYaml(text, path);
       const { later: _, ...kept } = before ?? { ...NOTHING_READ, record: NOTHING_RECORDED };
-      const rows = kept.new + kept.known + kept.twin + kept.asked.length + kept.removed.length + 1;
-      return new Map([[path, receiptToYaml({ ...kept, file: name, hash, rows, refused: [refused], unbooked: [] })]]);
+      // Nothing of the file was read: what it asked about accounts before is still to be answered.
+      const all = [refused, ...(before?.refused ?? []).filter(({ account }) => account !== undefined)];
+      const rows = kept.new + kept.known + kept.twin + kept.asked.length + kept.removed.length + all.length;
+      return new Map([[path, receiptToYaml({ ...kept, file: name, hash, rows, refused: all, unbooked: [] })]]);
     },
   });
 }

@@ -1,6 +1,6 @@
 /** Receipts in a run's steps, the cards they close, which files a run was started for, and what is known of them beside the store. */
 import type { ImportFile } from "../workspace/statements/import-files.ts";
-import { ALL_ROWS } from "../workspace/statements/receipt.ts";
+import { isOfCard } from "../workspace/statements/receipt.ts";
 import type { Cause, Once, Receipt, RunRecord, Step } from "../kernel/ports.ts";
 import type { FoundFile } from "../outside/triggers/files.ts";
 import type { Host } from "./host.ts";
@@ -21,7 +21,7 @@ export async function settleRows({ cards, engine, clock }: Settling, run: RunRec
   for (const receipt of receiptsOf(steps)) {
     for (const card of cards.list({ open: true, kind: "row" })) {
       const { hash, line } = card.body as { hash?: string; line?: number };
-      const isOpen = line === ALL_ROWS ? receipt.refused.length > 0 : receipt.refused.some((row) => row.line === line);
+      const isOpen = receipt.refused.some(isOfCard(line));
       if (hash !== receipt.hash || isOpen) continue;
       cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at: clock.now(), reason: `imported by ${run.id}` });
     }

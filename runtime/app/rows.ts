@@ -10,7 +10,7 @@ import { committedOrRefused } from "../engine/attempt.ts";
 import { NOTHING_ASKED, toReleased } from "../engine/store/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import { count } from "../kernel/text.ts";
-import type { Card, Change, Decision, Entry, Finding, Git, Refused, Released, RowsQuestion, RunRecord, Tree } from "../kernel/ports.ts";
+import type { Card, Change, Decision, Entry, Finding, Git, Released, RowsQuestion, RunRecord, Tree } from "../kernel/ports.ts";
 import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/books/claims.ts";
 import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/books/decisions.ts";
 import { decideSame, leaveOut, reviveRows } from "../workspace/books/decide-rows.ts";
@@ -21,7 +21,7 @@ import { IMPORT, PROCESSED, receiptFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { findEntry, loadMonth, monthOfId } from "../workspace/books/months.ts";
 import { sameQuestions } from "../workspace/statements/questions.ts";
-import { ALL_ROWS, type KeptReceipt, isOpenReceipt, receiptFromYaml } from "../workspace/statements/receipt.ts";
+import { type KeptReceipt, isOfCard, isOpenReceipt, receiptFromYaml } from "../workspace/statements/receipt.ts";
 import { excerpt } from "../workspace/statements/cells.ts";
 import type { Host } from "./host.ts";
 import { askingFor, closeAccount, isAnswered, reopened } from "./statement-accounts.ts";
@@ -210,10 +210,9 @@ export async function followRows(host: Omit<Host, "close">): Promise<void> {
   for (const card of (["same", "gone", "account", "row"] as const).flatMap((kind) => cards.list({ open: true, kind }))) {
     const { hash, line } = card.body as { hash: string; line?: number };
     const receipt = await receiptOf(hash);
-    const isLeft = (one: Refused) => one.account === undefined && (line === ALL_ROWS || one.line === line);
     const isAsked =
       card.kind === "row"
-        ? receipt?.refused.some(isLeft) === true
+        ? receipt?.refused.some(isOfCard(line)) === true
         : await isOpen(host, { kind: card.kind, ...(card.body as object) } as RowsQuestion, receipt, head);
     if (isAsked) continue;
     cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });

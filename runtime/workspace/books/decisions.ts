@@ -12,7 +12,7 @@ import { applyEdits, noEdits, plain } from "./ledger.ts";
 import type { Chart } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
 import { factsOfKey } from "../statements/identity.ts";
-import { ALL_ROWS, receiptAt, receiptToYaml } from "../statements/receipt.ts";
+import { isOfCard, receiptAt, receiptToYaml } from "../statements/receipt.ts";
 import { shifted } from "../../kernel/day.ts";
 import { negated } from "./amounts.ts";
 
@@ -88,7 +88,8 @@ export async function closeRow(head: Tree, hash: string, line: number): Promise<
     const paths = (await head.list(RECEIPTS)).map((entry) => entry.path);
     throw new ClearedError("FILE_MISSING", `There is no receipt ${path.slice(0, 120)}.${didYouMean(path, paths)}`);
   }
-  const refused = receipt.refused.filter((row) => line !== ALL_ROWS && row.line !== line);
+  const isClosed = isOfCard(line);
+  const refused = receipt.refused.filter((row) => !isClosed(row));
   if (refused.length === receipt.refused.length) return new Map();
   return new Map([[path, receiptToYaml({ ...receipt, refused })]]);
 }

@@ -13,6 +13,12 @@ import { factsOfKey } from "./identity.ts";
 /** The `line` of a card for all refused rows of its statement. */
 export const ALL_ROWS = -1;
 
+/** Of a card with this `line`: whether it is about a refusal. A question about an account has a card of its own, and no other answers it. */
+export const isOfCard =
+  (line: number | undefined) =>
+  ({ account, ...one }: Refused): boolean =>
+    account === undefined && (line === ALL_ROWS || one.line === line);
+
 /** Codes of files that cannot be read at all: one refused line on the receipt, with a card. The other files of the run are imported. */
 export const UNREADABLE: ReadonlySet<string> = new Set([
   "STATEMENT_DIALECT",

@@ -3,8 +3,9 @@
  * be in the books under another id, and for rows that are no longer in the books. There is one receipt per content, which adds up what all
  * runs over it have booked; a run that books nothing new leaves an existing receipt unchanged.
  */
+import { canonicalJson } from "../../kernel/canonical.ts";
 import type { ClearedError } from "../../kernel/errors.ts";
-import type { AskedRow, Entry, Refused, Tree, UnknownAccount } from "../../kernel/ports.ts";
+import type { AskedRow, Entry, Tree, UnknownAccount } from "../../kernel/ports.ts";
 import { negated } from "../books/amounts.ts";
 import { goneFrom, receiptsAbout, receiptTree } from "../books/claims.ts";
 import type { Config } from "../settings/config.ts";
@@ -47,7 +48,12 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
     // Removed again before anything is committed; the receipt says why.
     for (const id of contradiction.entries) overlay.record({ op: "remove", id });
     const parts = found.parts.map((part) => ({ ...part, rows: [] }));
-    const parsed = { ...found, parts, refused: [contradiction.refused], later: 0 };
+    const parsed = {
+      ...found,
+      parts,
+      refused: [contradiction.refused, ...found.refused.filter(({ account }) => account !== undefined)],
+      later: 0,
+    };
     receipt = { ...(await receiptOf(name, parsed, before, overlay)), opening: null, closing: null };
   }
   if (receipt.later !== undefined) receipt.gap = null;
@@ -66,8 +72,8 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
   if (receipt.gap !== null && !isOpenReceipt(receipt)) noteGap(receipt, overlay);
   for (const card of await sameQuestions(receipt, (id) => overlay.get(id))) overlay.record(card);
   await askAboutGone(found, overlay);
-  const isOld = ({ line }: Refused): boolean => before?.later !== undefined && before.refused.some((row) => row.line === line);
-  const refused = whole.refused.filter((row) => !isOld(row));
+  const old = new Set(before?.later === undefined ? [] : before.refused.map(canonicalJson));
+  const refused = whole.refused.filter((one) => !old.has(canonicalJson(one)));
   const { accounts } = await loadChart(await overlay.head());
   const likely = (unknown: UnknownAccount) => likelyAccount(context.config, accounts, unknown);
   for (const card of refusedQuestions({ file: name, hash: found.hash, refused }, likely, found.guess)) overlay.record(card);
