@@ -15,6 +15,7 @@ import { toBalances } from "../workspace/books/amounts.ts";
 import { decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import type { Host } from "./host.ts";
+import { personNamed } from "./identity.ts";
 import { NOBODY } from "../kernel/text.ts";
 import type { McpApi, createMcpCalls } from "./mcp-api.ts";
 import { type Mark, marksOf } from "./marks.ts";
@@ -67,17 +68,17 @@ export function createApi(host: Host) {
     async (p: P): Promise<R> =>
       (await load())(host, p);
 
-  const startedBy = (by: string | undefined): By => {
-    if (by === undefined || by === NOBODY) return {};
-    if (!host.trust.people.some((one) => one.name === by))
-      throw new ClearedError("APPROVAL_IDENTITY", `"${by}" is not a person of the trust.yaml that the owner of this workspace has read.`);
-    return { by };
-  };
+  const startedBy = (by: string | undefined): By => (by === undefined || by === NOBODY ? {} : { by: personNamed(host.trust, by) });
   const startsRun = (by: string | undefined) => ({ by: startedBy(by).by ?? NOBODY });
   /** @throws APPROVAL_IDENTITY */
   const named = <P extends { by: string | null }>(p: P): P => {
     if (p.by !== null) startedBy(p.by);
     return p;
+  };
+  /** For what decides at once, so that nobody is asked to agree: by a person where trust.yaml has any. @throws APPROVAL_IDENTITY */
+  const decided = <P extends { by: string }>(p: P): P => {
+    if (host.trust.people.length > 0) personNamed(host.trust, p.by);
+    return named(p);
   };
 
   return {
@@ -222,7 +223,7 @@ export function createApi(host: Host) {
     reindex: async () => ({ runs: await (await import("../engine/store/packing.ts")).adoptBundles(host.packing) }),
     /** Books manually deleted rows again, or excludes them permanently. @throws USAGE, GIT_STATE, JOURNAL_* */
     revive: async (p: { names: string[]; leave: boolean; by: string }) => {
-      const revived = await (await import("./rows.ts")).revive(host, named(p));
+      const revived = await (await import("./rows.ts")).revive(host, decided(p));
       await (await import("./reconcile.ts")).reconcileCards(host);
       return revived;
     },
@@ -261,7 +262,7 @@ export function createApi(host: Host) {
     planUndo: async ({ target }: { target: string }) => (await undoing()).planUndo(host, target),
     /** Undoes it. `seen`: from the plan that was shown; another plan is refused. */
     async undo({ target, ...how }: { target: string; by: string; reason?: string; seen?: string }) {
-      const done = await (await undoing()).undo(host, target, named(how));
+      const done = await (await undoing()).undo(host, target, decided(how));
       await (await import("./reconcile.ts")).reconcileCards(host);
       return done;
     },
@@ -274,8 +275,8 @@ export function createApi(host: Host) {
     /** What its report omits, a few runs at a time. */
     differences: of(async () => (await proposing()).differencesOf),
     patch: async ({ id }: Id) => (await proposing()).patchOf(host, id),
-    async withdraw({ id, by, reason }: Id & By & { reason: string }) {
-      const done = await (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason);
+    async withdraw({ id, by, reason }: Id & { by: string; reason: string }) {
+      const done = await (await proposing()).withdrawProposal(host, id, decided({ by }).by, reason);
       await (await import("./reconcile.ts")).reconcileCards(host);
       return done;
     },

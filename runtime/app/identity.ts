@@ -86,6 +86,18 @@ export function starter(trust: Trust): { by?: string } {
 /** The same, with the trust.yaml that is valid here. */
 export const starterHere = (dir: string): { by?: string } => starter(readLocal(dir).trust);
 
+/** Who decides by a command at once: the same person as on a card; NOBODY where trust.yaml names no people. @throws APPROVAL_IDENTITY */
+export function deciderHere(dir: string): string {
+  const { trust } = readLocal(dir);
+  return trust.people.length === 0 ? NOBODY : holderHere(dir, trust).person.name;
+}
+
+/** The name, of a person of trust.yaml. @throws APPROVAL_IDENTITY */
+export function personNamed({ people }: Pick<Trust, "people">, by: string): string {
+  if (people.some(({ name }) => name === by)) return by;
+  throw new ClearedError("APPROVAL_IDENTITY", `"${by}" is not a person of the trust.yaml that the owner of this workspace has read.`);
+}
+
 const requestText = (request: string, params: unknown, challenge: string) => ({ request, params: params as Json, challenge });
 const nameIn = (params: unknown): string | null => {
   const by = isObject(params as Json) ? (params as { by?: unknown }).by : null;

@@ -154,10 +154,10 @@ export async function patchOf(host: Host, id: string | number): Promise<string> 
 }
 
 /** Withdraws an undecided proposal; only its proposer can. @throws PROPOSAL_STATE, APPROVAL_IDENTITY */
-export async function withdrawProposal(host: Host, id: string | number, by: string | undefined, reason: string): Promise<ShownProposal> {
+export async function withdrawProposal(host: Host, id: string | number, by: string, reason: string): Promise<ShownProposal> {
   const store = createProposals(host);
   const proposal = await store.get(id);
-  if (proposal.by !== (by ?? NOBODY))
+  if (proposal.by !== by)
     throw new ClearedError(
       "APPROVAL_IDENTITY",
       `Proposal ${proposal.number} is by ${proposal.by}, and only its proposer can withdraw it. \`cleared reject ${proposal.number} --reason ...\` rejects it.`,

@@ -108,7 +108,7 @@ describe("undo of a proposal", () => {
     expect(one.read(HELLO)).toBe(script(0));
   });
 
-  it("is by a person of trust.yaml or an unidentified user, like everything a command records", async () => {
+  it("is by a person of trust.yaml, as an answer on a card is", async () => {
     const { one, owner } = await opened();
     const api = createApi(owner);
     const proposal = await ready(owner, { [HELLO]: script(1) });
@@ -122,8 +122,12 @@ describe("undo of a proposal", () => {
     expect(await failure(api.fork({ ...moving, head: false }))).toMatchObject({ code });
     expect(await failure(api.migrate({ ...moving, dryRun: false }))).toMatchObject({ code });
     expect(one.read(HELLO)).toBe(script(1));
-    await api.undo({ target: proposal.id, by: NOBODY });
-    expect(one.git("log", "-1", "--format=%B")).toContain(`Undone-by: ${NOBODY}`);
+    const hidden = await ready(owner, { [HELLO]: script(2) }, { by: NOBODY });
+    expect(await failure(api.undo({ target: proposal.id, by: NOBODY }))).toMatchObject({ code });
+    expect(await failure(api.revive({ names: ["x"], leave: true, by: NOBODY }))).toMatchObject({ code });
+    expect(await failure(api.withdraw({ id: hidden.id, by: NOBODY, reason: "" }))).toMatchObject({ code });
+    await api.undo({ target: proposal.id, by: "Pat" });
+    expect(one.git("log", "-1", "--format=%B")).toContain("Undone-by: Pat");
   });
 
   it("does what was shown or nothing, and leaves a person's open edit alone", async () => {

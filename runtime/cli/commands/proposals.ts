@@ -4,7 +4,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { namedUpTo } from "../../kernel/text.ts";
 import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
-import { starterHere } from "../../app/identity.ts";
+import { deciderHere, starterHere } from "../../app/identity.ts";
 import type { Command } from "../invocation.ts";
 import type { Output } from "../output.ts";
 import { atWork, withProgress } from "../progress.ts";
@@ -62,8 +62,8 @@ const VERBS = {
     return 0;
   },
   async withdraw({ output, api, dir, name, options }) {
-    const by = starterHere(dir);
-    const shown = await api.withdraw({ id: idOf(name), reason: String(options["reason"] ?? ""), ...by });
+    const by = deciderHere(dir);
+    const shown = await api.withdraw({ id: idOf(name), by, reason: String(options["reason"] ?? "") });
     output.result(shown);
     const { number, commit } = shown.proposal;
     output.line(`Proposal ${number} is withdrawn. To have its change back as an edit: git cherry-pick --no-commit ${commit.slice(0, 12)}`);

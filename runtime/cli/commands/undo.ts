@@ -6,14 +6,13 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { UndoPlan } from "../../change/proposals/undo-plan.ts";
 import { RECEIPTS } from "../../workspace/layout.ts";
 import { withApi } from "../../app/connect.ts";
-import { starterHere } from "../../app/identity.ts";
-import { NOBODY, printable } from "../../kernel/text.ts";
+import { deciderHere } from "../../app/identity.ts";
+import { printable } from "../../kernel/text.ts";
 import type { Command } from "../invocation.ts";
 import { type Output, table } from "../output.ts";
 import { saysYes } from "../terminal.ts";
 
 export const run: Command = async ({ output, dir }, [target = ""], options) => {
-  const by = starterHere(dir).by ?? NOBODY;
   const reason = options["reason"] === undefined ? {} : { reason: String(options["reason"]) };
   const isDry = options["dryRun"] === true;
   const plan = await withApi(dir, (api) => api.planUndo({ target }));
@@ -23,6 +22,7 @@ export const run: Command = async ({ output, dir }, [target = ""], options) => {
     output.line("Dry run: nothing was changed.");
     return 0;
   }
+  const by = deciderHere(dir);
   // Whoever confirms has seen the plan.
   const isShown = process.stdout.isTTY && !output.json;
   if (options["yes"] !== true && !(isShown && (await saysYes("Undo it?"))))
@@ -62,7 +62,7 @@ const sign = (amount: string): string => (amount.startsWith("-") ? amount : `+${
 
 /** Books rows again that somebody deleted from the books, or excludes them permanently. */
 export const revive: Command = async ({ output, dir }, names, options) => {
-  const by = starterHere(dir).by ?? NOBODY;
+  const by = deciderHere(dir);
   const leave = options["leaveOut"] === true;
   const done = await withApi(dir, (api) => api.revive({ names, leave, by }));
   output.result(done);
