@@ -283,7 +283,8 @@ async function changeBooks(
     const guess = card.kind === "row" && decision.decision === "approved" ? about.about?.dialect : undefined;
     // From now on the file is parsed this way; its receipt stays open until then.
     if (guess !== undefined) return addDialect(head, guess);
-    if (about.hash !== undefined && about.line !== undefined) return closeRow(head, about.hash, about.line);
+    if (about.hash !== undefined && about.line !== undefined)
+      return closeRow(head, about.hash, about.line, decision.decision === "approved");
     return card.kind === "same" || card.kind === "gone" || card.kind === "account"
       ? (await import("./rows.ts")).answerRows(host, card, decision, head)
       : new Map();

@@ -192,8 +192,10 @@ function whyNone(dir: string, present: ReadonlySet<string>, ...[name, own, claim
   if (own.some(isOpenReceipt))
     return `What the books lack of ${file} is not deleted, it waits: answer its cards in \`cleared queue\`; \`cleared import\` then books it.${put}`;
   if (own.some(({ record }) => record.left_accounts !== undefined)) return `The account of ${file} is left out already.${put}`;
-  if (claimed === 0 && /^[\w.-]+$/.test(file) && existsSync(join(dir, PROCESSED, file)))
-    return `No row of ${file} is in the books; \`cleared import ${PROCESSED}${file}\` books what the books lack of it.`;
+  if ((claimed === 0 || own.length > 0) && /^[\w.-]+$/.test(file) && existsSync(join(dir, PROCESSED, file)))
+    return own.length === 0
+      ? `No row of ${file} is in the books; \`cleared import ${PROCESSED}${file}\` books what the books lack of it.`
+      : `No entry of ${file} is missing. \`cleared import --again ${PROCESSED}${file}\` reads it anew, with what a person left out.`;
   if (isEntryId(name) || own.length > 0) return `Nothing of ${name} is missing: its entries are in the books.`;
   return `"${name.slice(0, 60)}" is neither the id of an entry nor a statement that was imported. \`cleared verify\` names what is missing.`;
 }

@@ -170,7 +170,7 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
       : `${output.bold(receipt.file)}  ${receipt.dialect}  account ${receipt.account || "not known"}`,
     // Refused as a whole, its rows are not counted.
     receipt.account === ""
-      ? `  nothing of it is booked${receipt.refused.length > 0 ? "" : `: a person left its account out; \`cleared revive ${receipt.file}\` asks again`}`
+      ? `  nothing of it is booked${receipt.refused.length > 0 ? "" : `: a person left it out; \`cleared revive ${receipt.file}\` asks again about its account, \`cleared import --again\` with the file reads it anew`}`
       : `  ${rows === 1 ? "1 row" : `${rows} rows`}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}; ${tie}`,
     ...(receipt.earlier === undefined ? [] : ["  begins with a statement that was imported before: its file was extended"]),
     ...(asked.length === 0

@@ -121,12 +121,13 @@ export function causeDetail({ detail }: RunRecord["cause"]): string {
 
 /** What each answer to a refused row or file does. */
 export function rowAnswers({ body }: Pick<Card, "body">): { approve: string; reject: string } {
-  const { about } = body as { about?: { dialect?: string } | null };
+  const { about } = body as { about?: { dialect?: string; code?: string } | null };
+  const dealtWith =
+    about?.code === "CONFIG_INVALID"
+      ? "nothing, before config.yaml is corrected and the file is imported again, which closes this card"
+      : "it is dealt with: it is not booked, and not asked about again";
   return {
-    approve:
-      about?.dialect === undefined
-        ? "it is dealt with: it is not booked, and not asked about again"
-        : "files like this are read by the dialect shown here from now on",
+    approve: about?.dialect === undefined ? dealtWith : "files like this are read by the dialect shown here from now on",
     reject: "it stays out of the books, and is not asked about again",
   };
 }

@@ -55,12 +55,12 @@ describe("a person's decision", () => {
     workspace.drop("a.csv", "Date,Description,Amount\n2026-11-02,A,10.00\n2026-02-30,B,1.00\n");
     const [receipt] = await importAll(workspace, ["a.csv"]);
     const hash = receipt?.hash ?? "";
-    workspace.files = withChanges(workspace.files, await closeRow(memoryTree(workspace.files), hash, 3));
+    workspace.files = withChanges(workspace.files, await closeRow(memoryTree(workspace.files), hash, 3, true));
     expect(workspace.files.get(`import/receipts/${hash}.yaml`)).toContain("refused: []");
-    expect(await closeRow(memoryTree(workspace.files), hash, 3)).toEqual(new Map());
+    expect(await closeRow(memoryTree(workspace.files), hash, 3, true)).toEqual(new Map());
     await view.tidy();
     expect(await (await workspace.view()).ports.imports.scan()).toEqual([]);
-    await expect(closeRow(memoryTree(workspace.files), "../x", 3)).rejects.toMatchObject({ code: "FILE_MISSING" });
+    await expect(closeRow(memoryTree(workspace.files), "../x", 3, true)).rejects.toMatchObject({ code: "FILE_MISSING" });
   });
 });
 

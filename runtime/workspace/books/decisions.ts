@@ -7,7 +7,7 @@ import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Entry, Files, Tree } from "../../kernel/ports.ts";
 import { accountOf, bare, type BookRules, type Months, monthsOf, reversalOf, unfit } from "./invariants.ts";
 import { dayOfId, entryId, isEntryId, ownKind } from "./entry-id.ts";
-import { IMPORTERS, monthFile, receiptFile, RECEIPTS } from "../layout.ts";
+import { CONFIG, IMPORTERS, monthFile, receiptFile, RECEIPTS } from "../layout.ts";
 import { applyEdits, noEdits, plain } from "./ledger.ts";
 import type { Chart } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
@@ -80,8 +80,11 @@ export function otherLegs(entry: Entry, chart: Chart): number[] {
   return bank === undefined || leg < 0 ? [] : [leg];
 }
 
-/** Removes a refused row (or all of them, for ALL_ROWS) from the receipt; no change if it is already removed. @throws FILE_MISSING, FILE_INVALID */
-export async function closeRow(head: Tree, hash: string, line: number): Promise<Files> {
+/**
+ * Removes a refused row (or all of them, for ALL_ROWS) from the receipt; no change if it is already removed. That a fault of config.yaml is
+ * dealt with, the next import says (`approve`). @throws FILE_MISSING, FILE_INVALID, USAGE
+ */
+export async function closeRow(head: Tree, hash: string, line: number, approve: boolean): Promise<Files> {
   const path = receiptFile(hash);
   const receipt = await receiptAt(head, hash);
   if (receipt === null) {
@@ -91,6 +94,10 @@ export async function closeRow(head: Tree, hash: string, line: number): Promise<
   const isClosed = isOfCard(line);
   const refused = receipt.refused.filter((row) => !isClosed(row));
   if (refused.length === receipt.refused.length) return new Map();
+  if (approve && receipt.refused.some((row) => isClosed(row) && row.code === "CONFIG_INVALID")) {
+    const next = `the next \`cleared import\` books the file and closes this card. \`cleared reject\` leaves it out.`;
+    throw new ClearedError("USAGE", `By ${CONFIG} this cannot be booked. Correct it and commit that: ${next}`);
+  }
   return new Map([[path, receiptToYaml({ ...receipt, refused })]]);
 }
 
