@@ -14,6 +14,7 @@ import { legsOf } from "../workspace/books/invariants.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
 import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/months.ts";
 import { refusedQuestions } from "../workspace/statements/questions.ts";
+import type { KeptReceipt } from "../workspace/statements/receipt.ts";
 import { likelyAccount } from "../workspace/statements/origin.ts";
 import type { Host } from "./host.ts";
 import { type Question, followRows, openQuestion, questionKey } from "./rows.ts";
@@ -48,6 +49,7 @@ const settled = new Kept<string, true>(50_000);
 /** Refused rows, files and accounts of HEAD that nobody was asked about, or whose answer plain git took back. */
 async function unansweredRows(host: Host, tree: Tree): Promise<Question[]> {
   const found: Question[] = [];
+  const waiting: KeptReceipt[] = [];
   for (const { path, blob } of await tree.list(RECEIPTS)) {
     if (settled.has(blob) || !path.endsWith(".yaml")) continue;
     if ((await tree.read(path))?.includes("refused: []") !== false) {
@@ -58,7 +60,10 @@ async function unansweredRows(host: Host, tree: Tree): Promise<Question[]> {
     if (receipt === null) continue;
     const [config, { accounts }] = [await host.config(tree), await loadChart(tree)];
     found.push(...refusedQuestions(receipt, (unknown) => likelyAccount(config, accounts, unknown)));
+    waiting.push(receipt);
   }
+  // Their files are to be imported: plain git took back an answer that had moved one, or what moves it back was killed.
+  await (await import("../change/proposals/undo.ts")).bringBack(host, waiting);
   if (found.length === 0) return [];
   const asked = new Map((["row", "account"] as const).flatMap((kind) => host.cards.list({ kind })).map((card) => [card.key, card]));
   const open = found.map(async (one): Promise<Question[]> => {

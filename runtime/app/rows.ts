@@ -130,13 +130,10 @@ export async function revive(
   const { bringBack } = await import("../change/proposals/undo.ts");
   const files = await Promise.all([IMPORT, PROCESSED].map((folder) => filesIn(host.dir, folder)));
   const present = new Set(files.flat().map(({ hash }) => hash));
-  const isNamed = (one: KeptReceipt) => !leave && names.some((name) => isOf(name, one));
   // Without the file no answer about its account could be carried out.
-  const isLeft = (one: KeptReceipt) => isNamed(one) && one.record.left_accounts !== undefined && present.has(one.hash);
-  const named = (await allReceipts(git.tree(await git.head()))).filter(isNamed);
-  const left = named.filter(isLeft);
-  // One that was killed has asked again, and has not moved the file.
-  await bringBack(host, named.filter(isOpenReceipt));
+  const isLeft = (one: KeptReceipt) =>
+    !leave && one.record.left_accounts !== undefined && present.has(one.hash) && names.some((name) => isOf(name, one));
+  const left = (await allReceipts(git.tree(await git.head()))).filter(isLeft);
   const ids = await idsOf(git.tree(await git.head()), names, isLeft, (...about) => whyNone(host.dir, present, ...about));
   const past = leave ? new Map<string, Entry>() : await pastOf(git, ids);
   const result = await git.commit({

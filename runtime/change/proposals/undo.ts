@@ -142,8 +142,8 @@ function settleCards({ cards, clock }: UndoWorld, { kind, id }: UndoTarget): voi
 
 /** Moves the statements from import/processed/ to import/, wherever their content is now; one that is already there stays. */
 export async function bringBack({ dir, folder }: Pick<UndoWorld, "dir" | "folder">, statements: UndoPlan["statements"]): Promise<void> {
-  if (statements.length === 0) return;
-  const there = new Set((await filesIn(dir, IMPORT)).map(({ hash }) => hash));
+  const there = new Set(statements.length === 0 ? [] : (await filesIn(dir, IMPORT)).map(({ hash }) => hash));
+  if (statements.every(({ hash }) => there.has(hash))) return;
   for (const file of await filesIn(dir, PROCESSED)) {
     const { name, hash } = file;
     const statement = statements.find((one) => one.hash === hash);
