@@ -96,12 +96,18 @@ async function offerOf(host: Host, head: Tree, own: Booked, all: readonly Booked
   const has = (one: Booked) => one.text.includes(text);
   const account = accountOf(await loadChart(head), own.account);
   const run = own.entry.tags["run"];
-  return {
-    ...{ text, account: { id: String(account.id), name: account.name }, corrected: same.filter(has) },
-    agent: run === undefined ? null : ((await host.engine.get(run))?.agent ?? null),
-    alike: all.filter((one) => has(one) && !one.looked && one.account !== own.account),
-  };
+  const agent = run === undefined ? null : ((await host.engine.get(run))?.agent ?? null);
+  const alike = all.filter((one) => has(one) && !one.looked && one.account !== own.account);
+  const id = String(account.id);
+  const source = agent === null ? null : await head.read(agentFile(agent));
+  if (alike.length === 0 && source !== null && withRule(source, ruleOf(text, id), []) === source)
+    return { why: hasAlready(agentFile(agent ?? ""), { text, account: id }), moved: [] };
+  return { text, account: { id, name: account.name }, corrected: same.filter(has), agent, alike };
 }
+
+const ruleOf = (text: string, account: string) => ({ text, account, vendor: inTitleCase(text), confidence: CONFIDENCE });
+const hasAlready = (path: string, { text, account }: { text: string; account: string }): string =>
+  `${path} has the rule already: "${text}" is ${account}.`;
 
 interface Body {
   rule: { text: string; account: string; agent: string | null };
@@ -159,7 +165,7 @@ export async function offerRules(host: Host, { open }: { open: boolean }): Promi
     await setImmediate();
     const offer = await offerOf(host, head, own, all);
     for (const { entry } of "text" in offer ? offer.corrected : [own]) seen.add(entry.id);
-    if (!("text" in offer)) unclear.push(own.entry.id);
+    if (!("text" in offer)) unclear.push(...(offer.moved.length > 0 ? [own.entry.id] : []));
     else if (isNew(host, offer)) offered.push(open ? openOffer(host, offer).id : 0);
   }
   return { offered, unclear };
@@ -259,10 +265,11 @@ export async function proposeRule(host: Host, card: Pick<Card, "id" | "body">, b
   const entries = (await Promise.all([...corrected, ...alike].map((id) => findEntry(head, id)))).filter((one) => one !== null);
   const text = withRule(
     source,
-    { ...rule, vendor: inTitleCase(rule.text), confidence: CONFIDENCE },
+    ruleOf(rule.text, rule.account),
     entries.map(({ description }) => description),
   );
-  if (text === null) return `${path} has no list of rules with texts and accounts that lacks it; \`cleared ask\` can change what it has`;
+  if (text === null) return `${path} has no list of rules with texts and accounts; \`cleared ask\` can change what it has`;
+  if (text === source) return hasAlready(path, rule);
   const name = accountOf(await loadChart(head), rule.account).name;
   const draft = {
     title: `"${rule.text}" is ${name}`,

@@ -16,7 +16,7 @@ function rowOf(node: Node | null): Row | null {
 
 /**
  * The script with a rule for `text`: the account of an existing rule with that text is changed, else a rule is inserted before the first
- * rule that matches one of `rows`, or at the end if none does. null: there is no such list, or nothing would change.
+ * rule that matches one of `rows`, or at the end if none does. Unchanged if it has the rule; null: there is no such list.
  */
 export function withRule(
   source: string,
@@ -32,10 +32,7 @@ export function withRule(
   // A number if its neighbours have numbers.
   const account = typeof first.account["value"] === "number" ? rule.account : JSON.stringify(rule.account);
   const own = all.find(({ text }) => inCapitals(text) === rule.text);
-  if (own !== undefined) {
-    const next = source.slice(0, own.account.start) + account + source.slice(own.account.end);
-    return next === source ? null : next;
-  }
+  if (own !== undefined) return source.slice(0, own.account.start) + account + source.slice(own.account.end);
   const taken = all.find(({ text }) => rows.some((row) => inCapitals(row).includes(inCapitals(text))));
   const last = all.at(-1) ?? first;
   const at = (taken ?? last).node;

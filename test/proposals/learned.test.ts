@@ -34,7 +34,7 @@ test("a rule is placed before the one that matched the rows, an existing one get
   expect(withRule(list, rule, ["AMZN MKTP"])).toBe(list.replace('  { text: "AMZN"', `  ${line},\n  { text: "AMZN"`));
   expect(withRule(list, rule, ["SOMEBODY"])).toBe(list.replace("0.9 },\n]", `0.9 },\n  ${line},\n]`));
   expect(withRule(list, { ...rule, text: "UBER" }, ["UBER"])).toBe(list.replace("5040", "5020"));
-  expect(withRule(list, { ...rule, text: "UBER", account: "5040" }, ["UBER"])).toBeNull();
+  expect(withRule(list, { ...rule, text: "UBER", account: "5040" }, ["UBER"])).toBe(list);
   expect(withRule('const accounts = ["5020"];\n', rule, [])).toBeNull();
 });
 
@@ -73,6 +73,8 @@ test("correcting one entry offers all similar ones and a rule on one card; the r
   expect(readFileSync(join(dir, "agents/ingest.ts"), "utf8")).toContain(
     '{ text: "HETZNER", account: 5020, vendor: "Hetzner", confidence: 0.9 }',
   );
+  expect((await cleared(dir, "rule", body?.entry ?? "")).stderr).toContain('agents/ingest.ts has the rule already: "HETZNER" is 5020');
+  expect(await cards()).toEqual([]);
   put(dir, { "import/b.csv": statement([["2026-11-09", "HETZNER ONLINE 4", "-15.00"]]) });
   await cleared(dir, "import", join(dir, "import/b.csv"));
   expect((await shell(dir, "grep -A9 'HETZNER ONLINE 4' journal/2026/11.journal")).stdout).toContain("Expenses:Software");
