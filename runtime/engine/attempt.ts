@@ -98,8 +98,8 @@ export async function retryLostCall(
 /** Whether a call without an answer may still be under way: our wait has ended, not the work of a server that lives on. */
 export const mayStillAct = ({ code, data }: ClearedError): boolean => code === "TOOL_LOST" && data?.["ended"] !== true;
 
-/** After this many attempts without an answer a person is asked, even where one more would be harmless. */
-const LOST_ATTEMPTS = 3;
+/** After this many attempts without an answer a person is asked, even where one more would be harmless. A hand-over between processes is one. */
+const LOST_ATTEMPTS = 5;
 
 /**
  * Settles a call that was started and has no outcome: returns its outcome, or null to make it (again). Without a read-back a person must look.

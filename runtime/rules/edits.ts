@@ -35,15 +35,31 @@ export const scalarsOf = (calls: readonly Call[]): Map<string, Json> =>
 /** Names of what a person may word in another way. */
 const WORDED = /(?:^|_)(?:notes?|memo|reason|resolution|description|comments?|message|subject|title|text)$/;
 
-/** Words of the name of whoever looks after a case, who may be somebody else. */
-const IN_CHARGE = new Set("owner lead manager csm assignee approver".split(" "));
+/** Whoever looks after a case, who may be somebody else. */
+const IN_CHARGE = new Set("owner lead manager csm assignee approver reviewer assigned_to".split(" "));
 
-/** Words of a name whose value says for whom or about what something is done, also if it is a number or a plain word. */
+/** For whom or about what something is done. The holder of an account is who is paid. */
 const WHOM = new Set(
-  "id no to payee recipient beneficiary creditor vendor supplier customer employee user iban account reference order invoice ticket".split(
-    " ",
-  ),
+  `to payee recipient beneficiary creditor vendor supplier customer employee user iban account reference order invoice ticket account_owner
+  account_holder`.split(/\s+/),
 );
+
+/** What a name, or its beginning, is about: vendor of `vendor_id`, `vendors.0` and `vendor.name`, to of `pay_to`. */
+function subjectOf(path: string): string[] {
+  for (const part of path.split(".").slice(3).reverse()) {
+    const words = nameWords(part)
+      .join("_")
+      .replace(/(?:^|_)(?:ids?|no|number|name|email|code|\d+)$/, "")
+      .split("_");
+    if (words[0] !== "") return [words.slice(-2).join("_"), words.at(-1) ?? ""].map((one) => one.replace(/s$/, ""));
+  }
+  return ["to"];
+}
+
+const MONTH = /^\d{4}-\d\d$/;
+
+/** One word that names something: no sentence, no figure. */
+const WORD = /^(?=.*[A-Za-z])[\w.:@/+-]{1,200}$/;
 
 export const isNote = (key: string, value: Json): boolean => WORDED.test(key) && typeof value === "string" && plainDecimal(value) === null;
 
@@ -53,33 +69,26 @@ export const IN_DIGITS = "in digits with at most one point, such as 2000.00";
 export const isUnread = (path: string, value: Json): boolean => isAmountKey(keyOf(path)) === true && plainDecimal(value) === null;
 
 /**
- * Paths of what says in these calls for whom or about what they are: references, by which an act is found again, and what the run was given, has read
- * or has read by, however it is written; under any name, but a plain word (`full`) or a number only under its own or one that says for whom.
- * Amounts, days, notes and whoever looks after the case may change.
- * @param reads calls by which records were read, and `texts`: the run's input, then what it has read; all as JSON
+ * Paths of what says in these calls for whom or about what they are: references, by which an act is found again; under a name that says for whom, what
+ * the run was given, has read or has read by, whatever it was called there and however it is written; else a word that it had under the same name.
+ * Amounts, whole days, notes and whoever looks after the case may change.
+ * @param texts calls by which records were read, the run's input, and what it has read; all as JSON
  */
-export function recordsIn(calls: readonly Call[], reads: readonly string[], texts: readonly string[]): string[] {
+export function recordsIn(calls: readonly Call[], texts: readonly string[]): string[] {
   const plain = (value: Json) => normalText(String(value)).replace(/[\s-]/g, "");
-  const parsed = [...reads, ...texts].flatMap((text, i) => (text === "" ? [] : [[`${i}`, JSON.parse(text)] as const]));
+  const parsed = texts.flatMap((text, i) => (text === "" ? [] : [[`${i}`, JSON.parse(text)] as const]));
   const known = new Set([...leavesOf(parsed)].flatMap(([path, value]) => [plain(value), `${keyOf(path)} ${plain(value)}`]));
-  const isName = (path: string, value: Json): boolean => {
+  const isRecord = (path: string, value: Json): boolean => {
     const key = keyOf(path);
     if (key === "reference") return true;
-    const words = path
-      .split(".")
-      .slice(3)
-      .flatMap(nameWords)
-      .map((word) => word.replace(/s$/, ""));
-    const isFigure = plainDecimal(value) !== null;
-    const isWhom = words.some((word) => WHOM.has(word));
-    const isInCharge = words.some((word) => IN_CHARGE.has(word)) && !words.some((word) => word !== "id" && WHOM.has(word));
-    const isFree =
-      isNote(key, value) || isDay(String(value).slice(0, 10)) || (isFigure && isAmountKey(key) === true && !WHOM.has(words.at(-1) ?? ""));
-    if (typeof value === "boolean" || plain(value) === "" || isFree || isInCharge) return false;
-    if (isWhom || !(isFigure || /^[a-z_-]+$/.test(String(value)))) return known.has(plain(value));
-    return typeof value === "string" && known.has(`${key} ${plain(value)}`);
+    if (typeof value === "boolean" || plain(value) === "" || isNote(key, value)) return false;
+    if (isDay(String(value)) || /^\d{4}-\d\d-\d\dT/.test(String(value))) return false;
+    const subject = subjectOf(path);
+    if (subject.some((one) => WHOM.has(one))) return known.has(plain(value));
+    if (subject.some((one) => IN_CHARGE.has(one)) || typeof value !== "string") return false;
+    return (WORD.test(value) || MONTH.test(value)) && known.has(`${key} ${plain(value)}`);
   };
-  return [...scalarsOf(calls)].flatMap(([path, value]) => (isName(path, value) ? [path] : []));
+  return [...scalarsOf(calls)].flatMap(([path, value]) => (isRecord(path, value) ? [path] : []));
 }
 
 /** What the later calls hold and the card did not show, and is no note: nobody was asked about it. */

@@ -42,23 +42,41 @@ describe("edit, then approve", () => {
     );
     // Under another name there, and in other letters.
     const call = { tool: "bank_pay", params: { to: "ACME LTD", amount: "1.00", note: "Acme Ltd" } };
-    expect(recordsIn([call], [], ['{"vendor":"Acme Ltd"}'])).toEqual(["calls.0.params.to"]);
+    expect(recordsIn([call], ['{"vendor":"Acme Ltd"}'])).toEqual(["calls.0.params.to"]);
     // Or in a record, as a number, or written in another way; who is in charge, and how, may change.
-    const found = { iban: "DE89 3704 0044", vendor: 4711, manager_id: "E-7", access: "full", days: 30 };
+    const found = {
+      iban: "DE89 3704 0044",
+      vendor: 4711,
+      manager_id: "E-7",
+      access: "full",
+      days: 30,
+      due: "2024-11-08",
+      no: "2024-11-08-001",
+    };
     const stays = {
       payee_iban: "DE8937040044",
       payee: { name: "Acme  LTD" },
       pay_to: 4711,
+      to: "2024-11-08-001",
       payees: ["4711"],
       creditor: "Acme Ltd",
       account_owner: "Acme Ltd",
     };
-    const changes = { owner_id: "E-7", scope: "full", net_days: 30, amount: 30, memo: "Acme Ltd" };
-    const asked = recordsIn([{ tool: "bank_pay", params: { ...stays, ...changes } }], [], ['{"vendor":"Acme Ltd"}', JSON.stringify(found)]);
+    const changes = {
+      owner_id: "E-7",
+      scope: "full",
+      net_days: 30,
+      amount: 30,
+      memo: "Acme Ltd",
+      account_manager: "E-7",
+      carrier: "Acme Ltd",
+    };
+    const asked = recordsIn([{ tool: "bank_pay", params: { ...stays, ...changes } }], ['{"vendor":"Acme Ltd"}', JSON.stringify(found)]);
     expect(asked.map((path) => path.replace("calls.0.params.", ""))).toEqual([
       "payee_iban",
       "payee.name",
       "pay_to",
+      "to",
       "payees.0",
       "creditor",
       "account_owner",
