@@ -12,7 +12,7 @@ import { loadChart } from "../workspace/books/months.ts";
 import { type StatementRule, parseConfig } from "../workspace/settings/config.ts";
 import { CONFIG, MAIN_JOURNAL, receiptFile } from "../workspace/layout.ts";
 import { isSameMatch, itemOf, withAnswer } from "../workspace/statements/answered-rule.ts";
-import { likelyAccount } from "../workspace/statements/origin.ts";
+import { likelyAccount, ofContent, toldBy } from "../workspace/statements/origin.ts";
 import { nameOf, unknownAccount } from "../workspace/statements/questions.ts";
 import { type KeptReceipt, receiptToYaml } from "../workspace/statements/receipt.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
@@ -44,7 +44,10 @@ export async function proposeAccount(host: Host, card: Card, { by, account: give
       `${why}: \`cleared approve ${card.name} --account NUMBER\` with ${[...own, `one that you add to ${MAIN_JOURNAL} and commit`].join(" or ")}.`,
     );
   }
-  const rule = { match, account: account.id };
+  // Another account than the one that the file's name tells: that one's next file has this name, too.
+  const isByName = match.file !== undefined && match.content === undefined && match.currency === undefined;
+  const isTold = !isByName || toldBy(asked, config.statements, chart.accounts) === account.id;
+  const rule = { match: isTold ? match : ofContent(match, asked.hash), account: account.id };
   const text = withAnswer((await head.read(CONFIG)) ?? "", rule);
   try {
     parseConfig(text);

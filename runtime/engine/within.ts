@@ -8,6 +8,9 @@ import { isObject } from "../rules/tools/shape.ts";
 import { isAmountKey, isPaidKey, saysCurrency } from "../rules/tools/trace.ts";
 import { isAtMost, signOf } from "./authority.ts";
 
+// A tool fills in what is left empty, perhaps with all.
+const isEmpty = (value: Json): boolean => typeof value === "object" || String(value).trim() === "";
+
 interface Limit {
   up_to: string;
   currency: string;
@@ -39,7 +42,7 @@ export function outside(calls: readonly Call[], limit: Limit, fallback: string):
     const named = all.filter(([name, value]) => saysCurrency(name, value));
     if (named.length === 0 ? fallback !== limit.currency : named.some(([, value]) => value !== limit.currency))
       return `${tool} is not in ${limit.currency}`;
-    const unclear = all.find(([name, value]) => name !== key && (isObject(value) || Array.isArray(value) || !isHarmless([name], value)));
+    const unclear = all.find(([name, value]) => name !== key && (isEmpty(value) || !isHarmless([name], value)));
     if (unclear !== undefined) return `calls.${i}.params.${unclear[0]} could multiply the amount or change what it is`;
   }
   return null;

@@ -82,7 +82,7 @@ export function isAmountKey(key: string): boolean | null {
   return tells === undefined ? null : MONEY.has(tells);
 }
 
-const PAID = new Set("amount gross net pay payment price principal refund rent salary settlement sum total value wage wages".split(" "));
+const PAID = new Set("amount gross net pay payment principal refund settlement sum total".split(" "));
 
 /** Whether a key names what is paid itself, and nothing beside it: not a fee, a tax, or an `original_amount`. */
 export const isPaidKey = (key: string): boolean => nameWords(key).length > 0 && nameWords(key).every((word) => PAID.has(word));

@@ -2,7 +2,6 @@
  * What the receipts of a tree say about rows of the books: which days a statement listed, and which entries its rows became or matched.
  * The books are compared with these claims, so that a deleted row is neither forgotten nor booked again without a person's decision.
  */
-import { canonicalJson } from "../../kernel/canonical.ts";
 import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
@@ -66,15 +65,6 @@ export async function allReceipts(tree: Tree, findings: Finding[] = []): Promise
   const files = (await tree.list(RECEIPTS)).filter(({ path }) => path.endsWith(".yaml"));
   const read = await Promise.all(files.map(({ path, blob }) => loadReceipt(tree, path, blob, findings)));
   return read.filter((receipt) => receipt !== null);
-}
-
-/** Accounts that a person said are none of the books, by their conditions as text: the answer of one receipt, unless another asks about it again. */
-export async function leftAccounts(tree: Tree): Promise<Set<string>> {
-  const receipts = await allReceipts(tree);
-  const left = new Set(receipts.flatMap(({ record }) => record.left_accounts ?? []).map(({ match }) => canonicalJson(match)));
-  for (const { account } of receipts.flatMap(({ refused }) => refused))
-    if (account !== undefined) left.delete(canonicalJson(account.match));
-  return left;
 }
 
 /** Null for an unreadable one, which is added to the findings. */

@@ -70,8 +70,9 @@ export function matchAccount({ statements: rules, currency }: Rules, accounts: A
 
 /**
  * The conditions by which a rule of config.yaml would recognize the account of such statements, of later months too. Where the statement names
- * its number, they are all that names it. A bank has one dialect for all its accounts and cards, so where no number tells them apart, the file's name does, without its dates. If any account's download may have
- * the name, the rule is for the content of this file alone, and the next one is asked about, unless the books have a single card.
+ * its number, they are all that names it. A bank has one dialect for all its accounts and cards, so where no number tells them apart, the file's name
+ * does, without its dates. If any account's download may have the name, the rule is for the content of this file alone, and the next one is asked
+ * about, unless the books have a single card.
  */
 export function recognised(
   { name, hash }: Named,
@@ -96,10 +97,28 @@ export function recognised(
       withoutDates(match.file) === like,
   );
   const isOfMany = new Set(others.map((one) => one.account)).size > 1;
-  const isOnly = card && currency === own && accounts.filter(isCard).length === 1;
-  const withStatements = accounts.filter((one) => isBank(one) || isCard(one) || known.some(({ account: id }) => id === one.id));
-  if (!isOfMany && (isOnly || tellsAccount(like, withStatements))) return { file: like, dialect, ...foreign };
-  return { file: plain, dialect, content: hash.slice(0, SHORT_HASH), ...foreign };
+  const match = { file: like, dialect, ...foreign };
+  if (!isOfMany && toldBy({ match, card }, known, accounts) !== null) return match;
+  return ofContent({ ...match, file: plain }, hash);
+}
+
+/** For this file alone. */
+export const ofContent = (match: UnknownAccount["match"], hash: string): UnknownAccount["match"] => ({
+  ...match,
+  content: hash.slice(0, SHORT_HASH),
+});
+
+/** The account that these conditions tell by a file's name: of the books' single card, or one that the name names; else null. */
+export function toldBy(
+  { match, card }: Pick<UnknownAccount, "match" | "card">,
+  rules: readonly StatementRule[],
+  accounts: readonly Account[],
+): string | null {
+  const [only, second] = accounts.filter(isCard);
+  if (card && match.currency === undefined && second === undefined && only !== undefined) return only.id;
+  const known = numbered(rules, accounts);
+  const own = accounts.filter((one) => isBank(one) || isCard(one) || known.some(({ account }) => account === one.id));
+  return tellsAccount(match.file ?? "", own);
 }
 
 const isCard = ({ type, name }: Account): boolean => type === "liability" && /\bcard\b/i.test(name);
@@ -109,24 +128,21 @@ const SHORT_HASH = 12;
 const COMMON = new Set("account bank card credit debit konto".split(" "));
 
 /**
- * Whether a name without its dates says whose it is: by words and numbers of the name of one of the accounts that have statements (`own`), and of
- * no second one. Any other may be any download's.
+ * The account of which a name without its dates has words or numbers: of the name of one of those that have statements (`own`), and of no second one.
+ * Null: any account's download may have the name.
  */
-function tellsAccount(like: string, own: readonly Account[]): boolean {
-  const rest = wordsOf(like.replaceAll(ANY_DATE, " ").replace(/\.[a-z]+$/i, ""));
-  const known = own.map(({ name }) => wordsOf(name.split(":").at(-1) ?? ""));
-  const isOfOne = (word: string) => !COMMON.has(word) && known.filter((one) => one.has(word)).length === 1;
-  const telling = new Set([...rest].filter(isOfOne));
-  return known.filter((one) => !one.isDisjointFrom(telling)).length === 1;
+function tellsAccount(like: string, own: readonly Account[]): string | null {
+  const name = like.replaceAll(ANY_DATE, " ").replace(/\.[a-z]+$/i, "");
+  const rest = new Set([...wordsOf(name), ...wordsOf(name.replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2"))]);
+  const known = own.map(({ id, name }) => ({ id, words: wordsOf(name.split(":").at(-1) ?? "") }));
+  const isOfOne = (word: string) => !COMMON.has(word) && known.filter(({ words }) => words.has(word)).length === 1;
+  const [only, second] = known.filter(({ words }) => [...rest].some((word) => words.has(word) && isOfOne(word)));
+  return second === undefined ? (only?.id ?? null) : null;
 }
 
-/** In small letters without accents, with the long numbers: `AccountHistory N26` has three, `Chase1234` has `1234` too. */
+/** In small letters without accents, with the long numbers: `PayPal N26` has two, `Chase1234` has `1234` too. */
 function wordsOf(text: string): ReadonlySet<string> {
-  const plain = text
-    .normalize("NFD")
-    .replace(/\p{M}/gu, "")
-    .replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
-    .toLowerCase();
+  const plain = text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
   return new Set([...(plain.match(/(?=[\p{N}]*\p{L})[\p{L}\p{N}]{2,}/gu) ?? []), ...(plain.match(/\d{4,}/g) ?? [])]);
 }
 

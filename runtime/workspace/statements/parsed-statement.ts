@@ -3,7 +3,7 @@
  * it (`toMeta`), beside the rows the script got, because the file itself may be gone when the run resumes.
  */
 import { currencyPlaces } from "../../kernel/money.ts";
-import type { AskedRow, Json, Refused, Row, UnknownAccount } from "../../kernel/ports.ts";
+import type { AskedRow, Json, Refused, Row } from "../../kernel/ports.ts";
 import { fromExact, toExact } from "../books/amounts.ts";
 import type { Statement } from "./proof.ts";
 import type { Stated } from "./receipt.ts";
@@ -35,8 +35,6 @@ export interface Parsed {
   dialect: string;
   parts: Part[];
   refused: Refused[];
-  /** Accounts that a person said are none of the books. */
-  left: UnknownAccount[];
   /** Number of rows left to later runs. */
   later: number;
   /** Hash of the statement that this one begins with, or null. */
@@ -90,20 +88,19 @@ export function toMeta(parsed: Parsed): Json {
       held: rows.flatMap((row, i) => (row.held === undefined ? [] : [[i, row.held] as [number, string]])),
     }),
   );
-  const { dialect, refused, left, later, earlier, guess } = parsed;
-  return { dialect, refused, left, later, earlier, guess, parts } as unknown as Json;
+  const { dialect, refused, later, earlier, guess } = parsed;
+  return { dialect, refused, later, earlier, guess, parts } as unknown as Json;
 }
 
 export function fromMeta(hash: string, meta: Json, rows: Row[]): Parsed {
-  // Steps recorded by an earlier version lack the last four.
+  // Steps recorded by an earlier version lack the last three.
   const known = meta as unknown as Omit<Parsed, "parts" | "hash"> & { parts: PartMeta[] };
-  const { parts, dialect, refused, left = [], later = 0, earlier = null, guess = null } = known;
+  const { parts, dialect, refused, later = 0, earlier = null, guess = null } = known;
   let at = 0;
   return {
     hash,
     dialect,
     refused,
-    left,
     later,
     earlier,
     guess,

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { count, upTo } from "../../kernel/text.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
 import type { Account, AskedRow, Change, Entry, Json, Receipt, Refused, UnknownAccount } from "../../kernel/ports.ts";
 import { IMPORT, receiptFile } from "../layout.ts";
 import type { Parsed } from "./parsed-statement.ts";
@@ -83,20 +84,25 @@ export function goneQuestion(receipt: KeptReceipt, ids: string[], words: Readonl
 
 const MOST_SHOWN = 5;
 
-/** The accounts that no rule names of statements of one file. */
+/**
+ * Statements of one file for accounts that no rule names, as refused lines of its receipt: one for each account. `left`: those a person has
+ * left out.
+ */
 export function unknownAccounts(
   file: { name: string; hash: string },
   statements: readonly Statement[],
   config: Pick<Config, "statements" | "currency">,
   accounts: readonly Account[],
-): UnknownAccount[] {
+  left: readonly object[],
+): Refused[] {
   const groups = Map.groupBy(statements, (one) => JSON.stringify(recognised(file, one, config, accounts)));
-  return [...groups.values()].flatMap((group): UnknownAccount[] => {
+  return [...groups.values()].flatMap((group): Refused[] => {
     const [first] = group;
     if (first === undefined) return [];
     const match = recognised(file, first, config, accounts);
+    if (left.some((one) => canonicalJson(one) === canonicalJson(match))) return [];
     const rows = group.flatMap((one) => one.rows);
-    return [{ match, card: first.card, rows: upTo(rows.map(lineOf), MOST_SHOWN) }];
+    return [unknownAccount({ match, card: first.card, rows: upTo(rows.map(lineOf), MOST_SHOWN) })];
   });
 }
 
@@ -129,7 +135,7 @@ function accountQuestion(file: string, hash: string, { match, card, rows }: Unkn
     file: `${IMPORT}${file}`,
     ...(match.file === undefined ? {} : { "the answer holds for": reachOf(match) }),
     approve: `${likely === null ? "" : `${likely.id} ${likely.name} if it is proposed for no other, or `}the account that you name; ${then}`,
-    reject: `none of them; nothing of it is booked${match.content === undefined ? ", now or later" : ""}`,
+    reject: "none of them; nothing of it that lies in import/ is booked",
   };
   const title = `${file}: which account of the books is ${nameOf({ match, card })}?`;
   return reviewOf(title, body, { rows: { kind: "account", hash, match, card }, booked: rows });

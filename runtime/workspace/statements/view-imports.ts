@@ -2,21 +2,19 @@
  * Statements as one run sees them (interface Imports of ports.ts): rows that are not in the books yet, and the receipt, which accounts
  * for every row of the file. The result of a parse is stored with its step, because the file itself may be gone when the run resumes.
  */
-import { canonicalJson } from "../../kernel/canonical.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Imports, Json, Refused, Row, Tree } from "../../kernel/ports.ts";
 import { earlierOf } from "./tidy.ts";
 import { type ImportFile, PORTION, ownName } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
 import { CONFIG, IMPORTERS } from "../layout.ts";
-import { leftAccounts } from "../books/claims.ts";
 import { noStatements } from "../books/main-journal.ts";
 import { loadChart } from "../books/months.ts";
 import type { Overlay } from "../overlay.ts";
 import { type PairRow, sortRows } from "./known-rows.ts";
 import { fromMeta, type Parsed, type ParsedRow, statedOf, toMeta, toParsedRow } from "./parsed-statement.ts";
 import { matchAccount, settingsFor } from "./origin.ts";
-import { lineOf, reviewOf, unknownAccount, unknownAccounts } from "./questions.ts";
+import { lineOf, reviewOf, unknownAccounts } from "./questions.ts";
 import { type KeptReceipt, dependsOn, receiptAt, UNREADABLE } from "./receipt.ts";
 import { excerpt } from "./cells.ts";
 import type { Dialect } from "./dialect.ts";
@@ -147,7 +145,6 @@ export function createImports(context: ImportsContext): ImportsView {
       dialect,
       parts: [],
       refused: [...refused],
-      left: [],
       later: 0,
       earlier: earlier?.hash ?? null,
       guess,
@@ -159,12 +156,9 @@ export function createImports(context: ImportsContext): ImportsView {
     const groups = byAccount(found, hash);
     const before = await receiptOf(hash);
     const isPart = before?.later !== undefined;
+    const left = (before?.record.left_accounts ?? []).map(({ match }) => match);
     // Statements of accounts that config.yaml does not name are not booked; the others of the file are.
-    const unknown = unknownAccounts({ name: ownName(name), hash }, groups.get(null) ?? [], context.config, accounts);
-    const left = unknown.length === 0 ? new Set() : await leftAccounts(await overlay.head());
-    for (const one of unknown.toReversed())
-      if (left.has(canonicalJson(one.match))) parsed.left.unshift(one);
-      else parsed.refused.unshift(unknownAccount(one));
+    parsed.refused.unshift(...unknownAccounts({ name: ownName(name), hash }, groups.get(null) ?? [], context.config, accounts, left));
     for (const [account, statements] of groups) {
       if (account === null) continue;
       const named = byWord.get(account);

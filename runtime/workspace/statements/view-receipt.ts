@@ -82,7 +82,7 @@ export async function writeReceipt(name: string, found: Parsed, context: Receipt
 
 /** The receipt without balances: the result for each row. `before`: the content's receipt at HEAD. */
 async function receiptOf(name: string, parsed: Parsed, before: KeptReceipt | null, overlay: Overlay): Promise<KeptReceipt> {
-  const { booked: bookedBefore, left_out } = before?.record ?? NOTHING_RECORDED;
+  const { booked: bookedBefore, left_out, left_accounts } = before?.record ?? NOTHING_RECORDED;
   const counts = { new: 0, twin: 0 };
   const unbooked: string[] = [];
   const booked: Record<string, string> = {};
@@ -127,7 +127,7 @@ async function receiptOf(name: string, parsed: Parsed, before: KeptReceipt | nul
       known: known.filter((id) => !Object.hasOwn(bookedBefore, id)),
       same: Object.assign({}, ...parsed.parts.map((part) => part.same)),
       left_out,
-      ...(parsed.left.length === 0 ? {} : { left_accounts: parsed.left }),
+      ...(left_accounts === undefined ? {} : { left_accounts }),
     },
   };
 }
