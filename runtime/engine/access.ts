@@ -125,7 +125,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
   const stated = primitive?.access === "model" || primitive?.stated === true;
   const assessed = step.effect === "read" && process?.current === "ASSESS" && !stated;
   if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
-  if (process !== null && step.effect === "read" && !stated) state.texts.push(step.result ?? "");
+  if (step.effect === "read" && !stated) state.texts.push(step.result ?? "");
   if (step.effect === "read" && step.error === null && primitive?.call !== undefined)
     state.seen.set(canonical(primitive.call(JSON.parse(step.params))), JSON.parse(step.result ?? "null"));
   for (const change of step.changes) {

@@ -113,8 +113,7 @@ export function whoMay(
     ...(approvals > 1 ? { approvals } : {}),
     ...(barred ? notAlone(by, approvals) : {}),
     ...(named.length === 0 ? {} : { requesters: named, ...(at.length === 0 ? {} : { requested_at: at }) }),
-    // Without states no texts are kept, but the answers of tools are.
-    records: recordsIn(card.calls, [...[...state.seen].flatMap(([read, answer]) => [read, JSON.stringify(answer)]), ...state.texts]),
+    records: recordsIn(card.calls, [...state.seen.keys(), ...state.texts]),
   };
 }
 

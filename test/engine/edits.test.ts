@@ -86,6 +86,20 @@ describe("edit, then approve", () => {
     expect(one.bank()).toEqual(["ACME 119.00"]);
   });
 
+  test("whom an agent without states has read is not exchanged either", async () => {
+    const { one, opened } = await made(TEAM);
+    one.commit({
+      "agents/reads.ts": `/*\nname: Reads\ndescription: test\nuses: [approval, bank]\n*/
+const to = bank_rate({ day: "7.00", failures: 0 }).rate;
+for (const call of approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to, amount: "1.00" } }] }).calls) bank_pay(call.params);
+1;
+`,
+    });
+    const { id } = await begin(opened, "reads", {});
+    const card = openCard(opened, id);
+    await expect(say("Ann", opened, id, "edited", agreed(card, { to: "EVE" }))).rejects.toMatchObject({ code: "APPROVAL_EDIT" });
+  });
+
   test("with a required level no amount may rise, and no other calls may be made", async () => {
     const { opened } = await made(TEAM);
     const { id } = await begin(opened, "asks");
