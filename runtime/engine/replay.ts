@@ -8,6 +8,7 @@ import type { Json, RunLog, RunRecord, Step, WorkspaceView } from "../kernel/por
 import { API, type StepContext, callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { clip } from "../kernel/text.ts";
+import { isObject } from "../rules/tools/shape.ts";
 import type { World } from "./world.ts";
 import { type Callable, callableIn, jobOf } from "./script.ts";
 
@@ -52,6 +53,14 @@ export function stopped({ outcome, result }: RunRecord): boolean {
   return outcome !== "completed" && answer.outcome === outcome && typeof answer.reason === "string";
 }
 
+/** Whether the script said this: to its answer the runtime adds what could not be verified, and the case of a run that did not complete. */
+function isAnswer(said: Json, { outcome, result }: RunRecord): boolean {
+  const isAdded = (key: string) => outcome !== "completed" || key === "not_verified";
+  const own =
+    isObject(said) && isObject(result) ? Object.entries(result).filter(([key]) => Object.hasOwn(said, key) || !isAdded(key)) : null;
+  return canonicalJson(said) === canonicalJson(own === null ? result : Object.fromEntries(own));
+}
+
 /** `findings` is empty when the replay equals the record. */
 export async function replayRun(
   run: RunRecord,
@@ -79,12 +88,7 @@ export async function replayRun(
   if (end.kind === "diverged") findings.push(differs(end.seq, end.recorded, end.actual));
   const last = steps.at(-1);
   if (end.kind === "result" && last?.state === "intent") findings.push(differs(last.seq, last, null));
-  if (
-    end.kind === "result" &&
-    run.status === "done" &&
-    run.outcome !== "expired" &&
-    canonicalJson(JSON.parse(end.json)) !== canonicalJson(run.result)
-  )
+  if (end.kind === "result" && run.status === "done" && run.outcome !== "expired" && !isAnswer(JSON.parse(end.json), run))
     findings.push(`result: recorded ${JSON.stringify(run.result)}, now ${end.json}`);
   if (end.kind === "failed" && end.error.code !== run.error?.code)
     findings.push(`the replay fails with ${end.error.code}: ${end.error.message}`);
