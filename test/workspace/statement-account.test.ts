@@ -49,7 +49,7 @@ describe("account", () => {
     "MySavingsHistory.csv",
   ];
   asks.push("April Giro.csv", "giro 10 2026.csv", "giro-2011-10.csv");
-  const BOOKS = ["Giro", "Savings", "Maya", "Checking", "N26", "Chase 1234"].map((name) => ({
+  const BOOKS = ["Giro", "Savings", "Maya", "Checking", "N26", "Chase 1234", "PayPal"].map((name) => ({
     ...bank("1"),
     name: `Assets:Bank:${name}`,
   }));
@@ -99,6 +99,7 @@ describe("account", () => {
       ["Chase2010_Giro_20261031.csv", "Chase2010_Giro_{date}.csv"],
       ["giro-20-19-10_2026-10_11.csv", "giro-20-19-10_{date}_11.csv"],
       ["Savings Oct 2026 (2).csv", "Savings {date} (2).csv"],
+      ["paypal-2026-10.csv", "paypal-{date}.csv"],
       ["10-31-2026_April_giro_2026-10-01.csv", "{date}_April_giro_{date}.csv"],
       ["giro*.csv", "giro?.csv"],
       ...asks.map((file) => [file, file] as const),
