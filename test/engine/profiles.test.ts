@@ -70,11 +70,19 @@ describe("profiles", () => {
         amount: undefined,
         ...one,
       })),
-      ...[{ original_amount: "1.00" }, { order_total: "1.00" }, { amount: "", total: "1.00" }].map((one) => ({
+      ...[{ original_amount: "1.00" }, { order_total: "1.00" }, { price: "1.00" }, { amount: "", total: "1.00" }].map((one) => ({
         amount: undefined,
         ...one,
       })),
-      ...[{ amount: "0" }, { amount: "0.00", tip: "1.00" }, { amount: " " }, { payment: "1.00" }, { vendor: { id: "V-888" } }],
+      ...[
+        { amount: "0" },
+        { amount: "0.00", tip: "1.00" },
+        { amount: " " },
+        { payment: "1.00" },
+        { invoice_id: "" },
+        { invoice_id: null },
+        { vendor: { id: "V-888" } },
+      ],
       ...[{ lines: [{ vendor_id: "V1", amount: "1.00" }] }, { payments: [{ invoice_id: "I-1" }] }],
     ].map((more): [string, object, string] => [JSON.stringify(more), { to: "A", amount: "1.00", ...more }, "waiting"]),
     ["what is listed as harmless, by another name", { to: "A", amount: "1.00", center: "OPS" }, "waiting"],
