@@ -5,7 +5,7 @@
 import { sourceFiles } from "./source-files.ts";
 
 const FILE_LIMIT = 300;
-const TOTAL_LIMIT = 76_995;
+const TOTAL_LIMIT = 77_000;
 const HEADER_LINES = 12;
 const SOURCE = ["bin", "runtime", "primitives", "tools", "agents", "scripts", "importers", "policies"];
 

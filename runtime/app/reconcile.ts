@@ -67,7 +67,7 @@ async function unansweredRows(host: Host, tree: Tree): Promise<Question[]> {
   if (found.length === 0) return [];
   const asked = new Map((["row", "account"] as const).flatMap((kind) => host.cards.list({ kind })).map((card) => [card.key, card]));
   const open = found.map(async (one): Promise<Question[]> => {
-    if (one.rows?.kind === "account" && (await isAnswered(host, tree, one.rows.match))) return [];
+    if (one.rows?.kind === "account" && (await isAnswered(host, tree, one.rows))) return [];
     const card = asked.get(questionKey(one));
     if (card === undefined) return [one];
     const { about } = card.body as { about?: { dialect?: string } | null };

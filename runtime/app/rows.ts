@@ -236,8 +236,7 @@ export function openQuestion({ cards, clock }: Pick<Host, "cards" | "clock">, qu
 }
 
 async function isOpen(host: Omit<Host, "close">, question: RowsQuestion, receipt: KeptReceipt | null, head: Tree): Promise<boolean> {
-  if (question.kind === "account")
-    return (await askingFor(head, question.match)).length > 0 && !(await isAnswered(host, head, question.match));
+  if (question.kind === "account") return (await askingFor(head, question.match)).length > 0 && !(await isAnswered(host, head, question));
   if (receipt === null) return false;
   if (question.kind === "same") return receipt.asked.some((row) => row.question === question.question);
   const gone = await goneFrom([receipt], (ids) => existingIn(head, ids));

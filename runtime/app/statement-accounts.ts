@@ -57,7 +57,7 @@ export async function proposeAccount(host: Host, card: Card, { by, account: give
       cause: error,
     });
   }
-  const name = nameOf(asked);
+  const name = nameOf({ ...asked, match: rule.match });
   const title = `Statements of ${name} belong to ${account.id} ${account.name}`.slice(0, 200);
   const { proposeFiles } = await import("./proposals-api.ts");
   const made = await proposeFiles(host, { title, reason: `${by} answered card ${card.id}.`, by, files: { [CONFIG]: text } });
@@ -65,9 +65,13 @@ export async function proposeAccount(host: Host, card: Card, { by, account: give
 }
 
 /** Whether the answer to such a question stands: as a rule of config.yaml, or of an open proposal. */
-export async function isAnswered(host: Omit<Host, "close">, head: Tree, match: UnknownAccount["match"]): Promise<boolean> {
+export async function isAnswered(
+  host: Omit<Host, "close">,
+  head: Tree,
+  { match, hash }: { match: UnknownAccount["match"]; hash: string },
+): Promise<boolean> {
   const rules = [...(await host.config(head)).statements, ...(await proposedRules(host))];
-  return rules.some((one) => isSameMatch(one.match, match));
+  return rules.some((one) => [match, ofContent(match, hash)].some((answered) => isSameMatch(one.match, answered)));
 }
 
 /** Rules for config.yaml in open proposals. */

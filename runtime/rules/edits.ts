@@ -8,6 +8,7 @@ import { plainDecimal } from "../kernel/money.ts";
 import type { Call, Card, CardKind, Decision, Json } from "../kernel/ports.ts";
 import { jsonOf } from "../kernel/text.ts";
 import { normalText } from "./grounding.ts";
+import { dayOrMoment } from "./policy/values.ts";
 import { nameWords } from "./tools/classify.ts";
 import { isAmountKey } from "./tools/trace.ts";
 
@@ -82,7 +83,7 @@ export function recordsIn(calls: readonly Call[], texts: readonly string[]): str
     const key = keyOf(path);
     if (key === "reference") return true;
     if (typeof value === "boolean" || plain(value) === "" || isNote(key, value)) return false;
-    if (isDay(String(value)) || /^\d{4}-\d\d-\d\dT/.test(String(value))) return false;
+    if (dayOrMoment(String(value)) !== null) return false;
     const subject = subjectOf(path);
     if (subject.some((one) => WHOM.has(one))) return known.has(plain(value));
     if (subject.some((one) => IN_CHARGE.has(one)) || typeof value !== "string") return false;

@@ -123,8 +123,9 @@ export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">):
 
 /** For which later files an answer holds, where only their name can say. */
 function reachOf({ file, content, dialect, currency = "" }: UnknownAccount["match"]): string {
+  const like = `every ${currency === "any" ? dialect : `${currency} ${dialect}`.trim()} file that is called ${file}, from now on`;
   if (content === undefined)
-    return `every ${currency === "any" ? dialect : `${currency} ${dialect}`.trim()} file that is called ${file}, from now on`;
+    return currency === "" ? `${like}; with another account than its name tells, or than the only card, this file alone` : like;
   return "this file alone, because any account's download may be called so; that of a file named after its account, as checking-2026-10.csv, holds for later ones";
 }
 
